@@ -1,0 +1,20 @@
+"""bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
+
+from .features import SpectralFeatures
+from .measures import FourierMeasure, concatenate
+from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cauchy",
+    "FourierMeasure",
+    "Gaussian",
+    "Laplace",
+    "Matern",
+    "RationalQuadratic",
+    "Sinc",
+    "SpectralFeatures",
+    "SpectralMixture",
+    "concatenate",
+]

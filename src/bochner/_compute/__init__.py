@@ -1,0 +1,32 @@
+"""How numbers are computed: row blocks, threads, memory maps, Dask, and the fused kernels.
+
+Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
+"""
+
+from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
+from .rows import (
+    assert_finite,
+    blocks_of,
+    compute_rows,
+    is_dask,
+    row_block_size,
+    row_map,
+    row_sum,
+    single_threaded_blas,
+)
+
+__all__ = [
+    "assert_finite",
+    "blocks_of",
+    "compute_rows",
+    "features_block",
+    "fourier_sums_block",
+    "gram_block",
+    "is_dask",
+    "potential_gradient_block",
+    "row_block_size",
+    "row_map",
+    "row_sum",
+    "single_threaded_blas",
+    "working_dtype",
+]

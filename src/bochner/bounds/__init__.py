@@ -1,0 +1,5 @@
+"""Guarantees as pure functions that return a ``Bound``."""
+
+from .bound import Bound
+
+__all__ = ["Bound"]

@@ -1,0 +1,1 @@
+"""Stateless rules `measure, X, y -> measure`."""

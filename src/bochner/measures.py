@@ -1,0 +1,172 @@
+"""A kernel is a non-negative measure over frequencies: finite sets of weighted atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from ._compute import assert_finite, features_block, is_dask, row_map
+from ._validation import check_choice, check_count, check_gram_inputs
+
+_Measure = TypeVar("_Measure", bound="AtomicMeasure")
+
+
+class AtomicMeasure:
+    """Base of all measures: a frozen dataclass whose array fields have the atoms on axis 0, one of them ``weights``."""
+
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def mass(self) -> float:
+        """Σ_j weights[j]; the value of the kernel at zero for unit atoms."""
+        return float(np.sum(self.weights))
+
+    def take(self, indices: Any) -> Self:
+        """The measure of the chosen atoms, weights as they are."""
+        return replace(self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)})  # type: ignore[type-var]
+
+    def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
+        """``n_atoms`` atoms drawn with replacement in proportion to their weights, each of weight mass / n_atoms.
+
+        ``"multinomial"`` draws independently, as the papers do; ``"systematic"`` uses one uniform number for all draws,
+        so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with less variance.
+        """
+        n_atoms = check_count(n_atoms, "n_atoms")
+        check_choice(scheme, "scheme", ("multinomial", "systematic"))
+        mass = self.mass
+        if mass <= 0:
+            raise ValueError("A measure of mass zero cannot be resampled: all its weights are zero.")
+        if scheme == "multinomial":
+            positions = np.sort(rng.random(n_atoms))
+        else:
+            positions = (rng.random() + np.arange(n_atoms)) / n_atoms
+        cumulative = np.cumsum(self.weights, dtype=np.float64)
+        chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
+        # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
+        chosen = np.minimum(chosen, np.flatnonzero(self.weights)[-1])
+        return replace(self.take(chosen), weights=np.full(n_atoms, mass / n_atoms))  # type: ignore[type-var]
+
+    def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
+        """Join atoms that share a label: the first of each stands for all, weights are added."""
+        weights = np.bincount(labels, weights=self.weights, minlength=len(first))
+        return replace(self.take(first), weights=weights)  # type: ignore[type-var]
+
+
+def concatenate(measures: Sequence[_Measure]) -> _Measure:
+    """The sum of measures: all their atoms, weights as they are."""
+    if not measures:
+        raise ValueError("Got no measures to concatenate; give at least one.")
+    first = measures[0]
+    if any(type(measure) is not type(first) for measure in measures):
+        raise TypeError(
+            "Only measures of one kind can be concatenated, got " + ", ".join(type(m).__name__ for m in measures)
+        )
+    joined = {f.name: np.concatenate([getattr(m, f.name) for m in measures]) for f in fields(first)}  # type: ignore[arg-type]
+    return replace(first, **joined)  # type: ignore[type-var]
+
+
+def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
+    """A read-only view of ``values``, checked once; float32 is kept, anything else becomes float64."""
+    array = np.asarray(values, dtype=dtype)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    if dtype is None and array.dtype != np.float32:
+        array = array.astype(np.float64, copy=False)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+    if not np.isfinite(np.sum(array)) and not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got NaN or infinity.")
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMeasure(AtomicMeasure):
+    """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite measure.
+
+    ``frequencies`` is (n_atoms, n_features), ``weights`` (n_atoms,) and non-negative.  An atom ω stands for the pair ±ω.
+
+    >>> import numpy as np
+    >>> measure = FourierMeasure(np.array([[1.0], [2.0]]), np.array([0.5, 0.5]))
+    >>> Phi = measure.features(np.array([[0.0], [1.0]]))
+    >>> np.allclose(Phi @ Phi.T, measure.kernel(np.array([[0.0], [1.0]])))
+    True
+    """
+
+    # Weights stay attached to atoms instead of being folded into the features' scale: learners compare
+    # prior and posterior weights atom by atom, and bounds need KL(q || p).
+    frequencies: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frequencies", frozen_array(self.frequencies, "frequencies", 2))
+        object.__setattr__(self, "weights", frozen_array(self.weights, "weights", 1, dtype=np.float64))
+        if len(self.frequencies) != len(self.weights):
+            raise ValueError(
+                f"Got {len(self.frequencies)} frequencies and {len(self.weights)} weights; each frequency needs one weight."
+            )
+        if len(self.weights) == 0:
+            raise ValueError("A measure needs at least one atom, got none.")
+        if np.any(self.weights < 0):
+            raise ValueError(
+                f"Weights of a measure must be non-negative, got {self.weights.min():.3g}: a negative weight is no kernel."
+            )
+
+    @property
+    def n_features(self) -> int:
+        """Dimension of the points that the kernel compares."""
+        return self.frequencies.shape[1]
+
+    def features(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """[√w_j cos(ω_j·x), then √w_j sin(ω_j·x)] as (n_samples, 2 n_atoms); inner products are exactly ``kernel``.
+
+        X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the result.
+        """
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has shape {X.shape}, but this measure lives on points with {self.n_features} features."
+            )
+        shape = (X.shape[0], 2 * len(self))
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        block = partial(features_block, self.frequencies, self.weights)
+        if is_dask(X):
+            if out is not None:
+                raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
+            whole_rows = X.rechunk({1: -1})
+            return whole_rows.map_blocks(_checked_block, block, dtype=dtype, chunks=(X.chunks[0], (shape[1],)))
+        if out is None:
+            out = np.empty(shape, dtype)
+        elif out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}, but the features of X need {shape}.")
+        return row_map(block, X, out)
+
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The Gram matrix Σ_j w_j cos(ω_j · (x − z)) as (n_samples, n_other_samples)."""
+        X, Z = check_gram_inputs(X, Z)
+        left = self.features(X)
+        return left @ (left if Z is X else self.features(Z)).T
+
+    def merged(self) -> FourierMeasure:
+        """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of weight zero dropped."""
+        kept = self.take(self.weights > 0) if np.any(self.weights > 0) else self.take([0])
+        nonzero = kept.frequencies != 0
+        leading = np.argmax(nonzero, axis=1)
+        signs = np.sign(kept.frequencies[np.arange(len(kept)), leading])
+        # + 0.0 turns -0.0 into 0.0, so that both compare equal byte by byte below.
+        canonical = kept.frequencies * np.where(signs == 0, 1, signs)[:, None] + 0.0
+        first: dict[bytes, int] = {}
+        labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in canonical])
+        return kept._grouped(labels, np.unique(labels, return_index=True)[1])
+
+
+def _checked_block(X: np.ndarray, block: Any) -> np.ndarray:
+    assert_finite(X)
+    return block(X)

@@ -1,0 +1,1 @@
+"""Plots in scikit-learn's Display style; matplotlib is imported inside, never with the package."""

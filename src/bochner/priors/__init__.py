@@ -1,0 +1,21 @@
+"""Priors over frequencies, one Bochner pair per file."""
+
+from .base import SpectralPrior
+from .cauchy import Cauchy
+from .gaussian import Gaussian
+from .laplace import Laplace
+from .matern import Matern
+from .mixture import SpectralMixture
+from .rational_quadratic import RationalQuadratic
+from .sinc import Sinc
+
+__all__ = [
+    "Cauchy",
+    "Gaussian",
+    "Laplace",
+    "Matern",
+    "RationalQuadratic",
+    "Sinc",
+    "SpectralMixture",
+    "SpectralPrior",
+]

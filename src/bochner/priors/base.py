@@ -1,0 +1,157 @@
+"""A prior is a Bochner pair: a way to sample a measure, and the closed-form kernel that it must reproduce."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist, pdist
+from sklearn.base import BaseEstimator, clone
+
+from .._compute import compute_rows, row_sum
+from .._validation import check_choice, check_count, check_gram_inputs
+from ..measures import FourierMeasure
+from .sampling import standard_normals, uniforms
+
+_MEDIAN_ROWS = 1000
+
+
+class SpectralPrior(BaseEstimator, ABC):
+    """A distribution over frequencies and its kernel; a parameter object, never fitted."""
+
+    _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
+    _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
+
+    def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> FourierMeasure:
+        """``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``."""
+        n_atoms, n_features = check_count(n_atoms, "n_atoms"), check_count(n_features, "n_features")
+        check_choice(sampling, "sampling", SpectralPrior._samplings)
+        if sampling not in self._samplings:
+            raise ValueError(
+                f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum is not a radial law, so "
+                f"rotated blocks would change it. Write sampling={' or sampling='.join(map(repr, self._samplings))}."
+            )
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}. Write np.random.default_rng(0).")
+        frequencies = self._frequencies(n_atoms, n_features, rng, sampling)
+        return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
+
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The closed-form Gram matrix k(x, z) as (n_samples, n_other_samples)."""
+        X, Z = check_gram_inputs(X, Z)
+        return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
+
+    def resolved(self, X: Any) -> Self:
+        """This prior with ``"scale"`` or ``"median"`` replaced by the number that the data X gives."""
+        value = getattr(self, self._bandwidth, None) if hasattr(type(self), "_bandwidth") else None
+        if not isinstance(value, str):
+            return self
+        check_choice(value, self._bandwidth, ("scale", "median"))
+        length = typical_length(X, value, self._metric())
+        if not length > 0:
+            raise ValueError(
+                f"{self._bandwidth}={value!r} needs points that differ, but X with {X.shape[0]} sample(s) has none "
+                f"(n_samples = {X.shape[0]}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
+            )
+        return clone(self).set_params(**{self._bandwidth: self._from_length(length)})
+
+    def _mass(self) -> float:
+        return 1.0
+
+    def _metric(self) -> str:
+        return "euclidean"
+
+    def _from_length(self, length: float) -> float:
+        """The bandwidth whose kernel bends at zero like exp(−r² / (2 length²))."""
+        raise NotImplementedError(f"{type(self).__name__} takes no bandwidth from the data")
+
+    @abstractmethod
+    def _frequencies(self, n_atoms, n_features, rng, sampling): ...
+
+    @abstractmethod
+    def _gram(self, X, Z): ...
+
+
+class RadialPrior(SpectralPrior):
+    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians."""
+
+    @abstractmethod
+    def _lengths(self, n_features: int) -> np.ndarray:
+        """One length per feature."""
+
+    @abstractmethod
+    def _profile(self, squared_distances: np.ndarray) -> np.ndarray:
+        """The kernel as a function of ‖(x − z) / lengths‖²."""
+
+    def _spread(self, uniform: np.ndarray) -> np.ndarray | float:
+        """Quantile function of the mixing variable; 1 for the Gaussian itself."""
+        return 1.0
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        lengths = self._lengths(n_features)
+        mixed = type(self)._spread is not RadialPrior._spread
+        frequencies, extra = standard_normals(n_atoms, n_features, rng, sampling, n_extra=int(mixed))
+        if mixed:
+            frequencies *= np.asarray(self._spread(extra[:, 0]))[:, None]
+        frequencies /= lengths
+        return frequencies
+
+    def _gram(self, X, Z):
+        lengths = self._lengths(X.shape[1])
+        return self._profile(cdist(X / lengths, Z / lengths, "sqeuclidean"))
+
+
+class ProductPrior(SpectralPrior):
+    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over coordinates."""
+
+    _samplings = ("iid", "qmc")
+
+    @abstractmethod
+    def _rates(self, n_features: int) -> np.ndarray:
+        """One rate per feature."""
+
+    @abstractmethod
+    def _quantile(self, uniform: np.ndarray) -> np.ndarray:
+        """Quantile function of one coordinate at rate 1."""
+
+    @abstractmethod
+    def _factor(self, differences: np.ndarray) -> np.ndarray:
+        """The kernel of one coordinate at rate 1."""
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        rates = self._rates(n_features)
+        return rates * self._quantile(uniforms(n_atoms, n_features, rng, sampling))
+
+    def _gram(self, X, Z):
+        gram = np.ones((len(X), len(Z)))
+        for j, rate in enumerate(self._rates(X.shape[1])):
+            gram *= self._factor(rate * (X[:, j, None] - Z[:, j]))
+        return gram
+
+
+def typical_length(X: Any, rule: str, metric: str = "euclidean") -> float:
+    """A length read off the data: ``"scale"`` from the variance of all entries, ``"median"`` from pairwise distances.
+
+    ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``; for the ℓ1 metric d · std.
+    ``"median"`` looks at 1000 rows at most, evenly spread over the data.
+    """
+    if rule == "median":
+        rows = compute_rows(X, _MEDIAN_ROWS)
+        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+        return float(np.median(pdist(rows, metric))) if len(rows) > 1 else 0.0
+    n_values = X.shape[0] * X.shape[1]
+    sample = compute_rows(X, 100)
+    center = float(sample.mean())  # sums around it do not cancel, whatever the offset of the data
+
+    def central_sums(block):
+        block = block.toarray() if sp.issparse(block) else block
+        centered = block.astype(np.float64) - center
+        return np.array([centered.sum(), np.vdot(centered, centered)])
+
+    first, second = row_sum(central_sums, X, row_bytes=8 * X.shape[1]) / n_values
+    variance = max(second - first**2, 0.0)
+    if metric == "cityblock":
+        return X.shape[1] * np.sqrt(variance)
+    return float(np.sqrt(X.shape[1] * variance / 2))

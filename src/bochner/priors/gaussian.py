@@ -1,0 +1,31 @@
+"""The Gaussian prior."""
+
+import numpy as np
+
+from .._validation import check_positive_vector
+from .base import RadialPrior
+
+
+class Gaussian(RadialPrior):
+    """k(x, z) = exp(−γ ‖x − z‖²); its spectrum is N(0, 2γ I).
+
+    ``gamma`` is a number, a vector with one γ per feature (ARD), ``"scale"`` (1 / (d · var X), as in scikit-learn)
+    or ``"median"`` (1 / (2 median distance²)).
+
+    >>> Gaussian(gamma=0.5).kernel([[0.0]], [[2.0]]).round(3)
+    array([[0.135]])
+    """
+
+    _bandwidth = "gamma"
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def _lengths(self, n_features):
+        return 1 / np.sqrt(2 * check_positive_vector(self.gamma, "gamma", n_features))
+
+    def _profile(self, squared_distances):
+        return np.exp(-squared_distances / 2)
+
+    def _from_length(self, length):
+        return 1 / (2 * length**2)

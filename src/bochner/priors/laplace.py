@@ -1,0 +1,33 @@
+"""The Laplace prior."""
+
+import numpy as np
+
+from .._validation import check_positive_vector
+from .base import ProductPrior
+
+
+class Laplace(ProductPrior):
+    """k(x, z) = exp(−γ ‖x − z‖₁); its spectrum has independent Cauchy coordinates of scale γ.
+
+    ``gamma`` also takes a vector (ARD), ``"scale"`` (1 / (d · std X)) and ``"median"`` (1 / median ℓ1 distance).
+    """
+
+    _bandwidth = "gamma"
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def _rates(self, n_features):
+        return check_positive_vector(self.gamma, "gamma", n_features)
+
+    def _quantile(self, uniform):
+        return np.tan(np.pi * (uniform - 0.5))
+
+    def _factor(self, differences):
+        return np.exp(-np.abs(differences))
+
+    def _metric(self):
+        return "cityblock"
+
+    def _from_length(self, length):
+        return 1 / length

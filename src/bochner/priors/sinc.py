@@ -1,0 +1,30 @@
+"""The sinc prior."""
+
+import numpy as np
+
+from .._validation import check_positive_vector
+from .base import ProductPrior
+
+
+class Sinc(ProductPrior):
+    """k(x, z) = Π_j sin(a δ_j) / (a δ_j), δ = x − z; its spectrum is uniform on the cube [−a, a]^d.
+
+    ``bandwidth`` a also takes a vector (ARD), ``"scale"`` and ``"median"`` (√3 over the Gaussian length).
+    """
+
+    _bandwidth = "bandwidth"
+
+    def __init__(self, bandwidth=1.0):
+        self.bandwidth = bandwidth
+
+    def _rates(self, n_features):
+        return check_positive_vector(self.bandwidth, "bandwidth", n_features)
+
+    def _quantile(self, uniform):
+        return 2 * uniform - 1
+
+    def _factor(self, differences):
+        return np.sinc(differences / np.pi)
+
+    def _from_length(self, length):
+        return np.sqrt(3) / length

@@ -1,0 +1,35 @@
+"""Every public object that laws are checked against: a new prior or estimator adds one line here."""
+
+import numpy as np
+
+from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
+
+
+def mixture(n_features):
+    """A spectral mixture with means off the origin, in any dimension."""
+    rng = np.random.default_rng(n_features)
+    return SpectralMixture(
+        weights=[0.3, 0.7], means=rng.normal(size=(2, n_features)), scales=rng.uniform(0.2, 1.0, size=(2, n_features))
+    )
+
+
+# Each case is a function of the number of features, so that vector parameters fit.
+PRIORS = {
+    "Gaussian": lambda d: Gaussian(gamma=0.3),
+    "Gaussian ARD": lambda d: Gaussian(gamma=np.linspace(0.1, 0.6, d)),
+    "Matern 1/2": lambda d: Matern(nu=0.5, length_scale=1.5),
+    "Matern 3/2": lambda d: Matern(nu=1.5),
+    "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
+    "RationalQuadratic": lambda d: RationalQuadratic(alpha=0.7, length_scale=1.2),
+    "Laplace": lambda d: Laplace(gamma=0.4),
+    "Cauchy": lambda d: Cauchy(scale=1.3),
+    "Sinc": lambda d: Sinc(bandwidth=1.1),
+    "Sinc ARD": lambda d: Sinc(bandwidth=np.linspace(0.5, 1.5, d)),
+    "SpectralMixture": mixture,
+}
+
+ESTIMATORS = [
+    SpectralFeatures(n_components=8),
+    SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
+    SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
+]

@@ -1,0 +1,112 @@
+"""Laws of a Bochner pair, for every listed prior, in several dimensions, for every sampling it supports."""
+
+import numpy as np
+import pytest
+from cases import PRIORS
+from scipy.special import gammaincinv
+from sklearn.base import clone
+
+from bochner import Gaussian, Matern
+from bochner.measures import FourierMeasure
+
+DIMENSIONS = [1, 3, 6]
+
+
+def kernel_z_scores(prior, n_features, seed, sampling="iid", n_atoms=256, n_draws=200):
+    """(mean sampled kernel − closed form) / standard error, at several distances.
+
+    The error is estimated over independent draws, because atoms within one orthogonal or quasi-random draw depend
+    on each other.
+    """
+    rng = np.random.default_rng([seed, n_features])
+    points = rng.normal(size=(12, n_features)) * np.linspace(0.1, 1.5, 12)[:, None]
+    origin = np.zeros((1, n_features))
+    draws = np.array(
+        [
+            prior.sample(n_atoms, n_features, child, sampling).kernel(points, origin)[:, 0]
+            for child in rng.spawn(n_draws)
+        ]
+    )
+    error = draws.std(axis=0, ddof=1) / np.sqrt(n_draws)
+    # 1e-12: where all draws agree to rounding, the difference is rounding too.
+    return (draws.mean(axis=0) - prior.kernel(points, origin)[:, 0]) / (error + 1e-12)
+
+
+@pytest.mark.parametrize("n_features", DIMENSIONS)
+@pytest.mark.parametrize("sampling", ["iid", "orthogonal", "qmc"])
+@pytest.mark.parametrize("name", PRIORS)
+def test_sampled_spectrum_is_the_kernels_fourier_transform(name, sampling, n_features, seed):
+    prior = PRIORS[name](n_features)
+    if sampling not in prior._samplings:
+        with pytest.raises(ValueError, match="cannot be sampled"):
+            prior.sample(5, n_features, np.random.default_rng(seed), sampling)
+        return
+    assert np.abs(kernel_z_scores(prior, n_features, seed, sampling)).max() < 5
+
+
+class WrongMatern(Matern):
+    """Independent Student-t coordinates: the mistake this suite must catch."""
+
+    def _frequencies(self, n_atoms, n_features, rng, sampling):
+        spread = np.sqrt(self.nu / gammaincinv(self.nu, rng.random((n_atoms, n_features))))
+        return rng.standard_normal((n_atoms, n_features)) * spread
+
+
+def test_independent_student_coordinates_are_rejected_as_matern(seed):
+    assert np.abs(kernel_z_scores(WrongMatern(nu=1.5), 1, seed)).max() < 5  # right in one dimension, as its authors saw
+    assert np.abs(kernel_z_scores(WrongMatern(nu=1.5), 3, seed)).max() > 10
+
+
+@pytest.mark.parametrize("n_features", DIMENSIONS)
+@pytest.mark.parametrize("name", PRIORS)
+def test_closed_form_is_a_kernel(name, n_features):
+    prior = PRIORS[name](n_features)
+    X = np.random.default_rng(0).normal(size=(30, n_features))
+    gram = prior.kernel(X)
+    np.testing.assert_allclose(gram, gram.T, atol=1e-14)
+    np.testing.assert_allclose(np.diag(gram), prior._mass(), rtol=1e-12)
+    assert np.linalg.eigvalsh(gram).min() > -1e-10
+    np.testing.assert_allclose(prior.kernel(X + 5.0), gram, atol=1e-9)  # shift invariance
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_same_seed_same_measure_and_clone_keeps_the_prior(name):
+    prior = PRIORS[name](4)
+    one = prior.sample(16, 4, np.random.default_rng(7))
+    two = clone(prior).sample(16, 4, np.random.default_rng(7))
+    assert isinstance(one, FourierMeasure)
+    np.testing.assert_array_equal(one.frequencies, two.frequencies)
+    assert one.mass == pytest.approx(prior._mass())
+
+
+@pytest.mark.parametrize("n_features", [2, 8])
+@pytest.mark.parametrize("name", [name for name in PRIORS if "orthogonal" in PRIORS[name](2)._samplings])
+def test_orthogonal_draws_are_orthogonal(name, n_features):
+    prior = PRIORS[name](n_features)
+    frequencies = prior.sample(2 * n_features + 1, n_features, np.random.default_rng(0), "orthogonal").frequencies
+    whitened = frequencies * prior._lengths(n_features)
+    for block in (whitened[:n_features], whitened[n_features : 2 * n_features]):
+        cosines = block @ block.T / np.outer(np.linalg.norm(block, axis=1), np.linalg.norm(block, axis=1))
+        np.testing.assert_allclose(cosines, np.eye(n_features), atol=1e-12)
+
+
+@pytest.mark.parametrize(("sampling", "ratio"), [("orthogonal", 0.7), ("qmc", 0.75)])
+def test_better_sampling_has_a_smaller_kernel_error(sampling, ratio, seed):
+    """Mean squared error over many draws at d = 8, 64 frequencies, at the default bandwidth (far apart nothing helps)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 8))
+    prior = Gaussian(gamma="scale").resolved(X)
+    exact = prior.kernel(X)
+
+    def mean_squared_error(sampling):
+        errors = [((prior.sample(64, 8, child, sampling).kernel(X) - exact) ** 2).mean() for child in rng.spawn(400)]
+        return np.mean(errors)
+
+    assert mean_squared_error(sampling) < ratio * mean_squared_error("iid")
+
+
+def test_orthogonal_draws_in_very_high_dimension():
+    frequencies = PRIORS["Gaussian"](1).sample(20, 54877, np.random.default_rng(0), "orthogonal").frequencies
+    inner = frequencies @ frequencies.T
+    off_diagonal = inner - np.diag(np.diag(inner))
+    assert np.abs(off_diagonal).max() < 1e-10 * np.diag(inner).max()

@@ -1,0 +1,80 @@
+"""Imports point down only, and heavy libraries stay behind their doors."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "bochner"
+
+# A module may import rooms of lower floors, and siblings of its own floor.
+FLOORS = [
+    {"_compute"},
+    {"_validation", "datasets", "_progress"},
+    {"measures", "harmonics"},
+    {"alignment", "priors", "bounds"},
+    {"operators", "learners"},
+    {"features", "landmarks", "boosting", "ridge", "certificates"},
+    {"plots", "export", "experiments"},
+    {"cli", "demo"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
+NEVER_AT_IMPORT = {"matplotlib", "pandas", "polars", "dask", "distributed", "onnx", "rich"}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports(path):
+    """(absolute module name, written at module level?) of each import statement."""
+    tree = ast.parse(path.read_text())
+    package = ["bochner", *path.relative_to(PACKAGE).parts[:-1]]
+    top_level = {id(node) for statement in tree.body for node in ast.walk(statement) if _is_import(statement)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, id(node) in top_level
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield f"{module}.{alias.name}", id(node) in top_level
+
+
+def _is_import(statement):
+    return isinstance(statement, ast.Import | ast.ImportFrom)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path):
+    here = room_of(path)
+    if here in ("__init__", "__main__"):
+        return
+    assert here in FLOOR_OF, f"{here} has no floor yet: add it to FLOORS"
+    for name, _ in imports(path):
+        parts = name.split(".")
+        if parts[0] != "bochner" or len(parts) < 2:
+            continue
+        there = parts[1]
+        assert there in FLOOR_OF, f"{path} imports {name}, which has no floor"
+        assert FLOOR_OF[there] <= FLOOR_OF[here], f"{here} must not import {there}: it is on a higher floor"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_heavy_libraries_stay_behind_their_doors(path):
+    for name, at_module_level in imports(path):
+        library = name.split(".")[0]
+        if library in DOORS:
+            assert room_of(path) == DOORS[library], f"only {DOORS[library]} may import {library}"
+        if library in NEVER_AT_IMPORT:
+            assert not at_module_level, f"{library} must be imported inside a function"
+
+
+def test_the_walk_sees_relative_imports():
+    seen = {name for name, _ in imports(PACKAGE / "measures.py")}
+    assert "bochner._compute.row_map" in seen
+    assert "numpy" in seen
