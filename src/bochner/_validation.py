@@ -79,7 +79,7 @@ def check_positive(value: Any, name: str, *, allow_zero: bool = False) -> float:
     """A positive finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}. Write e.g. {name}=1.0.")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not allow_zero):
+    if not np.isfinite(float(value)) or value < 0 or (value == 0 and not allow_zero):
         need = "non-negative" if allow_zero else "positive"
         raise ValueError(f"{name} must be {need} and finite, got {value!r}. Write e.g. {name}=1.0.")
     return float(value)

@@ -37,6 +37,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ----------
     measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce exactly
     prior_ : the prior with its bandwidth resolved from the data
+    report_ : what the learner found besides the measure, for learners that report
     n_features_in_, feature_names_in_
 
     Examples
@@ -79,7 +80,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             n_atoms = self.n_candidates or self.n_components
             measure = self.prior_.sample(n_atoms, X.shape[1], rng, self.sampling)
             if self.learner is not None:
-                measure = self.learner.learn(measure, X, y, rng)
+                measure = self._learn(measure, X, y, rng)
                 if self.n_candidates is not None:
                     measure = measure.resampled(self.n_components, rng)
         self.measure_ = measure
@@ -92,9 +93,16 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         with row_block_size(self.block_size):
             return self.measure_.features(X, out=out)
 
+    def _learn(self, measure, X, y, rng):
+        """Learn; a learner with more to tell than the measure (losses, certificates) leaves it in ``report_``."""
+        if hasattr(self.learner, "learn_with_report"):
+            measure, self.report_ = self.learner.learn_with_report(measure, X, y, rng)
+            return measure
+        return self.learner.learn(measure, X, y, rng)
+
     @property
     def _n_features_out(self) -> int:
-        return 2 * len(self.measure_)
+        return self.measure_.n_columns
 
     def _check_parameters(self):
         check_count(self.n_components, "n_components")

@@ -30,7 +30,7 @@ class AtomicMeasure:
 
     def take(self, indices: Any) -> Self:
         """The measure of the chosen atoms, weights as they are."""
-        return replace(self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)})  # type: ignore[type-var]
+        return replace(self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)})  # type: ignore
 
     def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
         """``n_atoms`` atoms drawn with replacement in proportion to their weights, each of weight mass / n_atoms.
@@ -125,6 +125,11 @@ class FourierMeasure(AtomicMeasure):
         """Dimension of the points that the kernel compares."""
         return self.frequencies.shape[1]
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of ``features``: a cosine and a sine for each atom."""
+        return 2 * len(self)
+
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
         """[√w_j cos(ω_j·x), then √w_j sin(ω_j·x)] as (n_samples, 2 n_atoms); inner products are exactly ``kernel``.
 
@@ -134,7 +139,7 @@ class FourierMeasure(AtomicMeasure):
             raise ValueError(
                 f"X has shape {X.shape}, but this measure lives on points with {self.n_features} features."
             )
-        shape = (X.shape[0], 2 * len(self))
+        shape = (X.shape[0], self.n_columns)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         block = partial(features_block, self.frequencies, self.weights)
         if is_dask(X):

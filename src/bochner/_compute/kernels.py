@@ -7,11 +7,13 @@ exact, branch-free, and vectorised by LLVM.  They run on one thread and release 
 Non-finite numbers must be rejected before (``_validation``): the kernels assume there are none.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-_FLAGS = {
+_FLAGS: Any = {
     "cache": True,
     "nogil": True,
     "error_model": "numpy",
