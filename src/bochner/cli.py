@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import __version__
+import bochner
 
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
@@ -54,15 +54,15 @@ def _list(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     from .experiments._catalog import choose
-    from .experiments._runner import reproduce
+    from .experiments._runner import drawn, reproduce
     from .experiments._text import summary_text
     from .pages import write_experiment, write_index
 
-    experiments = choose(options.names)
+    experiments = {experiment.name: experiment for experiment in choose(options.names)}
     out = Path(options.out)
     summaries = []
     for summary in reproduce(
-        experiments,
+        list(experiments.values()),
         options.scale,
         out,
         n_jobs=options.jobs,
@@ -71,7 +71,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         quiet=options.json,
         say=_say,
     ):
-        page = write_experiment(summary, out)
+        page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
         if not options.json:
             print(summary_text(summary) + f"Page: {page}\n", flush=True)
@@ -95,6 +95,57 @@ def _demo(options: argparse.Namespace) -> int:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
+def _fit(options: argparse.Namespace) -> int:
+    from .tables import fit_table, read_table, save_model
+    from .tables.text import fit_text
+
+    out = Path(options.out or Path(options.table).with_suffix(".skops").name)
+    if not out.parent.is_dir():
+        raise FileNotFoundError(2, "There is no folder for the model file", str(out))
+    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
+    save_model(model, out)
+    print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from .tables import load_model, read_table
+    from .tables.text import predictions_csv
+
+    model = load_model(options.model)
+    frame = read_table(options.table)
+    predictions, notes = model.predict(frame)
+    probabilities = model.predict_proba(frame) if options.proba else None
+    for note in notes:
+        _say(note)
+    if options.json:
+        content = {"predictions": predictions.tolist()}
+        if probabilities is not None:
+            content |= {"classes": model.facts["classes"], "probabilities": probabilities.tolist()}
+        text = json.dumps(content) + "\n"
+    else:
+        text = predictions_csv(predictions, model.facts, probabilities)
+    if options.out:
+        Path(options.out).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from .pages import model_page
+    from .tables import load_model
+
+    model = load_model(options.model)
+    if options.json:
+        print(json.dumps(model.facts))
+        return 0
+    out = Path(options.out or Path(options.model).with_suffix(".html"))
+    out.write_text(model_page(model.facts, Path(options.model).name), encoding="utf-8")
+    print(f"Page: {out}")
+    return 0
+
+
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--json", action="store_true", help="print JSON for machines instead of text")
 
     parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
-    parser.add_argument("--version", action="version", version=f"bochner {__version__}")
+    parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="", parser_class=_Parser)
 
@@ -138,6 +189,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
+
+    fit = command("fit", _fit, "fit a model to a table (CSV, TSV, Parquet) and judge it on held-out rows")
+    fit.add_argument("table", metavar="TABLE")
+    fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    fit.add_argument(
+        "--out", metavar="MODEL", help="model file (default: the table's name with .skops, in this folder)"
+    )
+    fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
+
+    predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV")
+    predict.add_argument("model", metavar="MODEL")
+    predict.add_argument("table", metavar="TABLE")
+    predict.add_argument("--proba", action="store_true", help="class probabilities too")
+    predict.add_argument("--out", metavar="FILE", help="write there instead of to standard output")
+
+    report = command("report", _report, "a page about a model: quality, certificate, rivals, columns")
+    report.add_argument("model", metavar="MODEL")
+    report.add_argument("--out", metavar="PAGE", help="HTML file (default: the model's name with .html)")
     return parser
 
 

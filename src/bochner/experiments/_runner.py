@@ -153,3 +153,25 @@ def judged(experiment: Experiment, pairs: list[tuple[dict[str, Any], dict[str, A
     if verdict not in VERDICTS:
         raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     return verdict, str(why)
+
+
+def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
+    """The experiment's matplotlib figure, or None when it has none or there is nothing to draw it with.
+
+    A figure that fails on complete results is an error of the experiment and noted as such.
+    """
+    draw = getattr(experiment.module, "figure", None)
+    if draw is None or not summary["results"]:
+        return None
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    try:
+        return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
+    except Exception as error:
+        if summary["n_finished"] == summary["n_cases"]:
+            trace = traceback.format_exc()
+            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": trace})
+        return None
