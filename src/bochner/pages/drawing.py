@@ -12,8 +12,8 @@ from .document import Markup, tag
 _ROW, _LABEL, _BAR, _NUMBER = 26, 190, 380, 130
 
 
-def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str) -> Markup:
-    """Horizontal bars: (label, length, end of a whisker or None, text behind the bar)."""
+def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, highlight: int | None = None) -> Markup:
+    """Horizontal bars: (label, length, end of a whisker or None, text behind the bar); all alike, or one highlighted."""
     longest = max([max(value, whisker or 0.0) for _, value, whisker, _ in entries] + [1e-12])
     parts: list[Markup] = []
     for row, (label, value, whisker, text) in enumerate(entries):
@@ -21,7 +21,7 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str) -
         width = max(_BAR * max(value, 0.0) / longest, 1.0)
         end = width
         parts.append(_text(_LABEL - 8, middle + 4, _shortened(label), anchor="end", full=label))
-        color = "var(--mark)" if row == 0 else "var(--soft)"
+        color = "var(--mark)" if highlight in (None, row) else "var(--soft)"
         parts.append(tag("rect", x=_LABEL, y=middle - 7, width=round(width, 1), height=14, fill=color))
         if whisker is not None:
             end = _BAR * whisker / longest
@@ -88,7 +88,7 @@ def figure_alt(figure: Any) -> str:
         labels = axes.get_legend_handles_labels()[1]
         if labels:
             words.append("for " + ", ".join(dict.fromkeys(labels)))
-        sentences.append(" ".join(word for word in words if word))
+        sentences.append(": ".join(filter(None, [words[0], " ".join(words[1:])])))
     return ". ".join(dict.fromkeys(sentence.replace("\n", " ") for sentence in sentences if sentence)) or "Figure"
 
 

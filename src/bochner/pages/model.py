@@ -88,7 +88,7 @@ def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
         texts = [f"{cell:.2%}" if classify else f"{cell:.4g}" if cell is not None else "–" for cell in cells[:2]]
         shown.append([name, *texts, f"{entry['seconds']:.2f}"])
         numbers.append([None, *cells])
-    drawn = tag("figure", bars(entries, alt=alt), tag("figcaption", what))
+    drawn = tag("figure", bars(entries, alt=alt, highlight=0), tag("figcaption", what))
     grid = table(columns, shown, caption="All models, same rows and preprocessing", sort_values=numbers)
     return tag("div", drawn, grid)
 

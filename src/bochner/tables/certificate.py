@@ -1,24 +1,11 @@
-"""What held-out rows prove about a fitted model, without any assumption on the data but independence."""
+"""What held-out rows prove about the errors of a regression, whatever their law."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
-
-from ..bounds import Bound
-
-
-def error_certificate(model: Any, X: Any, y: Any, delta: float = 0.05) -> Bound:
-    """With probability 1 − delta over the held-out rows, the model's error rate is at most ``value``.
-
-    The exact binomial upper limit (Clopper and Pearson 1934).
-    """
-    n_wrong, n = int(np.sum(model.predict(X) != y)), len(y)
-    empirical = n_wrong / n
-    value = 1.0 if n_wrong == n else float(beta.ppf(1 - delta, n_wrong + 1, n - n_wrong))
-    return Bound(value, empirical, value - empirical, 1 - delta)
+from scipy.stats import binom
 
 
 def interval_certificate(residuals: np.ndarray, coverage: float = 0.9, delta: float = 0.05) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -20,13 +21,16 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+from ..certificates import certify
 from ..features import SpectralFeatures
+from ..learners import PacBayes
 from ..priors import Gaussian
-from .certificate import error_certificate, interval_certificate
+from .certificate import interval_certificate
 from .columns import Columns, inputs, labels_of, roles, split_target, task_of
 from .reading import TableError
 
 MIN_ROWS = 20
+_MIN_CLASS = 4
 _HELD_OUT = 0.25
 _BANDWIDTHS = (0.1, 0.4, 1.6)  # γ times the number of columns
 _STRENGTHS = np.logspace(-2, 2, 9)
@@ -65,17 +69,20 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     rest, values, n_dropped = split_target(frame, target)
     guessed, why = task_of(values)
     task = guessed if task == "auto" else task
-    y = _checked_target(values, task, target)
-    if len(y) < MIN_ROWS:
+    if len(values) < MIN_ROWS:
         raise TableError(
-            f"The table has {len(y)} row(s) with a target; at least {MIN_ROWS} are needed to fit and to judge."
+            f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed to fit and to judge."
         )
+    y = _checked_target(values, task, target)
     classify = task == "classification"
+    notes = []
+    if classify:
+        rest, y, notes = _without_rare_classes(rest, y)
     train, test = train_test_split(
         np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=y if classify else None
     )
     columns = roles(rest.iloc[train])
-    X, notes = inputs(rest, columns)
+    X, input_notes = inputs(rest, columns)
     X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], y[train], y[test]
     started = time.perf_counter()
     pipeline, choice = _chosen(X_train, y_train, columns, classify, seed)
@@ -97,7 +104,7 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
         "numeric": columns.numeric,
         "categorical": columns.categorical,
         "left_out": columns.left_out,
-        "notes": notes,
+        "notes": notes + input_notes,
         "choice": choice,
         "judged": judged,
         "importance": _importance(pipeline, X_test, y_test, seed),
@@ -120,16 +127,22 @@ def _checked_target(values: Any, task: str, target: str) -> np.ndarray:
     y = labels_of(values)
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
-        raise TableError(f"Column {target!r} has one class only ({classes[0]!r}): there is nothing to tell apart.")
-    if counts.min() < 2:
-        rare = classes[np.argmin(counts)]
+        raise TableError(f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell apart.")
+    if np.sum(counts >= _MIN_CLASS) < 2:
         raise TableError(
-            f"Class {rare!r} of column {target!r} has one row; each class needs two, one to learn and one to judge. "
-            "Remove the row, or write --task regression if the target is a number."
+            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at least two classes need "
+            f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
         )
-    if len(classes) > max(2, len(y) // 2):
-        raise TableError(f"Column {target!r} has {len(classes)} classes in {len(y)} rows; that is too many to learn.")
     return y
+
+
+def _without_rare_classes(rest, y):
+    """Classes too small to fit, choose and judge with are left out, and named."""
+    classes, counts = np.unique(y, return_counts=True)
+    rare = classes[counts < _MIN_CLASS]
+    kept = ~np.isin(y, rare)
+    notes = [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+    return rest.loc[kept], y[kept], notes
 
 
 def preprocessing(columns: Columns) -> ColumnTransformer:
@@ -140,53 +153,61 @@ def preprocessing(columns: Columns) -> ColumnTransformer:
 
 
 def _chosen(X, y, columns, classify, seed):
-    """The pipeline, its bandwidth chosen by closed-form leave-one-out on at most a few thousand rows."""
+    """The pipeline fitted on (X, y), and how it was chosen, on at most a few thousand of the rows.
+
+    The bandwidth by closed-form leave-one-out of a ridge, the penalty and the learner by threefold cross-validation:
+    leave-one-out cannot see that a learner has used the labels.
+    """
     rows = np.random.default_rng(seed).permutation(len(y))[:_SELECTION_ROWS]
     if classify:
         rows = _with_all_classes(rows, y)
-    prepared = preprocessing(columns).fit(X)
-    Z = prepared.transform(X.iloc[rows])
-    n_columns = Z.shape[1]
-    n_components = 256 if len(y) < 5000 else 512
-    selector = RidgeClassifierCV if classify else RidgeCV
-    scores = {}
+    Z, t = preprocessing(columns).fit(X).transform(X.iloc[rows]), y[rows]
+    n_columns, n_components = Z.shape[1], 256 if len(y) < 5000 else 512
+    ridge = (RidgeClassifierCV if classify else RidgeCV)(alphas=_STRENGTHS)
+    errors = {}
     for bandwidth in _BANDWIDTHS:
-        features = _features(bandwidth / n_columns, n_components, n_columns, seed).fit_transform(Z)
-        scores[bandwidth] = -float(selector(alphas=_STRENGTHS).fit(features, y[rows]).best_score_)
-    best = min(scores, key=lambda bandwidth: scores[bandwidth])
-    features = _features(best / n_columns, n_components, n_columns, seed)
-    if classify:
-        strength = _inverse_ridge(features.fit_transform(Z), y[rows])
-        head = LogisticRegression(C=strength, max_iter=1000)
-    else:
-        search = RidgeCV(alphas=_STRENGTHS).fit(features.fit_transform(Z), y[rows])
-        strength = float(search.alpha_)
-        head = Ridge(alpha=strength)
+        features = _features(bandwidth / n_columns, None, n_components, n_columns, seed)
+        errors[bandwidth / n_columns] = -float(clone(ridge).fit(features.fit_transform(Z), t).best_score_)
+    gamma = min(errors, key=lambda value: errors[value])
+
+    def scored(learner, strength):
+        features = _features(gamma, learner, n_components, n_columns, seed)
+        pipeline = make_pipeline(features, _head(strength, classify, max_iter=300))
+        scoring = "neg_log_loss" if classify else "neg_mean_squared_error"
+        return -float(np.mean(cross_val_score(pipeline, Z, t, cv=3, scoring=scoring)))
+
+    losses = {("none", strength): scored(None, strength) for strength in _STRENGTHS[::2]}
+    strength = min(losses, key=lambda key: losses[key])[1]
+    learner = PacBayes(beta="bound")
+    losses["PacBayes", strength] = scored(learner, strength)
+    name = min(losses, key=lambda key: losses[key])[0]
+    features = _features(gamma, learner if name == "PacBayes" else None, n_components, n_columns, seed)
+    head = _head(strength, classify, max_iter=1000)
     pipeline = Pipeline([("preprocessing", preprocessing(columns)), ("features", features), ("head", head)])
     choice = {
-        "gamma": best / n_columns,
-        "n_components": n_components,
-        "C" if classify else "alpha": strength,
-        "leave_one_out_scores": {
-            f"{bandwidth / n_columns:.4g}": round(score, 4) for bandwidth, score in scores.items()
-        },
+        "gamma": gamma,
+        "leave-one-out squared error by gamma": {f"{value:.4g}": error for value, error in errors.items()},
+        "learner": name,
+        "penalty": float(strength),
+        "threefold loss by learner and penalty": {f"{who} {value:.4g}": loss for (who, value), loss in losses.items()},
+        "frequencies": n_components,
     }
     return pipeline.fit(X, y), choice
 
 
-def _inverse_ridge(features, y):
-    """C of the logistic regression, by threefold log-loss."""
-    losses = {
-        C: cross_val_score(LogisticRegression(C=C, max_iter=300), features, y, cv=3, scoring="neg_log_loss").mean()
-        for C in 1 / _STRENGTHS[::2]
-    }
-    return float(max(losses, key=lambda C: losses[C]))
+def _head(strength, classify, max_iter):
+    return LogisticRegression(C=float(1 / strength), max_iter=max_iter) if classify else Ridge(alpha=float(strength))
 
 
-def _features(gamma, n_components, n_columns, seed):
+def _features(gamma, learner, n_components, n_columns, seed):
     """The columns themselves, scaled to norm one on average, beside the Fourier features, whose norm is one."""
     fourier = SpectralFeatures(
-        Gaussian(gamma=gamma), n_components=n_components, sampling="orthogonal", random_state=seed
+        Gaussian(gamma=gamma),
+        learner,
+        n_components=n_components,
+        n_candidates=None if learner is None else 4 * n_components,
+        sampling="orthogonal",
+        random_state=seed,
     )
     linear = float(1 / np.sqrt(n_columns))
     return FeatureUnion([("linear", "passthrough"), ("fourier", fourier)], transformer_weights={"linear": linear})
@@ -220,7 +241,7 @@ def _baselines(columns, n_train, classify, seed):
 def _judged(model, X, y, classify):
     """Held-out quality with its certificate."""
     if classify:
-        bound = error_certificate(model, X, y)
+        bound = certify(model, X, y)
         return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence}
     residuals = np.abs(y - model.predict(X))
     interval = interval_certificate(residuals)

@@ -15,7 +15,10 @@ FORMAT = "bochner table model 1"
 _MAX_BYTES = 2**31
 _TRUSTED = frozenset(
     {
+        "bochner.alignment.LabelSums",
         "bochner.features.SpectralFeatures",
+        "bochner.learners.pac_bayes.PacBayes",
+        "bochner.learners.reweighting.AlignmentReport",
         "bochner.measures.FourierMeasure",
         "bochner.priors.gaussian.Gaussian",
         "numpy.dtype",
