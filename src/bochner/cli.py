@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
     except _UsageError as error:
-        return _complain(str(error), as_json=False)
+        return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
         return options.run(options)
     except KeyboardInterrupt:
@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
     parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="", parser_class=_Parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
 
     def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, parents=[common], help=summary, description=summary)

@@ -44,10 +44,14 @@ def _entry_text(entry: dict[str, Any]) -> str:
     if "unusable" in entry:
         return f"{entry['experiment']}\n  cannot be used: {entry['unusable']}"
     lines = [entry["experiment"], f"  {entry['paper']}"]
-    lines += textwrap.wrap(f"Claim: {entry['claim']}", 110, initial_indent="  ", subsequent_indent="    ")
+    lines += textwrap.wrap(
+        f"Claim: {entry['claim']}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    )
     if entry["data"]:
         data = ", ".join(f"{name} ({_PLACES[place]})" for name, place in entry["data"].items())
-        lines += textwrap.wrap(f"Data: {data}", 110, initial_indent="  ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            f"Data: {data}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
     times = [f"{scale} {_time_text(entry, scale)}" for scale in SCALES]
     lines.append("  Time on one core: " + ", ".join(times))
     return "\n".join(lines)

@@ -19,6 +19,8 @@ REPETITIONS = frozenset({"seed", "trial", "repeat", "repetition", "split", "draw
 def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     """One row for each case up to repetitions; numbers become ``{"mean", "std", "n"}`` where there are several.
 
+    Case entries that are the same everywhere are under ``fixed`` instead of in a column.
+
     >>> pairs = [({"method": "a", "seed": s}, {"error": e}) for s, e in enumerate([1.0, 3.0])]
     >>> averaged(pairs)["rows"]
     [['a', {'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]]
@@ -30,12 +32,18 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     for case, result in pairs:
         kept = {key: value for key, value in case.items() if key not in REPETITIONS}
         groups.setdefault(json.dumps(kept, sort_keys=True), (kept, []))[1].append(result)
+    cases = [case for case, _ in groups.values()]
+    fixed = [column for column in case_columns if all(case.get(column) == cases[0].get(column) for case in cases)]
+    if len(cases) < 2 or len(fixed) == len(case_columns):
+        fixed = []
+    varied = [column for column in case_columns if column not in fixed]
     rows = [
-        [_shown(case.get(column)) for column in case_columns]
+        [_shown(case.get(column)) for column in varied]
         + [_cell([result[column] for result in results if column in result]) for column in result_columns]
         for case, results in groups.values()
     ]
-    return {"columns": [*case_columns, *result_columns], "rows": rows}
+    kept = {column: _shown(cases[0].get(column)) for column in fixed}
+    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": kept}
 
 
 def _ordered(keys: Iterable[str]) -> list[str]:
