@@ -19,7 +19,7 @@ def summary():
         "quantity": EVIL,
         "note": EVIL,
         "row": "method",
-        "column": EVIL,
+        "column": "nothing",
         "value": "error",
         "columns": ["error"],
         "rows": {EVIL: [[1.0, 0.5]], "b": [2.0], "c": [None]},
