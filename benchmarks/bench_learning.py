@@ -1,6 +1,6 @@
 """Speed and memory of kernel learning: alignment losses of many candidates, and the landmark map.
 
-    python benchmarks/bench_learning.py
+python benchmarks/bench_learning.py
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
         frequencies = measure.frequencies.astype(dtype)
         one_hot = (y[:, None] == np.unique(y)).astype(dtype)
 
-        def matrices(X_typed=X_typed, frequencies=frequencies):
+        def matrices(X_typed=X_typed, frequencies=frequencies, one_hot=one_hot):
             """The cosine and sine matrices, then the sums of the two classes."""
             projection = X_typed @ frequencies.T
             sums = np.stack([np.einsum("ic,ij->cj", one_hot, wave(projection)) for wave in (np.cos, np.sin)])
