@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._compute import (
     fourier_sums_block,
@@ -31,10 +32,31 @@ from .targets import Labels, TargetSimilarity, Values, as_target
 # Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
 _KEPT_PROJECTION_BYTES = 2**27
 
+# Columns of zeros are looked for in rows at least this wide, and left out when at most this share of columns remains.
+_NARROW = 64
+_WORTHWHILE = 0.95
+_PIECE = 1024
+
 
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
-    return row_sum(partial(fourier_sums_block, measure.frequencies), X, signal)
+    return row_sum(partial(_sums_block, measure.frequencies), X, signal)
+
+
+def _sums_block(frequencies, X, signal):
+    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are worth leaving out.
+
+    Images have empty margins and one-hot tables absent levels; the projection, which dominates, shrinks by their share.
+    """
+    if sp.issparse(X) or X.shape[1] < _NARROW:
+        return fourier_sums_block(frequencies, X, signal)
+    alive = np.flatnonzero(np.any(X, axis=0))
+    if len(alive) > _WORTHWHILE * X.shape[1]:
+        return fourier_sums_block(frequencies, X, signal)
+    X = X[:, alive]
+    # Piece by piece, so that the frequencies are never copied as a whole.
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(frequencies), _PIECE)]
+    return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
 
 
 def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int) -> np.ndarray:
@@ -45,7 +67,7 @@ def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: in
 def _class_sums_block(frequencies, n_classes, X, codes):
     one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
     one_hot[np.arange(len(codes)), codes] = 1
-    return fourier_sums_block(frequencies, X, one_hot)
+    return _sums_block(frequencies, X, one_hot)
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:

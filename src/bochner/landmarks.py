@@ -43,7 +43,7 @@ class SimilarityMap:
     def block(self) -> Any:
         """The function of a block of rows that evaluates this map."""
         if len(self.frequencies) > 1 or len(self.weights) == 1:
-            return partial(landmark_block, self.frequencies, self.phases, self.weights)
+            return partial(landmark_block, self.frequencies, self.phases, self.weights[None])
         left = np.concatenate([(self.weights * np.cos(self.phases)).T, (self.weights * np.sin(self.phases)).T])
         return partial(shared_landmark_block, self.frequencies[0], left)
 
@@ -150,6 +150,24 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 block = partial(_exact_block, self.prior_, self.landmarks_)
                 return _mapped(block, X, len(self.landmarks_), out, row_bytes=16 * self.landmarks_.size // 64)
             return self.similarity_map_.features(X, out)
+
+    def transform_each(self, X: Any, variants: list[tuple[float, int]]) -> list[np.ndarray]:
+        """Similarities for several (beta, n_components) at once, the cosines of X computed once for all of them.
+
+        The same as ``relearned(beta, n_components).transform(X)`` for each pair, for landmarks with own frequencies.
+        """
+        check_is_fitted(self, "losses_")
+        X = check_rows(self, X, reset=False)
+        weights = np.zeros((len(variants), *self.losses_.shape))
+        for variant, (beta, n_components) in enumerate(variants):
+            weights[variant, :, :n_components] = self.relearned(beta, n_components).similarity_map_.weights
+        held = self.similarity_map_
+        frequencies = np.broadcast_to(held.frequencies, (len(self.landmarks_), *held.frequencies.shape[1:]))
+        block = partial(landmark_block, frequencies, held.phases, weights)
+        with row_block_size(self.block_size):
+            n_columns = len(variants) * len(self.landmarks_)
+            psi = _mapped(block, X, n_columns, None, row_bytes=8 * n_columns)
+        return np.split(psi, len(variants), axis=1)
 
     def relearned(self, beta: float | None = None, n_components: int | None = None) -> LandmarkFeatures:
         """A fitted copy with another beta, or with the first ``n_components`` frequencies of each landmark only.

@@ -151,6 +151,9 @@ def test_relearning_equals_fitting_with_the_other_beta(problem, seed):
     fewer = fitted.relearned(n_components=3)
     assert fewer.similarity_map_.frequencies.shape == (5, 3, 3)
     np.testing.assert_allclose(fewer.similarity_map_.weights.sum(axis=1), 1)
+    pairs = [(0.0, 20), (4.0, 20), (1.0, 3)]
+    for (beta, n_components), psi in zip(pairs, fitted.transform_each(X, pairs)):
+        np.testing.assert_allclose(psi, fitted.relearned(beta, n_components).transform(X), atol=1e-12)
     with pytest.raises(ValueError, match="Only 20"):
         fitted.relearned(n_components=21)
 
