@@ -59,6 +59,14 @@ def test_columns_may_be_entries_of_the_results():
     assert ours == [50.0, None]
 
 
+def test_rows_may_be_named_by_several_entries_and_results_nested():
+    paper = PAPER | {"row": ["data", "method"], "columns": ["accuracy 10"], "rows": {"wine, svm": [90.0]}}
+    del paper["column"]
+    pairs = [({"data": "wine", "method": "svm"}, {"accuracy": {"10": 0.8, "20": 0.9}})]
+    assert beside_published(pairs, paper)["rows"][0]["cells"][0]["ours"] == 80.0
+    assert averaged(pairs)["columns"] == ["data", "method", "accuracy 10", "accuracy 20"]
+
+
 def test_a_filter_keeps_only_the_papers_setting():
     pairs = [({"data": "wine", "percent": p}, {"SVM": p / 100}) for p in (10, 20)]
     comparison = beside_published(pairs, PAPER | {"where": {"percent": 10}})
