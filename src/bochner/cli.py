@@ -47,18 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _list(options: argparse.Namespace) -> int:
     from .experiments._listing import listing, listing_text
 
-    entries = listing()
+    entries = listing(Path(options.out))
     print(json.dumps(entries, indent=2) if options.json else listing_text(entries))
     return 0
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from .experiments._catalog import choose
+    from .experiments._catalog import choose, discover
     from .experiments._runner import drawn, reproduce
     from .experiments._text import summary_text
     from .pages import write_experiment, write_index
 
     experiments = {experiment.name: experiment for experiment in choose(options.names)}
+    if options.names == ["all"]:
+        for name, reason in discover()[1].items():
+            _say(f"Skipped {name}: {reason}.")
     out = Path(options.out)
     summaries = []
     for summary in reproduce(
@@ -174,7 +177,10 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     command("demo", _demo, "a short tour on real data")
-    command("list", _list, "the experiments: paper, claim, data and time")
+    listed = command("list", _list, "the experiments: paper, claim, data and time")
+    listed.add_argument(
+        "--out", default="results", metavar="DIR", help="folder whose results tell the times (default: results)"
+    )
 
     reproduce = command(
         "reproduce", _reproduce, "rebuild tables and figures of the papers, published numbers beside ours"

@@ -72,7 +72,7 @@ def test_debug_shows_the_traceback():
 
 
 def test_an_error_that_nobody_foresaw_says_its_kind(capsys, monkeypatch):
-    def surprising():
+    def surprising(_):
         raise KeyError("lost\nkey")
 
     monkeypatch.setattr(_listing, "listing", surprising)
@@ -147,6 +147,9 @@ def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
     (summary,) = json.loads(text)
     assert summary["n_finished"] == 18
     assert summary["environment"]["numpy"]
+    entries = json.loads(run(capsys, "list", "--json", "--out", str(out))[1])
+    (entry,) = [entry for entry in entries if entry["experiment"] == "rff_sampling"]
+    assert entry["seconds"]["smoke"] > 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
