@@ -12,9 +12,9 @@ FLOORS = [
     {"_compute"},
     {"_validation", "datasets", "_progress"},
     {"measures", "harmonics"},
-    {"alignment", "priors", "bounds"},
+    {"alignment", "priors", "bounds", "targets"},
     {"operators", "learners"},
-    {"features", "landmarks", "boosting", "ridge", "certificates"},
+    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
     {"plots", "export", "experiments"},
     {"cli", "demo"},
 ]

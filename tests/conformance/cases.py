@@ -2,7 +2,20 @@
 
 import numpy as np
 
-from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
+from bochner import (
+    Cauchy,
+    CertifiedClassifier,
+    Gaussian,
+    LandmarkFeatures,
+    Laplace,
+    Matern,
+    OptimalAlignment,
+    PacBayes,
+    RationalQuadratic,
+    Sinc,
+    SpectralFeatures,
+    SpectralMixture,
+)
 
 
 def mixture(n_features):
@@ -32,4 +45,11 @@ ESTIMATORS = [
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
+    SpectralFeatures(learner=PacBayes(), n_components=4, n_candidates=20),
+    SpectralFeatures(learner=PacBayes(beta="bound"), n_components=8),
+    SpectralFeatures(learner=OptimalAlignment(), n_components=4, n_candidates=20, selection="top"),
+    LandmarkFeatures(n_landmarks=5, n_components=8),
+    LandmarkFeatures(n_landmarks=0.1, n_components=8, landmarks="random", share_frequencies=True),
+    LandmarkFeatures(n_landmarks=5, similarity="exact"),
+    CertifiedClassifier(SpectralFeatures(n_components=8)),
 ]

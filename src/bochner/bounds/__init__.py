@@ -1,5 +1,29 @@
 """Guarantees as pure functions that return a ``Bound``."""
 
+from .alignment import (
+    chi_square,
+    corollary_2,
+    f_divergence,
+    first_order,
+    kl_divergence,
+    landmark,
+    power_divergence,
+    second_order,
+)
 from .bound import Bound
+from .risk import binomial_tail, empirical_bernstein, pac_bayes_kl
 
-__all__ = ["Bound"]
+__all__ = [
+    "Bound",
+    "binomial_tail",
+    "chi_square",
+    "corollary_2",
+    "empirical_bernstein",
+    "f_divergence",
+    "first_order",
+    "kl_divergence",
+    "landmark",
+    "pac_bayes_kl",
+    "power_divergence",
+    "second_order",
+]
