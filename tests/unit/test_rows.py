@@ -129,6 +129,8 @@ def test_an_error_in_a_block_reaches_the_caller():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
 def test_an_interruption_stops_the_remaining_blocks():
+    # A shell's background jobs start with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = []
 
     def slow(block, out):
@@ -136,8 +138,11 @@ def test_an_interruption_stops_the_remaining_blocks():
         time.sleep(0.01)
 
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with row_block_size(1), pytest.raises(KeyboardInterrupt):
-        row_map(slow, X, np.empty_like(X))
+    try:
+        with row_block_size(1), pytest.raises(KeyboardInterrupt):
+            row_map(slow, X, np.empty_like(X))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert 0 < len(done) < 2000
 
 
