@@ -127,6 +127,10 @@ def test_bad_calls_say_what_is_needed():
         MEASURE.features(np.ones((4, 2)))
     with pytest.raises(ValueError, match=r"need \(9, 24\)"):
         MEASURE.features(X, out=np.empty((9, 23)))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        MEASURE.features([[0.0, np.nan, 1.0]])
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        MEASURE.kernel(np.full((2, 3), np.inf))
     with pytest.raises(ValueError, match="one space"):
         MEASURE.kernel(X, Z[:, :2])
     with pytest.raises(ValueError, match="mass zero"):
