@@ -1,6 +1,6 @@
 """Data sets and generators, each a scikit-learn Bunch."""
 
-from .files import cache_folder, data_folder, load, where
+from .files import DatasetNotFound, cache_folder, data_folder, load, where
 from .generators import (
     board,
     circles,
@@ -16,6 +16,7 @@ from .generators import (
 from .splits import gautheron_split, letarte_split
 
 __all__ = [
+    "DatasetNotFound",
     "board",
     "cache_folder",
     "circles",

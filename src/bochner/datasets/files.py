@@ -21,6 +21,10 @@ _MNIST_PAIRS = {"mnist17": (1, 7), "mnist49": (4, 9), "mnist56": (5, 6)}
 _SHIPPED_WITH_SKLEARN = ("breast", "wdbc", "wine")
 
 
+class DatasetNotFound(FileNotFoundError):
+    """A data set is not at hand; the message says how to get it."""
+
+
 def data_folder() -> Path | None:
     """The folder named by BOCHNER_DATA, or None when the variable is not set or names no folder."""
     folder = os.environ.get("BOCHNER_DATA")
@@ -53,7 +57,7 @@ def load(name: str) -> Bunch:
     ``feature_names``.  Files of known data sets are checked against their checksums.
 
     ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255; ``"breast"`` is scikit-learn's
-    breast cancer set with +1 for benign.
+    breast cancer set with +1 for benign.  With BOCHNER_OFFLINE set, OpenML is never asked.
 
     >>> load("breast").data.shape
     (569, 30)
@@ -71,7 +75,7 @@ def load(name: str) -> Bunch:
         return _from_sklearn(name)
     if place in ("cache", "OpenML"):
         return _from_openml(name, CATALOG[name])
-    raise FileNotFoundError(
+    raise DatasetNotFound(
         f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz "
         f"(it is {os.environ.get('BOCHNER_DATA')!r} now)."
     )
@@ -186,6 +190,11 @@ def _from_openml(name: str, entry: Entry) -> Bunch:
     path = _cached(name)
     source = f"OpenML {copy.name!r}, version {copy.version}"
     if not path.is_file():
+        if os.environ.get("BOCHNER_OFFLINE"):
+            raise DatasetNotFound(
+                f"Data set {name!r} is not at hand and BOCHNER_OFFLINE forbids asking OpenML for it: set BOCHNER_DATA to a "
+                f"folder that holds {name}.npz (it is {os.environ.get('BOCHNER_DATA')!r} now)."
+            )
         _write(path, _fetched(name, entry, copy))
     return _read(path, source)
 
@@ -197,7 +206,7 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     try:
         found = datasets.fetch_openml(copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False)
     except Exception as error:
-        raise FileNotFoundError(
+        raise DatasetNotFound(
             f"Data set {name!r} is not at hand: BOCHNER_DATA is {os.environ.get('BOCHNER_DATA')!r}, and OpenML did not "
             f"give {copy.name!r} version {copy.version} ({type(error).__name__}: {error}). "
             f"Set BOCHNER_DATA to a folder that holds {name}.npz."
