@@ -2,7 +2,21 @@
 
 import numpy as np
 
-from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
+from bochner import (
+    Cauchy,
+    Decomposable,
+    Gaussian,
+    Laplace,
+    Matern,
+    OperatorKernelRidge,
+    OperatorRidge,
+    OperatorRidgeClassifier,
+    RationalQuadratic,
+    Sinc,
+    SpectralFeatures,
+    SpectralMixture,
+    SpectralRidge,
+)
 
 
 def mixture(n_features):
@@ -32,4 +46,11 @@ ESTIMATORS = [
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
+    SpectralRidge(),
+    SpectralRidge(SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False),
+    OperatorRidge(),
+    OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver="cholesky", fit_intercept=True),
+    OperatorRidge(n_components=20, solver="cg", block_size=7),
+    OperatorRidgeClassifier(),
+    OperatorKernelRidge(),
 ]
