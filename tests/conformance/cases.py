@@ -47,7 +47,9 @@ ESTIMATORS = [
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
     SpectralRidge(),
-    SpectralRidge(SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False),
+    SpectralRidge(
+        SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
+    ),
     OperatorRidge(),
     OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver="cholesky", fit_intercept=True),
     OperatorRidge(n_components=20, solver="cg", block_size=7),

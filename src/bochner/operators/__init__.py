@@ -1,5 +1,12 @@
 """Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go together."""
 
+from .approximation import (
+    approximation_constants,
+    estimator_variance,
+    largest_error,
+    suggest_n_components,
+    variance_bound,
+)
 from .base import OperatorKernel
 from .curl_free import CurlFree
 from .decomposable import Decomposable
@@ -18,7 +25,12 @@ __all__ = [
     "OperatorKernel",
     "OperatorMeasure",
     "VectorFieldKernel",
+    "approximation_constants",
+    "estimator_variance",
     "graph_output_matrix",
+    "largest_error",
     "learned_output_matrix",
     "simplex_code",
+    "suggest_n_components",
+    "variance_bound",
 ]

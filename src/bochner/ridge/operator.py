@@ -15,7 +15,7 @@ from .._validation import check_choice, check_count, check_positive, check_rows
 from ..features import SpectralFeatures, as_generator
 from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel
-from ..operators.output_matrix import covariance_output_matrix, learned_output_matrix
+from ..operators.output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix
 from .block_leverage import NormalSystem
 from .checks import check_alphas, check_targets, check_weights, resolved_for_weights
 from .eigen import (
@@ -206,6 +206,8 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             scalar = features.measure_
             self.kernel_ = clone(kernel).set_params(prior=resolved)
         self._scalar = scalar
+        # The words "covariance" and "learned" are resolved again after more rows: keep what was asked for.
+        self._asked_matrix = kernel.output_matrix if isinstance(kernel, Decomposable) else None
         self._shift = target_shift(y, weights, self.fit_intercept)
         self._stale = False
         for name in ("loo_errors_", "_work", "_system"):
@@ -218,6 +220,11 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.alpha_ = float(alphas[0])
         self.solver_ = "eigen" if small else self._chosen_solver()
         self.n_iter_ = 1  # direct solvers take one step
+        if several and self.solver_ in ("cg", "lbfgs"):
+            raise ValueError(
+                f"solver={self.solver_!r} takes one alpha, got {len(alphas)}: choosing between them needs a factorization, which is "
+                f"made up to {DENSE_LIMIT} unknowns. Give one alpha, or lower n_components."
+            )
         system = None
         if isinstance(self.kernel_, Decomposable) and (small or used.gram.ndim == 2) and self._needs_system():
             system = (
@@ -300,11 +307,11 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
 
     def _output_matrix(self, used, system, y=None):
         """The output matrix as numbers: given, identity, covariance of the outputs, or learned."""
-        word = self.kernel_.output_matrix
+        word = self._asked_matrix
         if word is None:
             return np.eye(len(self._shift))
         if not isinstance(word, str):
-            return self.kernel_.matrix()
+            return check_output_matrix(word)
         check_choice(word, "output_matrix", ("covariance", "learned"))
         if word == "covariance":
             return covariance_output_matrix(np.atleast_2d(np.cov(y.T)) if used is None else self._covariance())
@@ -360,7 +367,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         return 2 * len(self._scalar) <= DENSE_LIMIT
 
     def _needs_system(self):
-        return self.solver_ == "eigen" or self.kernel_.output_matrix == "learned"
+        return self.solver_ == "eigen" or (isinstance(self._asked_matrix, str) and self._asked_matrix == "learned")
 
     def _chosen_solver(self):
         n_unknowns = self._n_unknowns()
