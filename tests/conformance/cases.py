@@ -5,16 +5,21 @@ import numpy as np
 from bochner import (
     Cauchy,
     CertifiedClassifier,
+    Decomposable,
     Gaussian,
     LandmarkFeatures,
     Laplace,
     Matern,
+    OperatorKernelRidge,
+    OperatorRidge,
+    OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
     RationalQuadratic,
     Sinc,
     SpectralFeatures,
     SpectralMixture,
+    SpectralRidge,
 )
 
 
@@ -52,4 +57,13 @@ ESTIMATORS = [
     LandmarkFeatures(n_landmarks=0.1, n_components=8, landmarks="random", share_frequencies=True),
     LandmarkFeatures(n_landmarks=5, similarity="exact"),
     CertifiedClassifier(SpectralFeatures(n_components=8)),
+    SpectralRidge(),
+    SpectralRidge(
+        SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
+    ),
+    OperatorRidge(),
+    OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver="cholesky", fit_intercept=True),
+    OperatorRidge(n_components=20, solver="cg", block_size=7),
+    OperatorRidgeClassifier(),
+    OperatorKernelRidge(),
 ]

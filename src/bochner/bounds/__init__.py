@@ -11,9 +11,11 @@ from .alignment import (
     second_order,
 )
 from .bound import Bound
+from .operator import ApproximationConstants, log_failure_probability, operator_uniform, promised_components
 from .risk import binomial_tail, empirical_bernstein, pac_bayes_kl
 
 __all__ = [
+    "ApproximationConstants",
     "Bound",
     "binomial_tail",
     "chi_square",
@@ -23,7 +25,10 @@ __all__ = [
     "first_order",
     "kl_divergence",
     "landmark",
+    "log_failure_probability",
+    "operator_uniform",
     "pac_bayes_kl",
     "power_divergence",
+    "promised_components",
     "second_order",
 ]
