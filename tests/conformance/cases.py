@@ -2,7 +2,21 @@
 
 import numpy as np
 
-from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
+from bochner import (
+    AscentPeaks,
+    CandidatePeaks,
+    Cauchy,
+    Gaussian,
+    JointDescent,
+    LangevinPeaks,
+    Laplace,
+    MarginGame,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralFeatures,
+    SpectralMixture,
+)
 
 
 def mixture(n_features):
@@ -32,4 +46,10 @@ ESTIMATORS = [
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
+    SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
+    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]

@@ -256,7 +256,9 @@ def class_codes(y: Any, n_rows: int, advice: str) -> tuple[np.ndarray, np.ndarra
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"y must be one label per row, got shape {y.shape}. For several numeric targets write {advice}.")
+        raise ValueError(
+            f"y must be one label per row, got shape {y.shape}. For several numeric targets write {advice}."
+        )
     if type_of_target(y).startswith("continuous"):
         raise ValueError(f"Unknown label type: y is continuous, but classes are needed. For regression write {advice}.")
     classes, codes = np.unique(y, return_inverse=True)

@@ -11,12 +11,12 @@ from .._compute import is_dask, row_sum
 from .._validation import check_choice, check_count
 from ..harmonics import (
     HarmonicMeasure,
-    harmonics_by_degree,
-    dense_rows,
     check_basis,
     check_unit_rows,
+    dense_rows,
     harmonic_count,
     harmonic_indices,
+    harmonics_by_degree,
     sphere_area,
     spherical_harmonics,
 )

@@ -85,7 +85,7 @@ class MarginGame(BaseEstimator):
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-3, 3, size=(300, 1))
+    >>> X = rng.uniform(-2 * np.pi, 2 * np.pi, size=(300, 1))
     >>> y = np.sign(np.cos(2.0 * X[:, 0]))
     >>> prior = Gaussian(gamma=2.0).sample(50, 1, rng)
     >>> measure = MarginGame(n_rounds=1).learn(prior, X, y, rng)
@@ -134,13 +134,17 @@ class MarginGame(BaseEstimator):
                     late_average = late_average + played.dual_weights
                     n_late += 1
                 if rounds:
-                    rounds[-1] = replace(rounds[-1], dual_weights=np.empty(0))  # only the last are kept: memory stays O(n)
+                    rounds[-1] = replace(
+                        rounds[-1], dual_weights=np.empty(0)
+                    )  # only the last are kept: memory stays O(n)
                 rounds.append(played)
         except KeyboardInterrupt:
             if not rounds:
                 raise
             interrupted = True
-            warnings.warn(f"Interrupted after {len(rounds)} of {total} rounds; the measure so far is kept.", stacklevel=2)
+            warnings.warn(
+                f"Interrupted after {len(rounds)} of {total} rounds; the measure so far is kept.", stacklevel=2
+            )
         learned = averaged([played.peaks for played in rounds])
         certificate = None
         if self.certificate:

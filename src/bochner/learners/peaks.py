@@ -363,5 +363,3 @@ def check_search(peaks: Any) -> Any:
     if not isinstance(peaks, PeakSearch):
         raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {peaks!r}.")
     return peaks
-
-
