@@ -1,10 +1,26 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
+from . import bounds
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .certificates import CertifiedClassifier, certify
 from .features import SpectralFeatures
+from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .landmarks import LandmarkFeatures
-from .learners import OptimalAlignment, PacBayes, divergence_ball_weights, gibbs_weights
+from .learners import (
+    AscentPeaks,
+    CandidatePeaks,
+    HarmonicPeaks,
+    JointDescent,
+    LangevinPeaks,
+    MarginGame,
+    OptimalAlignment,
+    PacBayes,
+    QuasiNewtonPeaks,
+    divergence_ball_weights,
+    game_equilibrium,
+    gibbs_weights,
+    project_dual,
+)
 from .measures import FourierMeasure, concatenate
 from .operators import (
     CurlFree,
@@ -23,6 +39,8 @@ from .tuning import tune_on_validation
 __version__ = "0.1.0"
 
 __all__ = [
+    "AscentPeaks",
+    "CandidatePeaks",
     "Cauchy",
     "CertifiedClassifier",
     "CurlFree",
@@ -30,9 +48,14 @@ __all__ = [
     "DivergenceFree",
     "FourierMeasure",
     "Gaussian",
+    "HarmonicMeasure",
+    "HarmonicPeaks",
     "Helmholtz",
+    "JointDescent",
     "LandmarkFeatures",
+    "LangevinPeaks",
     "Laplace",
+    "MarginGame",
     "Matern",
     "OperatorKernelRidge",
     "OperatorMeasure",
@@ -40,6 +63,7 @@ __all__ = [
     "OperatorRidgeClassifier",
     "OptimalAlignment",
     "PacBayes",
+    "QuasiNewtonPeaks",
     "RationalQuadratic",
     "Sinc",
     "SpectralFeatures",
@@ -48,11 +72,16 @@ __all__ = [
     "TargetSimilarity",
     "alignment_losses",
     "alignment_losses_and_gradient",
+    "arc_cosine_kernel",
+    "bounds",
     "certify",
     "concatenate",
     "divergence_ball_weights",
+    "game_equilibrium",
     "gibbs_weights",
     "graph_output_matrix",
+    "project_dual",
     "simplex_code",
+    "spherical_harmonics",
     "tune_on_validation",
 ]

@@ -3,12 +3,17 @@
 import numpy as np
 
 from bochner import (
+    AscentPeaks,
+    CandidatePeaks,
     Cauchy,
     CertifiedClassifier,
     Decomposable,
     Gaussian,
+    JointDescent,
     LandmarkFeatures,
+    LangevinPeaks,
     Laplace,
+    MarginGame,
     Matern,
     OperatorKernelRidge,
     OperatorRidge,
@@ -66,4 +71,10 @@ ESTIMATORS = [
     OperatorRidge(n_components=20, solver="cg", block_size=7),
     OperatorRidgeClassifier(),
     OperatorKernelRidge(),
+    SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
+    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]

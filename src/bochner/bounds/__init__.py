@@ -11,6 +11,7 @@ from .alignment import (
     second_order,
 )
 from .bound import Bound
+from .margin import competitive_ratio, margin, margin_objective, margin_regret, potential_deviation
 from .operator import ApproximationConstants, log_failure_probability, operator_uniform, promised_components
 from .risk import binomial_tail, empirical_bernstein, pac_bayes_kl
 
@@ -19,6 +20,7 @@ __all__ = [
     "Bound",
     "binomial_tail",
     "chi_square",
+    "competitive_ratio",
     "corollary_2",
     "empirical_bernstein",
     "f_divergence",
@@ -26,8 +28,12 @@ __all__ = [
     "kl_divergence",
     "landmark",
     "log_failure_probability",
+    "margin",
+    "margin_objective",
+    "margin_regret",
     "operator_uniform",
     "pac_bayes_kl",
+    "potential_deviation",
     "power_divergence",
     "promised_components",
     "second_order",
