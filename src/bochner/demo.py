@@ -20,8 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from . import JointDescent, OptimalAlignment, PacBayes, SpectralFeatures, certify
 from ._progress import track
+from .certificates import certify
+from .features import SpectralFeatures
+from .learners import JointDescent, OptimalAlignment, PacBayes
 
 SIZES = (5, 10, 20, 50)
 TABLE_SIZE = 20
