@@ -139,6 +139,7 @@ class FourierMeasure(AtomicMeasure):
 
         X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the result.
         """
+        X = X if hasattr(X, "ndim") else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has shape {X.shape}, but this measure lives on points with {self.n_features} features."
@@ -151,6 +152,7 @@ class FourierMeasure(AtomicMeasure):
                 raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
             whole_rows = X.rechunk({1: -1})
             return whole_rows.map_blocks(_checked_block, block, dtype=dtype, chunks=(X.chunks[0], (shape[1],)))
+        assert_finite(X)
         if out is None:
             out = np.empty(shape, dtype)
         elif out.shape != shape:

@@ -3,18 +3,28 @@
 import numpy as np
 
 from bochner import (
+    AscentPeaks,
+    CandidatePeaks,
     Cauchy,
     CertifiedClassifier,
+    Decomposable,
     Gaussian,
+    JointDescent,
     LandmarkFeatures,
+    LangevinPeaks,
     Laplace,
+    MarginGame,
     Matern,
+    OperatorKernelRidge,
+    OperatorRidge,
+    OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
     RationalQuadratic,
     Sinc,
     SpectralFeatures,
     SpectralMixture,
+    SpectralRidge,
 )
 
 
@@ -52,4 +62,19 @@ ESTIMATORS = [
     LandmarkFeatures(n_landmarks=0.1, n_components=8, landmarks="random", share_frequencies=True),
     LandmarkFeatures(n_landmarks=5, similarity="exact"),
     CertifiedClassifier(SpectralFeatures(n_components=8)),
+    SpectralRidge(),
+    SpectralRidge(
+        SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
+    ),
+    OperatorRidge(),
+    OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver="cholesky", fit_intercept=True),
+    OperatorRidge(n_components=20, solver="cg", block_size=7),
+    OperatorRidgeClassifier(),
+    OperatorKernelRidge(),
+    SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
+    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
+    SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]
