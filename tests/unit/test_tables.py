@@ -13,7 +13,7 @@ skops_io = pytest.importorskip("skops.io")
 
 from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 
-from bochner import PacBayes, SpectralFeatures, datasets  # noqa: E402
+from bochner import JointDescent, PacBayes, SpectralFeatures, datasets  # noqa: E402
 from bochner.tables import ModelFileError, TableError, fit_table, load_model, read_table, save_model  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
 from bochner.tables.certificate import interval_certificate  # noqa: E402
@@ -88,8 +88,11 @@ def test_a_saved_model_predicts_the_same(model, model_file, iris):
     assert loaded.facts == model.facts
 
 
-def test_a_model_with_a_learner_can_be_saved(model, iris, tmp_path):
-    fourier = SpectralFeatures(learner=PacBayes(beta="bound"), n_components=16, n_candidates=64, random_state=0)
+@pytest.mark.parametrize(
+    "learner", [PacBayes(beta="bound"), JointDescent(n_epochs=2)], ids=lambda learner: type(learner).__name__
+)
+def test_a_model_with_a_learner_can_be_saved(model, iris, tmp_path, learner):
+    fourier = SpectralFeatures(learner=learner, n_components=16, random_state=0)
     pipeline = fitting_module.make_pipeline(
         fitting_module.preprocessing(model.columns), fourier, fitting_module.LogisticRegression()
     )
