@@ -55,7 +55,7 @@ def _list(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace) -> int:
     from .experiments._catalog import choose, discover
     from .experiments._runner import drawn, reproduce
-    from .experiments._text import summary_text
+    from .experiments._text import overview_text, summary_text
     from .pages import write_experiment, write_index
 
     experiments = {experiment.name: experiment for experiment in choose(options.names)}
@@ -83,7 +83,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([{k: v for k, v in summary.items() if k != "results"} for summary in summaries], indent=2))
     elif len(summaries) > 1:
-        print(f"Index of all pages: {index}")
+        print(overview_text(summaries) + f"\n\nIndex of all pages: {index}")
     if failed:
         _say(f"{failed} case(s) failed; their errors are on the pages. The same command tries them again.")
     return EXIT_FAILED_CASES if failed else 0

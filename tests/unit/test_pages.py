@@ -54,7 +54,7 @@ def test_pages_are_well_formed_and_need_nothing_else(pages):
         assert "img" not in reader.tags, page
         for name, value in reader.attributes:
             assert not name.startswith("on"), (page, name)
-            if name in ("src", "href", "xlink:href"):
+            if name in ("src", "href", "xlink:href") and not value.startswith("data:"):
                 assert not re.match(r"(https?:)?//", value), (page, value)
         policy = dict(reader.attributes)["content"]
         assert any("default-src 'none'" in value for name, value in reader.attributes if name == "content"), policy
@@ -73,6 +73,20 @@ def test_figures_have_words(pages):
     assert "<!--" not in experiment
     for page in pages[2:]:
         assert page.read_text(encoding="utf-8").count('role="img"') >= 2
+
+
+def test_large_clouds_become_images(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    from bochner.pages.drawing import matplotlib_svg
+
+    sizes = {}
+    for count in (100, 20_000):
+        chart, axes = plt.subplots()
+        axes.scatter(range(count), range(count))
+        text = matplotlib_svg(chart)
+        sizes[count] = len(text)
+        assert ("data:image/png;base64" in text) == (count > 1500)
+    assert sizes[20_000] < 500_000
 
 
 def test_an_experiment_is_also_csv_and_strict_json(pages):

@@ -7,7 +7,7 @@ import pytest
 
 from bochner import datasets, experiments
 from bochner.experiments._summary import averaged, beside_published, published
-from bochner.experiments._text import aligned, cell_text, summary_text
+from bochner.experiments._text import aligned, cell_text, overview_text, summary_text
 
 PUBLISHED = sorted(
     path.name[:-5] for path in (files(experiments) / "published").iterdir() if path.name.endswith(".json")
@@ -65,6 +65,14 @@ def test_rows_may_be_named_by_several_entries_and_results_nested():
     pairs = [({"data": "wine", "method": "svm"}, {"accuracy": {"10": 0.8, "20": 0.9}})]
     assert beside_published(pairs, paper)["rows"][0]["cells"][0]["ours"] == 80.0
     assert averaged(pairs)["columns"] == ["data", "method", "accuracy 10", "accuracy 20"]
+
+
+def test_a_row_of_means_needs_all_its_rows():
+    paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "mean": [1.0, 2.0]}, "means": {"mean": 2}}
+    pairs = [({"data": "a"}, {"SVM": 0.1, "our method": 0.1}), ({"data": "b"}, {"SVM": 0.3})]
+    cells = beside_published(pairs, paper)["rows"][2]["cells"]
+    assert cells[0]["ours"] is None
+    assert cells[1]["ours"] == pytest.approx(20.0)
 
 
 def test_a_filter_keeps_only_the_papers_setting():
@@ -128,6 +136,7 @@ def test_text_is_aligned_and_complete():
         "verdict": "cannot tell",
         "why": "Too few.",
     }
+    assert overview_text([summary]).splitlines()[-1].split() == ["x", "cannot", "tell", "3/7", "3", "1", "2", "min"]
     text = summary_text(summary)
     assert "50 (–)" in text
     assert "– (10 ± 1)" in text

@@ -100,7 +100,7 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
     ``paper`` holds ``columns``, ``rows`` ({name: values}), and how to find ours: ``row`` and ``column`` name the entries of
     case or result that hold the row's and the column's name (several for a row are joined by commas), ``value`` the entry
     with the number (times ``factor``).  Where there is no entry ``column``, the columns' names are themselves entries.  ``aliases`` translates the paper's names.
-    ``where`` keeps only the results with these entries.
+    ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows.
     """
     merged = [_flat(result) | case for case, result in pairs]
     keys = paper.get("row", [])
@@ -117,8 +117,19 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
             ours = [paper.get("factor", 1) * number for number in _numbers(of_row, column, paper, aliases)]
             cells.append({"ours": spread(ours) if ours else None, "published": value, "published_std": error})
         rows.append({"name": name, "cells": cells})
+    _fill_means(rows, paper.get("means", {}))
     kept = ("source", "quantity", "note", "columns")
     return {"row": ", ".join(keys), "rows": rows} | {key: paper[key] for key in kept if key in paper}
+
+
+def _fill_means(rows: list[dict[str, Any]], means: dict[str, int]) -> None:
+    """Ours for rows that average others, where all of those are there."""
+    for row in rows:
+        n_rows = means.get(row["name"], 0)
+        for k, cell in enumerate(row["cells"] if n_rows else []):
+            ours = [other["cells"][k]["ours"] for other in rows[:n_rows]]
+            if all(value is not None for value in ours):
+                cell["ours"] = fmean(value["mean"] if isinstance(value, dict) else value for value in ours)
 
 
 def _row_name(entry: dict[str, Any], keys: list[str]) -> str | None:

@@ -11,6 +11,8 @@ from .document import Markup, tag
 
 # A label stands above its bar, so that the drawing is narrow enough for a phone.
 _ROW, _BAR, _NUMBER = 42, 260, 120
+# Point clouds and contours larger than this are embedded as images: a page of megabytes helps nobody.
+_MAX_VECTOR_POINTS = 1500
 
 
 def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, highlight: int | None = None) -> Markup:
@@ -69,9 +71,14 @@ def matplotlib_svg(figure: Any) -> str:
     """A matplotlib figure as an SVG element, without prologue, comments and metadata; text as outlines."""
     import matplotlib
 
+    for axes in figure.axes:
+        for collection in axes.collections:
+            n_points = sum(len(path.vertices) for path in collection.get_paths()) + len(collection.get_offsets())
+            if n_points > _MAX_VECTOR_POINTS:
+                collection.set_rasterized(True)
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bochner"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     for pattern in (r"<!--.*?-->", r"<metadata>.*?</metadata>"):

@@ -142,7 +142,9 @@ def _averages(averages: dict[str, Any]) -> Markup:
         several = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         caption = f"Mean ± standard deviation over {several} repetitions"
     if averages["fixed"]:
-        caption += "; " + ", ".join(f"{key} {cell_text(value)}" for key, value in averages["fixed"].items())
+        caption += "; " + ", ".join(
+            f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None
+        )
     rows = [[cell_text(cell) for cell in row] for row in averages["rows"]]
     values = [[_sort_value(cell) for cell in row] for row in averages["rows"]]
     return table(averages["columns"], rows, caption=caption, sort_values=values)
