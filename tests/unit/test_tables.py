@@ -113,6 +113,18 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
         model.predict(iris.drop(columns="petal width (cm)"))
 
 
+def test_long_tables_are_fitted_on_a_sample_and_predicted_in_blocks(model, iris, monkeypatch):
+    expected = model.predict(iris)[0]
+    monkeypatch.setattr(fitting_module, "_BLOCK_ROWS", 7)
+    np.testing.assert_array_equal(model.predict(iris)[0], expected)
+    assert model.predict_proba(iris).shape == (150, 3)
+    monkeypatch.setattr(fitting_module, "_MAX_FIT_ROWS", 60)
+    small = fit_table(iris[["petal length (cm)", "petal width (cm)", "species"]], "species")
+    assert small.facts["n_train"] == 60
+    assert small.facts["n_test"] == 37
+    assert any("Fitted on 60 of the 111 rows" in note for note in small.facts["notes"])
+
+
 def test_regression_with_an_interval_that_covers():
     frame = load_diabetes(as_frame=True).frame
     model = fit_table(frame, "target")

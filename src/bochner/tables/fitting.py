@@ -35,6 +35,8 @@ _HELD_OUT = 0.25
 _BANDWIDTHS = (0.1, 0.4, 1.6, 6.4)  # γ times the number of columns
 _STRENGTHS = np.logspace(-2, 2, 5)
 _SELECTION_ROWS = 3000
+_MAX_FIT_ROWS = 50_000
+_BLOCK_ROWS = 20_000
 _SVM_ROWS = 5000
 _IMPORTANCE_ROWS = 1000
 _POINTS_SHOWN = 400
@@ -51,13 +53,19 @@ class TableModel:
     def predict(self, frame: Any) -> tuple[np.ndarray, list[str]]:
         """Predictions for the rows of a table, and notes."""
         X, notes = inputs(frame, self.columns)
-        return self.pipeline.predict(X), notes
+        return self._by_blocks(self.pipeline.predict, X), notes
 
     def predict_proba(self, frame: Any) -> np.ndarray:
         """Class probabilities in the order of ``facts["classes"]``."""
         if self.facts["task"] != "classification":
             raise TableError("Probabilities are for classification; this model predicts numbers.")
-        return self.pipeline.predict_proba(inputs(frame, self.columns)[0])
+        return self._by_blocks(self.pipeline.predict_proba, inputs(frame, self.columns)[0])
+
+    @staticmethod
+    def _by_blocks(method, X):
+        """Block by block, so that the features of a long table never are in memory all at once."""
+        starts = range(0, len(X), _BLOCK_ROWS)
+        return np.concatenate([method(X.iloc[start : start + _BLOCK_ROWS]) for start in starts])
 
 
 def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> TableModel:
@@ -81,6 +89,11 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     train, test = train_test_split(
         np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=y if classify else None
     )
+    if len(train) > _MAX_FIT_ROWS:
+        notes.append(
+            f"Fitted on {_MAX_FIT_ROWS} of the {len(train)} rows for it, drawn at random, to keep within memory."
+        )
+        train = train[:_MAX_FIT_ROWS]
     columns = roles(rest.iloc[train])
     X, input_notes = inputs(rest, columns)
     X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], y[train], y[test]
