@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,8 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
         return options.run(options)
-    except KeyboardInterrupt:
-        _say("Interrupted. Finished work is kept: the same command goes on from here.")
+    except (KeyboardInterrupt, _Interrupted):
+        kept = " Finished cases are kept: the same command goes on from here." if options.run is _reproduce else ""
+        _say(f"Interrupted.{kept}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,10 +109,32 @@ def _fit(options: argparse.Namespace) -> int:
     out = Path(options.out or Path(options.table).with_suffix(".skops").name)
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
-    save_model(model, out)
+    with _interrupts_end_everything():
+        model = fit_table(read_table(options.table), options.target, options.task, options.seed)
+        save_model(model, out)
     print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
     return 0
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C while fitting."""
+
+
+@contextmanager
+def _interrupts_end_everything() -> Iterator[None]:
+    """Learners answer a KeyboardInterrupt with what they have so far; a command that was told to stop must not go on."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _Interrupted
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _predict(options: argparse.Namespace) -> int:
