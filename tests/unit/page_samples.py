@@ -31,6 +31,7 @@ def summary():
         "scale": "smoke",
         "verdict": "does not hold",
         "why": EVIL,
+        "rule": EVIL,
         "command": "bochner reproduce evil --scale smoke",
         "deviations": [EVIL],
         "date": "2020-01-01",

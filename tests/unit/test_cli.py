@@ -117,6 +117,38 @@ def test_measured_times_belong_to_experiments():
     assert set(_listing.measured_seconds()) <= names
 
 
+def test_times_are_recorded_for_the_package(tmp_path, monkeypatch):
+    (tmp_path / "measured_seconds.json").write_text("{}")
+    monkeypatch.setattr(_listing, "files", lambda _: tmp_path)
+    _listing.measured_seconds.cache_clear()
+    (experiment,) = [e for name, e in _listing.discover()[0].items() if name == "rff_sampling"]
+    records = [{"case": case, "result": {}, "seconds": 2.0} for case in experiment.cases("smoke")]
+    (tmp_path / "rff_sampling.smoke.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    _listing.record_seconds(tmp_path)
+    assert json.loads((tmp_path / "measured_seconds.json").read_text()) == {"rff_sampling": {"smoke": 36.0}}
+    _listing.measured_seconds.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n", "holds no rows"),
+        (b"a,b\n1,x\n", "has 1 row(s) with a target; at least 20 are needed"),
+        ("caf\xe9,b\n1,\xe9\n".encode("latin-1"), "has 1 row(s)"),
+        (b"a,c\n1,2\n", "has no column 'b'"),
+    ],
+)
+def test_tables_that_cannot_be_fitted_end_with_code_2(capsys, tmp_path, content, message):
+    pytest.importorskip("pandas")
+    (tmp_path / "t.csv").write_bytes(content)
+    code, _, err = run(capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops"))
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "m.skops").exists()
+
+
 def test_missing_data_is_said_in_the_list():
     entry = {
         "experiment": "x",

@@ -1,6 +1,7 @@
 """Running experiments: discovery, resuming after a kill, failures, skipped cases, verdicts; with small fake experiments."""
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
+from bochner.experiments._meter import Meter
 from bochner.experiments._runner import reproduce, result_path
 from bochner.experiments._store import ResultFile, finished_records
 from bochner.experiments._workers import Outcome, Task, case_rng, run_tasks
@@ -33,6 +35,10 @@ def run(case, rng):
         log.write(f"end {os.getpid()} {case['method']}{case['seed']}\\n")
     return {"error": rng.random(), "threads": os.environ["OMP_NUM_THREADS"]}
 def verdict(results):
+    '''Holds
+    always.
+
+    Really.'''
     return "holds", f"{len(results)} results"
 """
 
@@ -70,6 +76,7 @@ def test_results_are_written_summarized_and_not_repeated(lab, tmp_path):
     lab("one")
     (summary,) = run_all(lab, "one", n_jobs=2)
     assert summary["verdict"] == "holds"
+    assert summary["rule"] == "Holds always."
     assert summary["n_finished"] == summary["n_cases"] == 6
     assert [row[0] for row in summary["table"]["rows"]] == ["a", "b"]
     assert summary["table"]["rows"][0][1]["n"] == 3
@@ -90,6 +97,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from bochner.experiments._catalog import choose
+from bochner.experiments._meter import Meter
 from bochner.experiments._runner import reproduce
 for summary in reproduce(choose(["slow"], sys.argv[1]), "quick", Path(sys.argv[2]), n_jobs=2, quiet=True):
     print(summary["n_finished"])
@@ -290,3 +298,36 @@ def test_each_case_has_its_own_stream():
     assert draws[0] == case_rng(Task("elsewhere.x", {"seed": 0})).random()
     assert case_rng(Task("lab.y", {"seed": 0})).random() != draws[0]
     assert isinstance(case_rng(Task("lab.x", {})), np.random.Generator)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_a_bar_with_the_time_left_and_is_left_clean(monkeypatch):
+    clock = iter([0.0, 60.0, 120.0])
+    monkeypatch.setattr("bochner.experiments._meter.time.monotonic", lambda: next(clock))
+    stream = Terminal()
+    meter = Meter(4, stream=stream)
+    meter.advance("one")
+    meter.advance("two")
+    meter.close()
+    lines = stream.getvalue().split("\r")
+    assert "1/4 cases, 3 min left, one" in lines[1]
+    assert "[###############---------------] 2/4 cases, 2 min left, two" in lines[2]
+    assert lines[-1] == "\x1b[K"
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch):
+    clock = iter([0.0, 1.0, 40.0, 41.0, 42.0])
+    monkeypatch.setattr("bochner.experiments._meter.time.monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    meter = Meter(3, stream=stream)
+    for _ in range(3):
+        meter.advance("x")
+    meter.close()
+    assert stream.getvalue() == "2/3 cases, 20 s left, x\n"
+    quiet = io.StringIO()
+    Meter(1, stream=quiet, quiet=True).close()
+    assert quiet.getvalue() == ""

@@ -135,6 +135,7 @@ def test_text_is_aligned_and_complete():
         "seconds": 100,
         "verdict": "cannot tell",
         "why": "Too few.",
+        "rule": "Holds when it does.",
     }
     assert overview_text([summary]).splitlines()[-1].split() == ["x", "cannot", "tell", "3/7", "3", "1", "2", "min"]
     text = summary_text(summary)
@@ -147,5 +148,6 @@ def test_text_is_aligned_and_complete():
         "2 results come from an earlier",
         "CANNOT TELL. Too few.",
         "3 of 7 cases",
+        "Rule: Holds when it does.",
     ):
         assert part in text

@@ -49,6 +49,11 @@ class Experiment:
         return (deviations,) if isinstance(deviations, str) else tuple(deviations)
 
     @property
+    def rule(self) -> str:
+        """By which rule the verdict is found: the first paragraph of ``verdict``'s documentation."""
+        return " ".join((inspect.getdoc(self.module.verdict) or "").partition("\n\n")[0].split())
+
+    @property
     def source(self) -> str:
         """Fingerprint of the module's text: tells results of an earlier version apart."""
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from functools import cache
 from importlib.resources import files
@@ -48,6 +49,17 @@ def measured_seconds() -> dict[str, dict[str, float]]:
     return json.loads((files(__package__) / "measured_seconds.json").read_text(encoding="utf-8"))
 
 
+def record_seconds(out: Path) -> None:
+    """Keep the times of the results in ``out`` as the package's own: ``python -m bochner.experiments._listing DIR``."""
+    known = {
+        entry["experiment"]: {scale: seconds for scale, seconds in entry["seconds"].items() if seconds is not None}
+        for entry in listing(out)
+        if any(entry.get("seconds", {}).values())
+    }
+    target = Path(str(files(__package__) / "measured_seconds.json"))
+    target.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
 def listing_text(entries: list[dict[str, Any]]) -> str:
     """The listing for a terminal."""
     return "\n\n".join(_entry_text(entry) for entry in entries)
@@ -83,3 +95,7 @@ def _time_text(entry: dict[str, Any], scale: str) -> str:
     seconds = entry["seconds"][scale]
     cases = f"{entry['cases'][scale]} cases"
     return f"{duration(seconds)} ({cases})" if seconds is not None else f"not measured ({cases})"
+
+
+if __name__ == "__main__":
+    record_seconds(Path(sys.argv[1]))

@@ -129,6 +129,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
         "scale": scale,
         "verdict": verdict,
         "why": why,
+        "rule": experiment.rule,
         "command": f"bochner reproduce {experiment.name} --scale {scale}",
         "deviations": list(experiment.deviations),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -69,6 +69,8 @@ def summary_text(summary: dict[str, Any]) -> str:
             "--fresh runs them again."
         )
     finished = f"{summary['n_finished']} of {summary['n_cases']} cases, {duration(summary['seconds'])} of work"
+    if summary["rule"]:
+        parts.append(f"Rule: {summary['rule']}")
     parts.append(f"Verdict: {summary['verdict'].upper()}. {summary['why']} ({finished})")
     return "\n".join(parts) + "\n"
 

@@ -37,8 +37,13 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
 
 def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     """One experiment as a page."""
+    rule = [tag("div", f"Rule: {summary['rule']}", class_="soft")] if summary["rule"] else []
     verdict = tag(
-        "div", tag("b", summary["verdict"]), tag("div", summary["why"]), class_=_VERDICT_STYLES[summary["verdict"]]
+        "div",
+        tag("b", summary["verdict"]),
+        tag("div", summary["why"]),
+        *rule,
+        class_=_VERDICT_STYLES[summary["verdict"]],
     )
     reasons = list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
     older = summary["n_of_earlier_code"]
