@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import signal
@@ -66,6 +67,8 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.names == ["all"]:
         for name, reason in discover()[1].items():
             _say(f"Skipped {name}: {reason}.")
+    if importlib.util.find_spec("matplotlib") is None:
+        _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
     out = Path(options.out)
     summaries = []
     for summary in reproduce(
