@@ -41,11 +41,12 @@ class SimilarityMap:
     weights: np.ndarray
 
     def block(self) -> Any:
-        """The function of a block of rows that evaluates this map."""
-        if len(self.frequencies) > 1 or len(self.weights) == 1:
-            return partial(landmark_block, self.frequencies, self.phases, self.weights[None])
-        left = np.concatenate([(self.weights * np.cos(self.phases)).T, (self.weights * np.sin(self.phases)).T])
-        return partial(shared_landmark_block, self.frequencies[0], left)
+        """The function of a block of rows that evaluates this map; ``weights`` may also be several sets of them."""
+        weights = self.weights if self.weights.ndim == 3 else self.weights[None]
+        if len(self.frequencies) == len(self.phases):
+            return partial(landmark_block, self.frequencies, self.phases, weights)
+        left = [np.concatenate([(w * np.cos(self.phases)).T, (w * np.sin(self.phases)).T]) for w in weights]
+        return partial(shared_landmark_block, self.frequencies[0], np.concatenate(left, axis=1))
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
         """(n_samples, n_landmarks), in blocks of rows."""
@@ -154,16 +155,14 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform_each(self, X: Any, variants: list[tuple[float, int]]) -> list[np.ndarray]:
         """Similarities for several (beta, n_components) at once, the cosines of X computed once for all of them.
 
-        The same as ``relearned(beta, n_components).transform(X)`` for each pair, for landmarks with own frequencies.
+        The same as ``relearned(beta, n_components).transform(X)`` for each pair.
         """
         check_is_fitted(self, "losses_")
         X = check_rows(self, X, reset=False)
         weights = np.zeros((len(variants), *self.losses_.shape))
         for variant, (beta, n_components) in enumerate(variants):
             weights[variant, :, :n_components] = self.relearned(beta, n_components).similarity_map_.weights
-        held = self.similarity_map_
-        frequencies = np.broadcast_to(held.frequencies, (len(self.landmarks_), *held.frequencies.shape[1:]))
-        block = partial(landmark_block, frequencies, held.phases, weights)
+        block = replace(self.similarity_map_, weights=weights).block()
         with row_block_size(self.block_size):
             n_columns = len(variants) * len(self.landmarks_)
             psi = _mapped(block, X, n_columns, None, row_bytes=8 * n_columns)

@@ -88,7 +88,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
             best = max(range(len(pairs)), key=lambda k: (tried[k].valid, -pairs[k][0], -pairs[k][1]))
             curves[f"RBF-{letter}"].append(round(rbf.test_error, 4))
             curves[f"PB-{letter}"].append(round(tried[best].test_error, 4))
-    return curves | {"SVM": svm_error(parts, gamma, len(parts.train[1]), costs), "gamma": gamma}
+    return curves | {"SVM": svm_error(parts, gamma, costs), "gamma": gamma}
 
 
 def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:

@@ -72,10 +72,9 @@ def gamma_of(name: str, parts: Split) -> float:
     return FOUND_GAMMAS[name] if name in FOUND_GAMMAS else best_gamma(parts)
 
 
-def svm_error(parts: Split, gamma: float, largest: int, costs: tuple[float, ...]) -> float:
+def svm_error(parts: Split, gamma: float, costs: tuple[float, ...]) -> float:
     """Test error in percent of the RBF SVM, C chosen on the validation rows."""
-    X, y = parts.train[0][:largest], parts.train[1][:largest]
-    models = [SVC(C=C, gamma=gamma, cache_size=500).fit(X, y) for C in costs]
+    models = [SVC(C=C, gamma=gamma, cache_size=500).fit(*parts.train) for C in costs]
     best = max(models, key=lambda model: model.score(*parts.valid))
     return 100 * (1 - best.score(*parts.test))
 
