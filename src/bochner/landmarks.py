@@ -220,7 +220,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             bound = replace(
                 bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
             )
-        reason = data_dependent_prior(self.prior)
+        reason = data_dependent_prior(self.prior) or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _target(self, X, y):
@@ -228,6 +228,9 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return None
         target = as_target(y, X.shape[0])
         self._by_label = isinstance(target, Labels)
+        self._caveat = (
+            "" if self._by_label else "similarities of real targets must be at most 1 and fixed without the rows"
+        )
         if isinstance(target, Values):
             return TargetSimilarity.of_values(target.rows)
         return target

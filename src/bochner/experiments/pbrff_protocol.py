@@ -141,7 +141,7 @@ class Tried:
     test_error: float
 
 
-def linear_svm(features: tuple[Any, Any, Any], labels: Split, costs: tuple[float, ...]) -> Tried:
+def linear_svm(features: tuple[Any, ...], labels: Split, costs: tuple[float, ...]) -> Tried:
     """The linear SVM on features of the three parts, C by validation (of equals the smallest)."""
     best, start = None, None
     for C in sorted(costs):
