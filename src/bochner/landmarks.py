@@ -149,7 +149,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         with row_block_size(self.block_size):
             if self.similarity == "exact":
                 block = partial(_exact_block, self.prior_, self.landmarks_)
-                return _mapped(block, X, len(self.landmarks_), out, row_bytes=16 * self.landmarks_.size // 64)
+                return _mapped(block, X, len(self.landmarks_), out, row_bytes=32 * len(self.landmarks_))
             return self.similarity_map_.features(X, out)
 
     def transform_each(self, X: Any, variants: list[tuple[float, int]]) -> list[np.ndarray]:
@@ -343,10 +343,11 @@ def _mapped(block, X, n_columns, out, row_bytes):
 
 
 def _exact_block(prior, landmarks, X, out=None):
-    if isinstance(prior, RadialPrior) and sp.issparse(X):  # the rows are never made dense
-        lengths = prior._lengths(X.shape[1])
-        scaled = (X @ sp.diags_array(1 / lengths)).tocsr()
-        gram = prior._profile(euclidean_distances(scaled, landmarks / lengths, squared=True))
+    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay sparse, where it is radial."""
+    if isinstance(prior, RadialPrior):
+        inverse = 1 / prior._lengths(X.shape[1])
+        scaled = (X @ sp.diags_array(inverse)).tocsr() if sp.issparse(X) else X * inverse
+        gram = prior._profile(euclidean_distances(scaled, landmarks * inverse, squared=True))
     else:
         gram = prior.kernel(X, landmarks)
     if out is None:
