@@ -109,9 +109,9 @@ def test_leave_one_out_is_that_of_n_refits(name, n_samples, intercept):
     ).fit(X, Y, weights)
     errors = []
     for alpha in (0.05, 0.7):
-        single = OperatorRidge(
-            KERNELS[name], n_components=8, alpha=alpha, fit_intercept=intercept, random_state=0
-        ).fit(X, Y, weights)
+        single = OperatorRidge(KERNELS[name], n_components=8, alpha=alpha, fit_intercept=intercept, random_state=0).fit(
+            X, Y, weights
+        )
         refits = np.empty_like(Y)
         for i in range(n_samples):
             kept = np.arange(n_samples) != i
@@ -254,7 +254,9 @@ class FourierPeaks:
         return replace(measure, weights=power / power.sum())
 
 
-@pytest.mark.parametrize("kernel", [CurlFree(Gaussian(0.4)), DivergenceFree(Gaussian(0.4)), Decomposable(Gaussian(0.4))])
+@pytest.mark.parametrize(
+    "kernel", [CurlFree(Gaussian(0.4)), DivergenceFree(Gaussian(0.4)), Decomposable(Gaussian(0.4))]
+)
 def test_a_learned_scalar_measure_works_inside_every_kernel(kernel):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(300, 2))

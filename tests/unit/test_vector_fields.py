@@ -36,7 +36,12 @@ def test_structure_of_the_jacobian_is_exact(prior, n_features, seed):
 
 @pytest.mark.parametrize(
     "kernel",
-    [CurlFree(Gaussian(0.5)), DivergenceFree(Gaussian(0.5)), Helmholtz(Gaussian(0.5), 0.4), Decomposable(Gaussian(0.5))],
+    [
+        CurlFree(Gaussian(0.5)),
+        DivergenceFree(Gaussian(0.5)),
+        Helmholtz(Gaussian(0.5), 0.4),
+        Decomposable(Gaussian(0.5)),
+    ],
 )
 @pytest.mark.parametrize("n_features", [2, 3, 4])
 def test_derivatives_agree_with_finite_differences(kernel, n_features):
@@ -95,7 +100,10 @@ def test_helmholtz_recovers_the_parts_of_a_known_field():
     gradient, rotation = parts(inner)
 
     def unexplained(found, truth):
-        found, truth = found - found.mean(axis=0), truth - truth.mean(axis=0)  # a harmonic constant may go to either part
+        found, truth = (
+            found - found.mean(axis=0),
+            truth - truth.mean(axis=0),
+        )  # a harmonic constant may go to either part
         return np.mean((found - truth) ** 2) / np.mean(truth**2)
 
     assert unexplained(model.curl_free_part(inner), gradient) < 0.05

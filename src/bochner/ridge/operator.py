@@ -429,6 +429,15 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             return leave_one_out_predictions(self._work, self.alpha_, X, y, weights)
         return self._leverage_system().leave_one_out_predictions(self.alpha_, X, y, weights)
 
+    def mean_leverage(self) -> float:
+        """Share of the outputs' degrees of freedom that the fit spends, below 1; zero where no factorization was made."""
+        self._ensure_solved()
+        if self.solver_ != "eigen":
+            return 0.0
+        system, basis = self._work.system, self._work.basis
+        spent = np.sum(system.values[:, None] / (system.values[:, None] + basis.penalties(self.alpha_)), axis=0)
+        return float(np.mean(spent) / self._statistics.weight + self._work.row_share)
+
     def _checked(self, X):
         check_is_fitted(self, "_scalar")
         self._ensure_solved()
