@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._validation import check_rows
 from ..operators import OperatorKernel, simplex_code
-from .checks import check_alphas
+from .checks import check_alphas, check_weights
 from .operator import OperatorRidge
 
 
@@ -79,6 +79,7 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
         X = check_rows(self, X, reset=True)
         if y is None:
             raise ValueError("OperatorRidgeClassifier requires y to be passed, but the target y is None.")
+        weights = check_weights(sample_weight, X)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -86,8 +87,8 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"A classifier needs at least 2 classes, got the one class {self.classes_[0]!r}.")
         self.code_ = simplex_code(len(self.classes_))
         self.ridge_ = OperatorRidge(**self.get_params(deep=False))
-        self.ridge_.fit(X, self.code_.T[numbers], sample_weight)
-        self.temperature_ = self._temperature(X, numbers, sample_weight)
+        self.ridge_.fit(X, self.code_.T[numbers], weights)
+        self.temperature_ = self._temperature(X, numbers, weights)
         return self
 
     def _temperature(self, X, numbers, sample_weight):

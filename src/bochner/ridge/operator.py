@@ -21,6 +21,8 @@ from .checks import check_alphas, check_targets, check_weights, resolved_for_wei
 from .eigen import (
     OutputBasis,
     RowWork,
+    direct_leverage,
+    direct_ridge,
     eigen_ridge,
     explained,
     leave_one_out_errors,
@@ -62,7 +64,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     alpha : float or list of floats, default 1.0
         From a list the ridge with the smallest exact leave-one-out error is taken.
     solver : "auto", "eigen", "cholesky", "cg", "lbfgs" or "sgd"
-        "eigen" (decomposable kernels) solves for all ridges in two eigenbases, "cholesky" forms the normal matrix, "cg" and
+        "eigen" (decomposable kernels) solves for all ridges in two eigenbases, or for one by Cholesky factors, "cholesky" forms the normal matrix, "cg" and
         "lbfgs" only apply it, "sgd" looks at minibatches; "auto" takes the first that fits.
     learner : None or a learner
         Learns the scalar measure from X and y before the kernel makes operators of its atoms.
@@ -176,7 +178,6 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             added = RidgeStatistics.of(block_features(self._scalar), X, y, weights, self._shift)
         self._statistics = added if first else self._statistics + added
         self._stale = True
-        self.__dict__.pop("loo_errors_", None)
         return self
 
     def _start(self, X, y, weights):
@@ -210,12 +211,12 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._asked_matrix = kernel.output_matrix if isinstance(kernel, Decomposable) else None
         self._shift = target_shift(y, weights, self.fit_intercept)
         self._stale = False
-        for name in ("loo_errors_", "_work", "_system"):
-            self.__dict__.pop(name, None)
 
     def _solve(self, alphas, several, X=None, y=None, weights=None, small=False):
         """From the sums to coefficients; the rows are needed for a choice of ridges and for the largest systems only."""
-        used = self._statistics.centered() if self.fit_intercept else self._statistics
+        for name in ("loo_errors_", "_work", "_system"):
+            self.__dict__.pop(name, None)
+        used = self._used_statistics()
         mapped = block_features(self._scalar)
         self.alpha_ = float(alphas[0])
         self.solver_ = "eigen" if small else self._chosen_solver()
@@ -225,24 +226,25 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 f"solver={self.solver_!r} takes one alpha, got {len(alphas)}: choosing between them needs a factorization, which is "
                 f"made up to {DENSE_LIMIT} unknowns. Give one alpha, or lower n_components."
             )
+        eigen = self.solver_ == "eigen"
         system = None
-        if isinstance(self.kernel_, Decomposable) and (small or used.gram.ndim == 2) and self._needs_system():
-            system = (
-                small_system(mapped, self._statistics, self.fit_intercept, X, y, weights)
-                if small
-                else whole_system(self._statistics, self.fit_intercept)
-            )
+        if small:
+            system = small_system(mapped, self._statistics, self.fit_intercept, X, y, weights)
+        elif (eigen and several) or (self._learns_matrix() and used.gram.ndim == 2):
+            system = whole_system(self._statistics, self.fit_intercept)
         if isinstance(self.kernel_, Decomposable):
             self.kernel_ = clone(self.kernel_).set_params(output_matrix=self._output_matrix(used, system))
         self.measure_ = self.kernel_.lift(self._scalar)
-        if self.solver_ == "eigen":
+        if eigen:
             basis = OutputBasis.of(self.kernel_.matrix())
-            self._work = RowWork.of(mapped, self._statistics, self.fit_intercept, system, basis)
-            if several:
-                self.loo_errors_ = leave_one_out_errors(self._work, alphas, X, y, weights)
-                self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-            coefficients = eigen_ridge(system, basis, self.alpha_)
-            total = explained(system, basis, self.alpha_).sum()
+            direct = None if system is not None else direct_ridge(used, basis, self.alpha_)
+            if direct is None:
+                work = self._set_work(system, basis)
+                if several:
+                    self.loo_errors_ = leave_one_out_errors(work, alphas, X, y, weights)
+                    self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
+                direct = eigen_ridge(work.system, basis, self.alpha_), explained(work.system, basis, self.alpha_)
+            coefficients, total = direct[0], direct[1].sum()
         else:
             parameters, total = self._solve_normal(used, alphas, several, X, y, weights)
             coefficients = self.measure_.expand(parameters)
@@ -287,7 +289,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.measure_ = self.kernel_.lift(self._scalar)
         mapped = block_features(self._scalar)
         self._statistics = RidgeStatistics.of(mapped, X, y, weights, self._shift, whole_gram=False)
-        used = self._statistics.centered() if self.fit_intercept else self._statistics
+        used = self._used_statistics()
         targets = y - self._statistics.target_mean if self.fit_intercept else y
         rng = as_generator(self.random_state)
         self.alpha_, self.solver_, self.n_iter_ = float(alphas[0]), "sgd", self.max_iter
@@ -321,6 +323,20 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 "solver='sgd'. Lower n_components, or write output_matrix='covariance'."
             )
         return learned_output_matrix(system.values, system.projections, used.target_gram, used.weight)[0]
+
+    def _used_statistics(self):
+        return self._statistics.centered() if self.fit_intercept else self._statistics
+
+    def _set_work(self, system, basis):
+        """Eigenvectors for passes over rows; made when first asked for."""
+        system = whole_system(self._statistics, self.fit_intercept) if system is None else system
+        self._work = RowWork.of(block_features(self._scalar), self._statistics, self.fit_intercept, system, basis)
+        return self._work
+
+    def _eigen_work(self):
+        if hasattr(self, "_work"):
+            return self._work
+        return self._set_work(None, OutputBasis.of(self.kernel_.matrix()))
 
     def _covariance(self):
         return self._statistics.centered().target_gram / self._statistics.weight
@@ -366,8 +382,8 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _whole_gram(self):
         return 2 * len(self._scalar) <= DENSE_LIMIT
 
-    def _needs_system(self):
-        return self.solver_ == "eigen" or (isinstance(self._asked_matrix, str) and self._asked_matrix == "learned")
+    def _learns_matrix(self):
+        return isinstance(self._asked_matrix, str) and self._asked_matrix == "learned"
 
     def _chosen_solver(self):
         n_unknowns = self._n_unknowns()
@@ -417,7 +433,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         with row_block_size(self.block_size):
             if self.solver_ == "eigen":
                 noise = np.full(self._coefficients.shape[1], self.noise_variance_)
-                return mean, np.sqrt(predictive_variance(self._work, self.alpha_, noise, X))
+                return mean, np.sqrt(predictive_variance(self._eigen_work(), self.alpha_, noise, X))
             return mean, np.sqrt(self._leverage_system().variance(self.alpha_, self.noise_variance_, X))
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -426,7 +442,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         y = check_targets(self, X, y, need_columns=True)
         weights = check_weights(sample_weight, X)
         if self.solver_ == "eigen":
-            return leave_one_out_predictions(self._work, self.alpha_, X, y, weights)
+            return leave_one_out_predictions(self._eigen_work(), self.alpha_, X, y, weights)
         return self._leverage_system().leave_one_out_predictions(self.alpha_, X, y, weights)
 
     def mean_leverage(self) -> float:
@@ -434,9 +450,13 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._ensure_solved()
         if self.solver_ != "eigen":
             return 0.0
-        system, basis = self._work.system, self._work.basis
-        spent = np.sum(system.values[:, None] / (system.values[:, None] + basis.penalties(self.alpha_)), axis=0)
-        return float(np.mean(spent) / self._statistics.weight + self._work.row_share)
+        basis = OutputBasis.of(self.kernel_.matrix())
+        share = 1 / self._statistics.weight if self.fit_intercept else 0.0
+        if not hasattr(self, "_work"):
+            return direct_leverage(self._used_statistics(), basis, self.alpha_) + share
+        values = self._work.system.values[:, None]
+        spent = np.sum(values / (values + basis.penalties(self.alpha_)), axis=0)
+        return float(np.mean(spent) / self._statistics.weight) + share
 
     def _checked(self, X):
         check_is_fitted(self, "_scalar")
@@ -455,7 +475,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 f"up to {DENSE_LIMIT}, and not with solver='sgd'. Lower n_components."
             )
         if not hasattr(self, "_system"):
-            used = self._statistics.centered() if self.fit_intercept else self._statistics
+            used = self._used_statistics()
             right_side = self.measure_.contract(used.cross)
             return self._normal_system(normal_matrix(self.measure_, used.gram), right_side)
         return self._system
