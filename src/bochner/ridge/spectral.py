@@ -88,7 +88,8 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             statistics = RidgeStatistics.of(mapped, X, targets, weights, shift, whole_gram=not small)
             basis = OutputBasis(np.eye(targets.shape[1]), np.ones(targets.shape[1]))
             used = statistics.centered() if self.fit_intercept else statistics
-            self.__dict__.pop("_work", None)
+            for name in ("_work", "loo_errors_"):
+                self.__dict__.pop(name, None)
             self._statistics, self._basis = statistics, basis
             self.alpha_ = float(alphas[0])
             solved = None if small or several else direct_ridge(used, basis, self.alpha_)
