@@ -112,9 +112,13 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
         left.loglog(sizes, errors, marker="o", label=name)
     guide = np.array(sorted({case["n_components"] for case, _ in results}), dtype=float)
     left.loglog(guide, 3 * guide**-0.5, color="gray", linestyle="--", label=r"$D^{-1/2}$")
-    left.set(xlabel="number of frequencies D", ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error")
+    left.set(
+        xlabel="number of frequencies D", ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error"
+    )
     left.legend()
-    variances = sorted(((c["n_components"], r) for c, r in results if c["part"] == "variance"), key=lambda pair: pair[0])
+    variances = sorted(
+        ((c["n_components"], r) for c, r in results if c["part"] == "variance"), key=lambda pair: pair[0]
+    )
     sizes = [size for size, _ in variances]
     styles = {"empirical": "o", "exact": "-", "proposition_12": "--", "safe": ":"}
     labels = {"proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}

@@ -50,7 +50,9 @@ def cases(scale: str) -> list[dict[str, Any]]:
         for size in frequencies
         for seed in range(n_seeds)
     ]
-    errors += [{"part": "error", "method": "OVK", "n_train": min(rows[0], 1000), "seed": seed} for seed in range(n_seeds)]
+    errors += [
+        {"part": "error", "method": "OVK", "n_train": min(rows[0], 1000), "seed": seed} for seed in range(n_seeds)
+    ]
     size = 50 if scale == "smoke" else 1000
     times = [{"part": "time", "method": "ORFF", "n_train": n, "n_components": size, "seed": 0} for n in rows]
     times += [{"part": "time", "method": "OVK", "n_train": n, "seed": 0} for n in exact_rows]
@@ -101,7 +103,9 @@ def _mean(results, what, **wanted):
 
 def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     """Linear time, error at the most frequencies near the exact kernel's, 10 times faster at the largest common N."""
-    times = sorted((c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == "ORFF")
+    times = sorted(
+        (c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == "ORFF"
+    )
     exact = sorted((c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == "OVK")
     if len(times) < 3 or len(exact) < 3:
         return "cannot tell", "needs three sizes of each method"
@@ -124,14 +128,20 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
 
     canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for method, marker in (("ORFF", "o"), ("OVK", "s")):
-        pairs = sorted((c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == method)
-        left.loglog(*np.array(pairs).T, marker=marker, label=method + (", D = 1000" if method == "ORFF" else " (exact)"))
+        pairs = sorted(
+            (c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == method
+        )
+        left.loglog(
+            *np.array(pairs).T, marker=marker, label=method + (", D = 1000" if method == "ORFF" else " (exact)")
+        )
     left.set(xlabel="training rows N", ylabel="CPU seconds to fit", title="MNIST: time")
     left.legend()
     sizes = sorted({c["n_components"] for c, _ in results if c["part"] == "error" and c["method"] == "ORFF"})
     errors = [100 * _mean(results, "error", part="error", method="ORFF", n_components=size) for size in sizes]
     right.loglog(sizes, errors, marker="o", label="ORFF")
-    right.axhline(100 * _mean(results, "error", part="error", method="OVK"), color="C1", linestyle="--", label="OVK (exact)")
+    right.axhline(
+        100 * _mean(results, "error", part="error", method="OVK"), color="C1", linestyle="--", label="OVK (exact)"
+    )
     right.set(xlabel="number of frequencies D", ylabel="test error (%)", title="MNIST, N = 1000: error")
     right.legend()
     return canvas
