@@ -74,7 +74,7 @@ def test_sizes_beyond_the_limit_are_refused_before_anything_is_allocated():
     ("kernel", "Y", "error", "message"),
     [
         (CurlFree(Gaussian()), np.ones((25, 3)), ValueError, "2 outputs on these points, but y has 3"),
-        (Decomposable(Gaussian(), MATRIX), np.ones((25, 3)), ValueError, "2 rows, but y has 3"),
+        (Decomposable(Gaussian(), MATRIX), np.ones((25, 3)), ValueError, "2 outputs on these points, but y has 3"),
         (None, np.ones(25), ValueError, "one column per output"),
         (Gaussian(), np.ones((25, 2)), TypeError, "operator-valued kernel"),
     ],

@@ -79,7 +79,7 @@ def test_solution_is_that_of_the_dense_normal_equations(name, solver, n_samples,
 
 @pytest.mark.parametrize("name", ["matrix", "curl-free"])
 def test_features_beyond_a_gram_matrix_are_solved_by_passes_over_the_rows(name, monkeypatch):
-    import bochner.ridge.operator as module
+    import bochner.ridge.solver_choice as module
 
     X, Y = problem(60)
     settings = {"n_components": 10, "alpha": 0.3, "tol": 1e-12, "fit_intercept": True, "random_state": 0}

@@ -101,6 +101,11 @@ def _mean(results, what, **wanted):
     return float(np.mean(values)) if values else float("nan")
 
 
+def _exponent(pairs):
+    logarithms = np.log(np.array(pairs))
+    return np.polyfit(logarithms[:, 0], logarithms[:, 1], 1)[0]
+
+
 def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     """Linear time, error at the most frequencies near the exact kernel's, 10 times faster at the largest common N."""
     times = sorted(
@@ -109,8 +114,7 @@ def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     exact = sorted((c["n_train"], r["fit_seconds"]) for c, r in results if c["part"] == "time" and c["method"] == "OVK")
     if len(times) < 3 or len(exact) < 3:
         return "cannot tell", "needs three sizes of each method"
-    exponent = np.polyfit(*np.log(np.array(times).T), 1)[0]
-    exact_exponent = np.polyfit(*np.log(np.array(exact).T), 1)[0]
+    exponent, exact_exponent = (_exponent(pairs) for pairs in (times, exact))
     most = max(c["n_components"] for c, _ in results if c["part"] == "error" and c["method"] == "ORFF")
     ours = _mean(results, "error", part="error", method="ORFF", n_components=most)
     theirs = _mean(results, "error", part="error", method="OVK")
