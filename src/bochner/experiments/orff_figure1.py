@@ -119,11 +119,11 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
     variances = sorted(
         ((c["n_components"], r) for c, r in results if c["part"] == "variance"), key=lambda pair: pair[0]
     )
-    sizes = [size for size, _ in variances]
+    drawn = [size for size, _ in variances]
     styles = {"empirical": "o", "exact": "-", "proposition_12": "--", "safe": ":"}
     labels = {"proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}
     for key, style in styles.items():
-        right.loglog(sizes, [result[key] for _, result in variances], style, label=labels.get(key, key))
+        right.loglog(drawn, [result[key] for _, result in variances], style, label=labels.get(key, key))
     right.set(xlabel="number of frequencies D", ylabel=r"$\|V[\tilde K_0(\delta)]\|_2$", title="Variance, curl-free")
     right.legend()
     return canvas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ class CodePower:
         return replace(measure, weights=power / power.sum())
 
 
+@lru_cache(maxsize=1)
+def _mnist():
+    return load("mnist")
+
+
 def cases(scale: str) -> list[dict[str, Any]]:
     """Times at D = 1000, errors at N = 1000, and the largest problem, N = 12000."""
     frequencies = {"smoke": [20], "quick": [10, 30, 100, 300, 1000], "paper": [10, 30, 100, 300, 1000, 3000]}[scale]
@@ -66,7 +72,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
 
 def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Test error and CPU seconds of the fit."""
-    data = load("mnist")
+    data = _mnist()
     train = rng.choice(data.n_train, case["n_train"], replace=False)
     rows = np.concatenate([data.data[train], data.data[data.n_train :]]).astype(np.float32) / 127.5 - 1
     X, Z = rows[: len(train)], rows[len(train) :]

@@ -43,7 +43,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     """Every method on every data set."""
     n_seeds = {"smoke": 1, "quick": 2, "paper": 10}[scale]
     tables = TABLES[-1:] if scale == "smoke" else TABLES
-    size = 50 if scale == "smoke" else 1000
+    size = {"smoke": 50, "quick": 500, "paper": 1000}[scale]
     listed = [
         {"data": name, "method": method, "seed": seed, "n_components": size}
         for name in tables
