@@ -127,7 +127,7 @@ class MarginGame(BaseEstimator):
         n_late = 0
         interrupted = False
         try:
-            for played in track(self.rounds(measure, X, y, rng), "margin game", total):
+            for played in track(self.rounds(measure, X, y, rng), "margin game", total, lambda: _margin_so_far(rounds)):
                 average = average + played.dual_weights
                 # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
                 if 2 * played.number > total:
@@ -223,6 +223,12 @@ class MarginGame(BaseEstimator):
             check_choice(self.step, "step", STEPS)
         else:
             check_positive(self.step, "step")
+
+
+def _margin_so_far(rounds):
+    """The mean payoff tends to the value of the game, hence 1/√(2 mean) to its margin."""
+    mean = np.mean([played.value for played in rounds])
+    return f"margin about {1 / np.sqrt(2 * mean):.3g}" if mean > 0 else "no margin yet"
 
 
 def averaged(plays: list[Any]) -> Any:
