@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.model_selection import train_test_split
 
+from .._compute import gram_block, row_sum
 from ..alignment import potential
 from ..datasets import load
 from ..features import SpectralFeatures
@@ -135,17 +137,21 @@ def ridge_accuracy(
 
 
 def _ridge(features, y, penalties):
-    """argmin Σ (y − f)² + penalty ‖w‖², with an intercept, for each penalty; float32 Gram, float64 solve."""
-    mean, target = features.mean(axis=0), y.mean()
-    gram = (features.T @ features).astype(np.float64) - len(y) * np.outer(mean, mean).astype(np.float64)
-    moment = features.T @ (y - target).astype(features.dtype)
+    """argmin Σ (y − f)² + penalty ‖w‖², with an intercept, for each penalty."""
+    mean, target = features.mean(axis=0, dtype=np.float64), y.mean()
+    # A float32 Gram matrix of thousands of columns is not positive definite any more: sums in float64, block by block.
+    gram, moment = row_sum(partial(gram_block, _float64), features, y - target)
+    gram -= len(y) * np.outer(mean, mean)
     solutions = []
     for penalty in penalties:
-        # The float32 product is exact to about 1e-6 of its diagonal; the floor keeps Cholesky safe.
-        system = gram + (penalty + 1e-6 * np.trace(gram) / len(gram)) * np.eye(len(gram))
-        w = scipy.linalg.solve(system, moment, assume_a="pos", overwrite_a=True).astype(features.dtype)
-        solutions.append(np.append(w, target - mean @ w))
+        system = gram + penalty * np.eye(len(gram))
+        w = scipy.linalg.solve(system, moment[:, 0], assume_a="pos", overwrite_a=True)
+        solutions.append(np.append(w, target - mean @ w).astype(features.dtype))
     return solutions
+
+
+def _float64(block):
+    return block.astype(np.float64)
 
 
 def _random_features(X, y, counts, rng):

@@ -11,9 +11,9 @@ import scipy.linalg
 
 from .._compute import compute_rows, is_dask, row_sum
 
-# The machine of the upper value is fitted on at most this many numbers (128 MB); more rows are sampled.  Any machine gives
+# The machine of the upper value is fitted on at most this many numbers (32 MB); more rows are sampled.  Any machine gives
 # a valid upper value, so sampling costs tightness, not truth.
-_MACHINE_ENTRIES = 2**24
+_MACHINE_ENTRIES = 2**22
 _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 
 
