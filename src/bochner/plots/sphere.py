@@ -20,7 +20,7 @@ def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None,
     order = np.argsort(-measure.weights)[:n_shown]
     with_data = X is not None
     n_panels = len(order) + with_data
-    fig = plt.figure(figsize=(3.3 * n_panels, 4.0), layout="constrained")
+    fig = plt.figure(figsize=(3.3 * n_panels, 3.5), layout="constrained")
     panels = [fig.add_subplot(1, n_panels, i + 1, projection="3d") for i in range(n_panels)]
     if with_data:
         _draw_points(panels[0], np.asarray(X, dtype=np.float64), y)
