@@ -1,1 +1,6 @@
-"""Gradient boosting with Fourier features."""
+"""Boosting with Fourier features: the published algorithms and a second-order booster."""
+
+from .expansion import FourierExpansion
+from .published import GBRFF1Classifier, GBRFF2Classifier
+
+__all__ = ["FourierExpansion", "GBRFF1Classifier", "GBRFF2Classifier"]
