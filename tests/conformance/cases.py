@@ -2,7 +2,20 @@
 
 import numpy as np
 
-from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
+from bochner import (
+    Cauchy,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    Gaussian,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    Laplace,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralFeatures,
+    SpectralMixture,
+)
 
 
 def mixture(n_features):
@@ -32,4 +45,9 @@ ESTIMATORS = [
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
+    GBRFF1Classifier(T=8, K=4),
+    GBRFF2Classifier(T=8),
+    FourierBoostingClassifier(n_rounds=8),
+    FourierBoostingRegressor(n_rounds=8),
+    FourierBoostingRegressor("huber", n_rounds=8),
 ]

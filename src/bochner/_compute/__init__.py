@@ -13,6 +13,7 @@ from .rows import (
     row_map,
     row_sum,
     single_threaded_blas,
+    thread_count,
 )
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "row_map",
     "row_sum",
     "single_threaded_blas",
+    "thread_count",
     "working_dtype",
 ]

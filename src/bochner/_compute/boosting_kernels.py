@@ -30,6 +30,10 @@ _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
 
 
+# A sum along a row is vectorised only where additions may change their order; no exponential in such a kernel.
+_REDUCING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
+
+
 def _exp(x):
     """exp(x) for |x| < 80 (float32) or 700 (float64); compiled only."""
     raise RuntimeError("_exp only runs inside compiled kernels")
@@ -150,6 +154,18 @@ def trigonometry(turns, sines, cosines):
             s, c = _sincos(t[j])
             s_row[j] = s
             c_row[j] = c
+
+
+@njit(**_REDUCING)
+def joint_forward(turns, cosine_amplitudes, sine_amplitudes, scores):
+    """scores_i += Σ_j A_j cos(π t_ij) + B_j sin(π t_ij) for one output."""
+    for i in range(turns.shape[0]):
+        t = turns[i]
+        total = scores[i]
+        for j in range(turns.shape[1]):
+            s, c = _sincos(t[j])
+            total += cosine_amplitudes[j] * c + sine_amplitudes[j] * s
+        scores[i] = total
 
 
 @njit(**_FLAGS)

@@ -55,9 +55,7 @@ class FourierExpansion:
 
     def evaluate(self, X: Any) -> Any:
         """f(X) as (n_samples, n_outputs), block by block; a Dask array gives a Dask array."""
-        block = partial(
-            expansion_block, self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
-        )
+        block = partial(expansion_block, self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         if is_dask(X):
             whole_rows = X.rechunk({1: -1})

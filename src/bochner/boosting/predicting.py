@@ -18,7 +18,10 @@ class ExpansionPredictor:
     """Scores of ``expansion_`` on checked rows, whole or round by round."""
 
     expansion_: FourierExpansion
-    _atoms_per_round: int
+
+    @property
+    def _atoms_per_round(self) -> int:
+        return 1
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._compute import is_dask, row_block_size, row_map, row_sum
+from .._compute import is_dask, row_map, row_sum
 from .._compute.boosting_kernels import exponential_block, half_turns_block, phase_losses_block
 from .._progress import track
 from .._validation import check_count, check_positive, check_rows
@@ -33,6 +33,13 @@ _GRID = np.linspace(-np.pi, np.pi, 64, endpoint=False)
 _KEPT_BYTES = 2**28
 # Below this many numbers one block is faster than several: the work of a block is less than the cost of a thread.
 _SMALL = 2**17
+
+
+def _row_total(block, rows, *signals, row_bytes=0):
+    """``row_sum``, without its way through threads where all rows together are less work than that."""
+    if isinstance(rows, np.ndarray) and rows.size <= _SMALL:
+        return block(rows, *signals)
+    return row_sum(block, rows, *signals, row_bytes=row_bytes)
 
 
 def log_odds(signs: np.ndarray) -> float:
@@ -65,7 +72,7 @@ def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
     radius = 2 * np.pi / len(_GRID)
     for _ in range(2):
         phases = center + radius * np.linspace(-1, 1, 8)
-        values, slopes, curvatures = row_sum(partial(phase_losses_block, phases), turns, signal)
+        values, slopes, curvatures = _row_total(partial(phase_losses_block, phases), turns, signal)
         best = int(np.argmin(values))
         center, radius = phases[best], 2 * radius / 7
     if curvatures[best] > 0:
@@ -99,9 +106,7 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
             self._seed = int(as_generator(self.random_state).integers(2**63))
         elif not np.array_equal(classes, self.classes_):
             raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {classes}.")
-        block_size = max(X.shape[0], 1) if X.shape[0] * X.shape[1] <= _SMALL else "auto"
-        with row_block_size(block_size):
-            self._boost(X, codes, continued)
+        self._boost(X, codes, continued)
         return self
 
     def _boost(self, X, codes, continued):
@@ -112,7 +117,7 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
             self.expansion_ = constant_expansion([log_odds(column) for column in signs.T], X.shape[1])
             self.train_loss_ = np.zeros((0, n_outputs))
         done = len(self.expansion_) // (n_outputs * self._atoms_per_learner())
-        if self.T < done:
+        if done > self.T:
             raise ValueError(f"warm_start goes on from {done} rounds, but T={self.T}. Write T={done + 1} or more.")
         scores = self.expansion_.evaluate(X).astype(np.float64)
         atoms: list[list[Any]] = [[], [], []]
@@ -175,7 +180,9 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
         check_count(self.T, "T", minimum=0)
         check_positive(self.learning_rate, "learning_rate")
         if self.learning_rate > 1:
-            raise ValueError(f"learning_rate must be at most 1, got {self.learning_rate}: larger steps may raise the loss.")
+            raise ValueError(
+                f"learning_rate must be at most 1, got {self.learning_rate}: larger steps may raise the loss."
+            )
         if not isinstance(self.gamma, str):
             check_positive(self.gamma, "gamma")
 
@@ -270,15 +277,15 @@ class GBRFF1Classifier(PublishedBooster):
 
         def objective(landmark):
             phases = kernel.frequencies @ landmark
-            value, by_phase = row_sum(partial(landmark_block, features, phases), rows, signal, row_bytes=32 * self.K)
-            return float(value), kernel.frequencies.T @ by_phase
+            value, by_phase = _row_total(partial(landmark_block, features, phases), rows, signal, row_bytes=32 * self.K)
+            return float(value) / X.shape[0], kernel.frequencies.T @ by_phase / X.shape[0]
 
         landmark = np.zeros(X.shape[1])
         if self.max_landmark_iterations:
             landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_landmark_iterations)
         self._fresh_landmarks.append(landmark)
         phases = kernel.frequencies @ landmark
-        losses = row_sum(partial(frequency_losses_block, features, phases), rows, signal, row_bytes=32 * self.K)
+        losses = _row_total(partial(frequency_losses_block, features, phases), rows, signal, row_bytes=32 * self.K)
         exponents = -self.beta * np.sqrt(X.shape[0]) * (losses / X.shape[0])
         shares = softmax(exponents)
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
@@ -298,7 +305,7 @@ class GBRFF1Classifier(PublishedBooster):
 
 
 def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:
-    r"""Mean loss of a landmark, times n, and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected gradient).
+    r"""Summed loss of a landmark and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected gradient).
 
     .. math:: \sum_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
@@ -314,7 +321,7 @@ def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any,
     # Beyond e^60 the loss goes on as its tangent, so that one heavy row cannot overflow it.
     value = np.sum(losses * (1 + np.maximum(exponents - 60.0, 0.0)))
     gradient = cosine * back[n_frequencies:] - sine * back[:n_frequencies]
-    return np.float64(value / len(signal)) * len(signal), gradient
+    return np.float64(value), gradient
 
 
 def frequency_losses_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:
@@ -412,11 +419,13 @@ class GBRFF2Classifier(PublishedBooster):
 
 def frequency_objective(X: Any, signal: np.ndarray, phase: float, lam: float, frequency: np.ndarray) -> Any:
     """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows."""
-    value, gradient = row_sum(partial(exponential_block, frequency, phase), X, signal)
+    value, gradient = _row_total(partial(exponential_block, frequency, phase), X, signal)
     n_samples = X.shape[0]
     return value / n_samples + lam * frequency @ frequency, gradient / n_samples + 2 * lam * frequency
 
 
 def _half_turns(frequency, X):
+    if isinstance(X, np.ndarray) and X.size <= _SMALL:
+        return half_turns_block(frequency, X)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return row_map(partial(half_turns_block, frequency), X, np.empty(X.shape[0], dtype))

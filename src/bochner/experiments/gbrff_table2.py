@@ -228,7 +228,9 @@ def verdict(results: list[Any]) -> tuple[str, str]:
         # rounded as printed; below the published mean only: a better figure is no failure
         if found["cells"][table, method] < mean - spread - 0.05
     ]
-    ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in sorted(found["ranks"].items(), key=lambda item: item[1]))
+    ranks = ", ".join(
+        f"{method} {rank:.2f}" for method, rank in sorted(found["ranks"].items(), key=lambda item: item[1])
+    )
     why = f"means GBRFF2 {two:.2f} (88.8), GBRFF1 {one:.2f} (87.5); average ranks {ranks}"
     if off:
         why += "; below the published spread: " + "; ".join(off)
