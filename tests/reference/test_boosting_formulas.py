@@ -5,15 +5,10 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier
+from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
+from bochner.boosting.gbrff2 import best_phase, frequency_objective
 from bochner.boosting.losses import Exponential, Logistic, Multinomial, Squared
-from bochner.boosting.published import (
-    best_phase,
-    bound_minimizer,
-    frequency_losses_block,
-    frequency_objective,
-    landmark_block,
-    log_odds,
-)
+from bochner.boosting.published import bound_minimizer, log_odds
 from bochner.boosting.rounds import closed_form
 from bochner.measures import FourierMeasure
 

@@ -1,8 +1,10 @@
 """Boosting with Fourier features: the published algorithms and a second-order booster."""
 
-from .estimators import FourierBoostingClassifier, FourierBoostingRegressor
+from .classifier import FourierBoostingClassifier
 from .expansion import FourierExpansion
-from .published import GBRFF1Classifier, GBRFF2Classifier
+from .gbrff1 import GBRFF1Classifier
+from .gbrff2 import GBRFF2Classifier
+from .regressor import FourierBoostingRegressor
 
 __all__ = [
     "FourierBoostingClassifier",

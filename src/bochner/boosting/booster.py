@@ -1,27 +1,22 @@
-"""FourierBoostingClassifier and FourierBoostingRegressor."""
+"""What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs, stopping."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from .._compute import is_dask
 from .._progress import track
-from .._validation import check_choice, check_count, check_positive, check_rows
+from .._validation import check_choice, check_count, check_positive
 from ..features import as_generator
-from .callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .callbacks import CallbackSupportMixin, FitTasks
 from .fitting import Booster, Fit, draw_sample, pilot_factors, run_joint_epochs
 from .joint import JointEpochs
-from .losses import Exponential, Huber, Logistic, Loss, Multinomial, Poisson, Quantile, Squared, weighted_quantile
-from .predicting import ExpansionClassifier, ExpansionPredictor
+from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
 # Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting alone, in the input's dtype,
@@ -274,11 +269,11 @@ def _batch_size(n_rows):
     return 256 if n_rows < 50_000 else (1024 if n_rows < 300_000 else 2048)
 
 
-def _in_memory(y):
+def in_memory(y):
     return y.compute() if is_dask(y) else y
 
 
-_PARAMETERS = """
+PARAMETERS = """
     n_rounds : int, default 100
         Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
@@ -311,259 +306,3 @@ _PARAMETERS = """
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator
 """
-
-
-class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
-    __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x), amplitudes in closed form.
-
-    Several frequencies are scored in one matrix product each round, the best one is refined, and on large data all waves then
-    move together in a few epochs over all rows (float32, streaming: arrays, memory maps, sparse, Dask).
-
-    Parameters
-    ----------
-    loss : "auto", "logistic", "exponential" or "multinomial"
-        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.{_PARAMETERS}
-    class_weight : None, "balanced" or dict
-
-    Attributes
-    ----------
-    expansion_ : FourierExpansion, one atom per round
-    feature_relevance_ : mean squared derivative of the score in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch)
-    classes_, n_rounds_, n_features_in_
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> FourierBoostingClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-    def __init__(
-        self,
-        loss: str = "auto",
-        *,
-        n_rounds: int = 100,
-        learning_rate: float = 0.3,
-        gamma: Any = "auto",
-        n_candidates: int = 8,
-        n_refinements: int = 2,
-        amplitude_penalty: float = 3.0,
-        frequency_penalty: float = 0.01,
-        linear: bool = True,
-        line_search: bool = True,
-        subsample: float = 1.0,
-        n_pilots: Any = "auto",
-        max_rows: int = 5000,
-        n_epochs: Any = "auto",
-        epoch_learning_rate: float = 0.01,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        super().__init__(
-            loss, n_rounds=n_rounds, learning_rate=learning_rate, gamma=gamma, n_candidates=n_candidates,
-            n_refinements=n_refinements, amplitude_penalty=amplitude_penalty, frequency_penalty=frequency_penalty,
-            linear=linear, line_search=line_search, subsample=subsample, n_pilots=n_pilots, max_rows=max_rows,
-            n_epochs=n_epochs, epoch_learning_rate=epoch_learning_rate, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            random_state=random_state,
-        )  # fmt: skip
-        self.class_weight = class_weight
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingClassifier:
-        """Fit to rows X with labels y of any type."""
-        self._check_parameters()
-        check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
-        continued = self.warm_start and hasattr(self, "_state")
-        X = check_rows(self, X, reset=not continued)
-        y = column_or_1d(_in_memory(y), warn=True)
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one label per row.")
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"FourierBoostingClassifier needs at least two classes, got one class: {classes[0]!r}.")
-        if continued and not np.array_equal(classes, self.classes_):
-            raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {classes}.")
-        self.classes_ = classes
-        loss = self._loss(len(classes))
-        weights = self._checked_weights(sample_weight, X)
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weights = by_class if weights is None else weights * by_class
-        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
-            raise ValueError("All rows with a positive weight have one class; at least two classes are needed.")
-        if isinstance(loss, Multinomial):
-            targets = np.zeros((len(y), len(classes)), dtype=np.float32)
-            targets[np.arange(len(y)), codes] = 1
-        else:
-            targets = (2 * codes - 1).astype(np.float32)[:, None]
-        return self._fit(X, y, targets, weights, loss, strata=codes)
-
-    def _loss(self, n_classes: int) -> Loss:
-        if self.loss == "multinomial" or (self.loss == "auto" and n_classes > 2):
-            return Multinomial()
-        if n_classes > 2:
-            raise ValueError(
-                f"loss={self.loss!r} is for two classes, y has {n_classes}. Write loss='multinomial' or 'auto'."
-            )
-        return Exponential() if self.loss == "exponential" else Logistic()
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities, (n_samples, n_classes)."""
-        return self._probabilities(_in_memory(self._scores(X)))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Class probabilities after each round."""
-        for scores in self._staged_scores(X):
-            yield self._probabilities(scores)
-
-    def _probabilities(self, scores):
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        positive = expit(2 * scores if self.loss == "exponential" else scores)
-        return np.concatenate([1 - positive, positive], axis=1)
-
-    def decision_function(self, X: Any) -> Any:
-        """Scores: (n_samples,) for two classes, (n_samples, n_classes) for more."""
-        scores = self._scores(X)
-        if len(self.classes_) == 2 and scores.shape[1] == 2:
-            return scores[:, 1] - scores[:, 0]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-class FourierBoostingRegressor(RegressorMixin, FourierBooster):
-    __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
-
-    Parameters
-    ----------
-    loss : "squared", "huber", "quantile" or "poisson"
-        "poisson" predicts exp(score) of non-negative counts.{_PARAMETERS}
-    level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.
-
-    Attributes
-    ----------
-    expansion_ : FourierExpansion, one atom per round
-    feature_relevance_ : mean squared derivative of the prediction in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch), targets standardised
-    n_rounds_, n_features_in_
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(-2, 2, size=(300, 2))
-    >>> y = np.sin(2 * X[:, 0] + X[:, 1])
-    >>> FourierBoostingRegressor(random_state=0).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-    def __init__(
-        self,
-        loss: str = "squared",
-        *,
-        level: float = 0.9,
-        n_rounds: int = 100,
-        learning_rate: float = 0.3,
-        gamma: Any = "auto",
-        n_candidates: int = 8,
-        n_refinements: int = 2,
-        amplitude_penalty: float = 3.0,
-        frequency_penalty: float = 0.01,
-        linear: bool = True,
-        line_search: bool = True,
-        subsample: float = 1.0,
-        n_pilots: Any = "auto",
-        max_rows: int = 5000,
-        n_epochs: Any = "auto",
-        epoch_learning_rate: float = 0.01,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        super().__init__(
-            loss, n_rounds=n_rounds, learning_rate=learning_rate, gamma=gamma, n_candidates=n_candidates,
-            n_refinements=n_refinements, amplitude_penalty=amplitude_penalty, frequency_penalty=frequency_penalty,
-            linear=linear, line_search=line_search, subsample=subsample, n_pilots=n_pilots, max_rows=max_rows,
-            n_epochs=n_epochs, epoch_learning_rate=epoch_learning_rate, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            random_state=random_state,
-        )  # fmt: skip
-        self.level = level
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
-        """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
-        self._check_parameters()
-        check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
-        check_positive(self.level, "level")
-        if self.level >= 1:
-            raise ValueError(f"level is a quantile below 1, got {self.level}. Write e.g. level=0.9.")
-        if y is None:
-            raise ValueError("FourierBoostingRegressor requires y to be passed, but the target y is None.")
-        continued = self.warm_start and hasattr(self, "_state")
-        X = check_rows(self, X, reset=not continued)
-        y = check_array(_in_memory(y), ensure_2d=False, dtype=np.float64, input_name="y")
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one target per row.")
-        if y.ndim > 2:
-            raise ValueError(f"y must have one or two dimensions, got shape {y.shape}.")
-        self._one_dimensional = y.ndim == 1
-        weights = self._checked_weights(sample_weight, X)
-        targets = y.reshape(len(y), -1)
-        if self.loss == "poisson" and np.any(targets < 0):
-            raise ValueError(
-                f"loss='poisson' needs non-negative targets, got {targets.min():.3g}. Write loss='squared'."
-            )
-        if not continued:
-            self._target_shift, self._target_scale = self._targets_mean_and_scale(targets, weights)
-        targets = (targets - self._target_shift) / self._target_scale
-        return self._fit(X, y, targets, weights, self._loss(targets, weights))
-
-    def _targets_mean_and_scale(self, targets, weights):
-        if self.loss == "poisson":
-            return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        mean = np.average(targets, axis=0, weights=weights)
-        scale = np.sqrt(np.average((targets - mean) ** 2, axis=0, weights=weights))
-        return mean, np.where(scale > 0, scale, 1.0)
-
-    def _loss(self, targets, weights) -> Loss:
-        if self.loss == "huber":
-            weights = np.ones(len(targets)) if weights is None else weights
-            sizes = np.abs(targets - weighted_quantile(targets, weights, 0.5))
-            delta = weighted_quantile(sizes, weights, self.level)
-            return Huber(np.maximum(delta, 1e-12))
-        if self.loss == "quantile":
-            return Quantile(self.level)
-        return Poisson() if self.loss == "poisson" else Squared()
-
-    def _target_scaling(self):
-        return self._target_shift, self._target_scale
-
-    def predict(self, X: Any) -> Any:
-        """Predictions, (n_samples,) or (n_samples, n_outputs) as y was."""
-        return self._answer(self._scores(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Predictions after each round."""
-        for scores in self._staged_scores(X):
-            yield self._answer(scores.copy())
-
-    def _answer(self, scores):
-        check_is_fitted(self)
-        if self.loss == "poisson":
-            scores = np.exp(scores)
-        return scores[:, 0] if self._one_dimensional else scores
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
