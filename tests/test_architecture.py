@@ -12,15 +12,15 @@ FLOORS = [
     {"_compute"},
     {"_validation", "datasets", "_progress"},
     {"measures", "harmonics"},
-    {"alignment", "priors", "bounds"},
+    {"alignment", "priors", "bounds", "targets"},
     {"operators", "learners"},
-    {"features", "landmarks", "boosting", "ridge", "certificates"},
-    {"plots", "export", "experiments"},
+    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
+    {"plots", "export", "experiments", "tables", "pages"},
     {"cli", "demo"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
-NEVER_AT_IMPORT = {"matplotlib", "pandas", "polars", "dask", "distributed", "onnx", "rich"}
+NEVER_AT_IMPORT = {"matplotlib", "pandas", "skops", "polars", "dask", "distributed", "onnx", "rich"}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,5 +1,7 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
+from . import bounds
+from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
     FourierBoostingClassifier,
     FourierBoostingRegressor,
@@ -7,14 +9,50 @@ from .boosting import (
     GBRFF1Classifier,
     GBRFF2Classifier,
 )
+from .certificates import CertifiedClassifier, certify
 from .features import SpectralFeatures
+from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .landmarks import LandmarkFeatures
+from .learners import (
+    AscentPeaks,
+    CandidatePeaks,
+    HarmonicPeaks,
+    JointDescent,
+    LangevinPeaks,
+    MarginGame,
+    OptimalAlignment,
+    PacBayes,
+    QuasiNewtonPeaks,
+    divergence_ball_weights,
+    game_equilibrium,
+    gibbs_weights,
+    project_dual,
+)
 from .measures import FourierMeasure, concatenate
+from .operators import (
+    CurlFree,
+    Decomposable,
+    DivergenceFree,
+    Helmholtz,
+    OperatorMeasure,
+    graph_output_matrix,
+    simplex_code,
+)
 from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
+from .targets import TargetSimilarity
+from .tuning import tune_on_validation
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AscentPeaks",
+    "CandidatePeaks",
     "Cauchy",
+    "CertifiedClassifier",
+    "CurlFree",
+    "Decomposable",
+    "DivergenceFree",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
     "FourierExpansion",
@@ -22,11 +60,40 @@ __all__ = [
     "GBRFF1Classifier",
     "GBRFF2Classifier",
     "Gaussian",
+    "HarmonicMeasure",
+    "HarmonicPeaks",
+    "Helmholtz",
+    "JointDescent",
+    "LandmarkFeatures",
+    "LangevinPeaks",
     "Laplace",
+    "MarginGame",
     "Matern",
+    "OperatorKernelRidge",
+    "OperatorMeasure",
+    "OperatorRidge",
+    "OperatorRidgeClassifier",
+    "OptimalAlignment",
+    "PacBayes",
+    "QuasiNewtonPeaks",
     "RationalQuadratic",
     "Sinc",
     "SpectralFeatures",
     "SpectralMixture",
+    "SpectralRidge",
+    "TargetSimilarity",
+    "alignment_losses",
+    "alignment_losses_and_gradient",
+    "arc_cosine_kernel",
+    "bounds",
+    "certify",
     "concatenate",
+    "divergence_ball_weights",
+    "game_equilibrium",
+    "gibbs_weights",
+    "graph_output_matrix",
+    "project_dual",
+    "simplex_code",
+    "spherical_harmonics",
+    "tune_on_validation",
 ]

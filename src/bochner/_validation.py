@@ -93,9 +93,11 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
             f"prior.resolved(X) first, or write a number, e.g. {name}=1.0."
         )
     try:
-        vector = np.asarray(value, dtype=np.float64)
+        vector = np.asarray([] if value is None else value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or one number per feature, got {value!r}.") from None
+        vector = np.empty(0)
+    if vector.size == 0:
+        raise TypeError(f"{name} must be a number or one number per feature, got {value!r}.")
     if vector.ndim > 1 or (vector.ndim == 1 and len(vector) != n_features):
         raise ValueError(
             f"{name} has shape {vector.shape}, but the data has {n_features} features. "

@@ -1,7 +1,18 @@
-"""Fourier sums of a signal: the statistic that every learner shares."""
+r"""Fourier sums of a signal, and the alignment losses made of them: the statistic that every learner shares.
+
+The alignment loss of a frequency (Letarte et al. 2019, Eq. 9) averages over pairs of rows,
+
+.. math:: \hat L(\omega) = \frac{1}{n(n-1)} \sum_{i \ne j} \frac{1 - \lambda_{ij} \cos \omega \cdot (x_i - x_j)}{2},
+
+but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their Propositions 7 and 8):
+
+.. math:: \hat L(\omega) = \frac12 - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +26,7 @@ from ._compute import (
     working_dtype,
 )
 from .measures import FourierMeasure
+from .targets import Labels, TargetSimilarity, Values, as_target
 
 # Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
 _KEPT_PROJECTION_BYTES = 2**27
@@ -23,6 +35,17 @@ _KEPT_PROJECTION_BYTES = 2**27
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
     return row_sum(partial(fourier_sums_block, measure.frequencies), X, signal)
+
+
+def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x L array is made."""
+    return row_sum(partial(_class_sums_block, measure.frequencies, n_classes), X, codes)
+
+
+def _class_sums_block(frequencies, n_classes, X, codes):
+    one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
+    one_hot[np.arange(len(codes)), codes] = 1
+    return fourier_sums_block(frequencies, X, one_hot)
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
@@ -52,3 +75,184 @@ def _signed(sums, signs):
 
 def _signed_energy(sums, signs):
     return np.sum(_signed(sums, signs) * sums, axis=(0, 1))
+
+
+# --- alignment losses -----------------------------------------------------------------------------------------------
+
+
+def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
+    """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose targets are alike.
+
+    y holds labels (any number of classes), real values, several outputs (one column each), or is a
+    ``TargetSimilarity``.  One pass over the rows; X may be dense, CSR, a memory map or a Dask array.
+
+    >>> import numpy as np
+    >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
+    >>> alignment_losses(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]).round(3)
+    array([0.667, 0.   ])
+    """
+    return alignment_sums(measure, X, y).losses()
+
+
+def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features)."""
+    target = as_target(y, X.shape[0])
+    if isinstance(target, Labels):
+        target = TargetSimilarity.of_labels(target.classes[target.codes])
+    elif isinstance(target, Values):
+        target = TargetSimilarity.of_values(target.rows)
+    n_pairs = _pair_count(len(target))
+    energy, gradient = potential_and_gradient(measure, X, target.factors, target.signs)
+    return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
+
+
+def alignment_sums(measure: FourierMeasure, X: Any, y: Any, classes: Any = None) -> AlignmentSums:
+    """What the losses need to know of the data, in one pass; sums of two parts of the data add up to those of both."""
+    target = as_target(y, X.shape[0], classes)
+    n_samples = len(target)
+    if isinstance(target, Labels):
+        sums = class_sums(measure, X, target.codes, len(target.classes))
+        return LabelSums(sums, n_samples, target.classes)
+    if isinstance(target, TargetSimilarity):
+        return FactorSums(fourier_sums(measure, X, target.factors), n_samples, target.signs, target.trace)
+    shift = target.rows.mean(axis=0)
+    centered = target.rows - shift
+    signal = np.column_stack([centered, np.ones(n_samples)])
+    return ValueSums(
+        fourier_sums(measure, X, signal),
+        n_samples,
+        shift,
+        first=centered.sum(axis=0),
+        second=float(np.sum(centered**2)),
+        low=target.rows.min(axis=0),
+        high=target.rows.max(axis=0),
+        largest_row=float(np.sqrt(np.max(np.sum(centered**2, axis=1)))),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentSums(ABC):
+    """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over both parts gives."""
+
+    sums: np.ndarray
+    n_samples: int
+
+    def losses(self) -> np.ndarray:
+        """L̂ for each frequency, (n_atoms,)."""
+        n_pairs = _pair_count(self.n_samples)
+        energy, trace = self._energy_and_trace()
+        return 0.5 - (energy - trace) / (2 * n_pairs)
+
+    def __add__(self, other: Any) -> AlignmentSums:
+        if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
+            raise ValueError(
+                f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be added to {other!r}: "
+                "both parts of the data need the same frequencies and the same kind of target."
+            )
+        return self._add(other)
+
+    @abstractmethod
+    def _energy_and_trace(self) -> tuple[np.ndarray, float]: ...
+
+    @abstractmethod
+    def _add(self, other: Any) -> AlignmentSums: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSums(AlignmentSums):
+    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|² (Proposition 8)."""
+
+    classes: np.ndarray
+
+    def _energy_and_trace(self):
+        total = self.sums.sum(axis=0)
+        return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(self.n_samples)
+
+    def _add(self, other):
+        # A part of the data need not have seen every class.
+        classes = np.union1d(self.classes, other.classes)
+        sums = np.zeros((len(classes), *self.sums.shape[1:]))
+        sums[np.searchsorted(classes, self.classes)] += self.sums
+        sums[np.searchsorted(classes, other.classes)] += other.sums
+        return LabelSums(sums, self.n_samples + other.n_samples, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSums(AlignmentSums):
+    """Fourier sums of the factors of a given ``TargetSimilarity``."""
+
+    signs: np.ndarray
+    trace: float
+
+    def _energy_and_trace(self):
+        return _signed_energy(self.sums, self.signs), self.trace
+
+    def _add(self, other):
+        if not np.array_equal(self.signs, other.signs):
+            raise ValueError("Two target similarities of different signs cannot be added.")
+        return FactorSums(
+            self.sums + other.sums, self.n_samples + other.n_samples, self.signs, self.trace + other.trace
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSums(AlignmentSums):
+    """Fourier sums of y − shift (one row per output) and, last, of 1; centering and scaling come at the end.
+
+    λ_ij = u_i·u_j with u = (y − ȳ) / max ‖y − ȳ‖.  Both ȳ and, for one output, the largest deviation from it follow from
+    additive numbers (and extremes), so parts of the data add up exactly; the shift only keeps the sums from cancelling.
+    """
+
+    shift: np.ndarray
+    first: np.ndarray
+    second: float
+    low: np.ndarray
+    high: np.ndarray
+    largest_row: float | None
+
+    def _energy_and_trace(self):
+        offset = self.first / self.n_samples
+        centered = self.sums[:-1] - offset[:, None, None] * self.sums[-1]
+        trace = max(self.second - self.n_samples * float(offset @ offset), 0.0)
+        if len(self.shift) == 1:
+            mean = self.shift[0] + offset[0]
+            largest = max(self.high[0] - mean, mean - self.low[0])
+        else:
+            largest = self.largest_row
+        scale = 1 / largest**2 if largest > 0 else 0.0
+        return scale * np.sum(centered**2, axis=(0, 1)), scale * trace
+
+    def _add(self, other):
+        if len(self.shift) != len(other.shift):
+            raise ValueError(f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must agree.")
+        if len(self.shift) > 1:
+            raise ValueError(
+                "Several real outputs cannot be learned in parts: their scale is the largest distance from the overall "
+                "mean, which parts do not know. Use fit on all rows, or scale the outputs yourself and pass "
+                "TargetSimilarity(factors)."
+            )
+        moved = other._shifted(self.shift)
+        return replace(
+            self,
+            sums=self.sums + moved.sums,
+            n_samples=self.n_samples + other.n_samples,
+            first=self.first + moved.first,
+            second=self.second + moved.second,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            largest_row=None,
+        )
+
+    def _shifted(self, shift):
+        step = self.shift - shift
+        sums = self.sums.copy()
+        sums[:-1] += step[:, None, None] * self.sums[-1]
+        first = self.first + self.n_samples * step
+        second = self.second + 2 * float(step @ self.first) + self.n_samples * float(step @ step)
+        return replace(self, sums=sums, shift=shift, first=first, second=second)
+
+
+def _pair_count(n_samples):
+    if n_samples < 2:
+        raise ValueError(f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2.")
+    return n_samples * (n_samples - 1)

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._compute import row_block_size
 from ._validation import check_choice, check_count, check_rows
+from .alignment import alignment_sums
+from .bounds import Bound
+from .learners.selection import SELECTIONS, selected_atoms
+from .measures import FourierMeasure
 from .priors import Gaussian, SpectralPrior
+
+# Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them never exist.
+_DRAW_BYTES = 2**27
+
+
+def _learns_by_sums(estimator):
+    learner = estimator.learner
+    if learner is None or hasattr(learner, "learn_from_sums"):
+        return True
+    raise AttributeError(
+        f"{type(learner).__name__} looks at the rows more than once and cannot learn in parts; call fit on all rows."
+    )
 
 
 class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Features whose inner products are a kernel: sampled from a prior over frequencies.
+    """Features whose inner products are a kernel: sampled from a prior over frequencies, then learned.
 
     Parameters
     ----------
@@ -26,7 +45,10 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     n_components : int, default 100
         Number of frequencies D; each gives two columns, a cosine and a sine.
     n_candidates : None or int
-        With a learner: draw this many candidates, learn their weights, then draw D of them.  None learns on D.
+        With a learner: draw this many candidates N, learn their weights, then keep D of them.  None learns on D.
+    selection : "multinomial", "systematic", "top" or "all"
+        How D of the N candidates are kept: drawn with replacement in proportion to their weights (as published), drawn
+        with less variance, the D largest, or all N with their weights.
     sampling : "iid", "orthogonal" or "qmc"
         How the prior is sampled; the last two have less variance at the same D.
     block_size : "auto" or int
@@ -38,6 +60,9 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce exactly
     prior_ : the prior with its bandwidth resolved from the data
     report_ : what the learner found besides the measure, for learners that report
+    learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
+    selected_ : which candidates were kept (learners by alignment)
+    sums_ : the additive statistics of the data behind the weights (learners by alignment)
     n_features_in_, feature_names_in_
 
     Examples
@@ -49,6 +74,15 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> model = make_pipeline(SpectralFeatures(n_components=50, random_state=0), LogisticRegression(max_iter=1000))
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
+
+    Learned from batches that are seen once and forgotten:
+
+    >>> from bochner import Gaussian, PacBayes
+    >>> features = SpectralFeatures(Gaussian(gamma=0.5), PacBayes(), n_candidates=500, n_components=20, random_state=0)
+    >>> for rows in (slice(0, 60), slice(60, 150)):
+    ...     _ = features.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    >>> features.transform(X).shape
+    (150, 40)
     """
 
     def __init__(
@@ -58,6 +92,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         *,
         n_components: int = 100,
         n_candidates: int | None = None,
+        selection: str = "multinomial",
         sampling: str = "iid",
         block_size: int | str = "auto",
         random_state: Any = None,
@@ -66,6 +101,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.learner = learner
         self.n_components = n_components
         self.n_candidates = n_candidates
+        self.selection = selection
         self.sampling = sampling
         self.block_size = block_size
         self.random_state = random_state
@@ -74,17 +110,87 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Sample the prior and, with a learner, learn the measure from X and y."""
         self._check_parameters()
         X = check_rows(self, X, reset=True)
-        rng = as_generator(self.random_state)
         with row_block_size(self.block_size):
-            self.prior_ = (Gaussian(gamma="scale") if self.prior is None else self.prior).resolved(X)
-            n_atoms = self.n_candidates or self.n_components
-            measure = self.prior_.sample(n_atoms, X.shape[1], rng, self.sampling)
-            if self.learner is not None:
-                measure = self._learn(measure, X, y, rng)
+            candidates, rng = self._start(X)
+            if self.learner is None:
+                self.measure_ = candidates
+            elif hasattr(self.learner, "learn_from_sums"):
+                self.candidates_ = candidates
+                self.sums_ = alignment_sums(candidates, X, y)
+                self._use_sums()
+            else:
+                measure = self._learn(candidates, X, y, rng)
                 if self.n_candidates is not None:
-                    measure = measure.resampled(self.n_components, rng)
-        self.measure_ = measure
+                    chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
+                    measure = replace(measure.take(chosen), weights=weights)
+                self.measure_ = measure
         return self
+
+    @available_if(_learns_by_sums)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> SpectralFeatures:
+        """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
+
+        The first batch settles the bandwidth of the prior if that is "scale" or "median", and the candidates.
+        ``classes`` lists all labels that may occur; without it, labels are collected as they come.
+        """
+        first = not hasattr(self, "measure_")
+        if first:
+            self._check_parameters()
+        X = check_rows(self, X, reset=first)
+        with row_block_size(self.block_size):
+            if first:
+                candidates, _ = self._start(X)
+                if self.learner is None:
+                    self.measure_ = candidates
+                else:
+                    self.candidates_ = candidates
+            if self.learner is not None:
+                classes = self._declared_classes(classes)
+                sums = alignment_sums(self.candidates_, X, y, classes)
+                self.sums_ = sums if first else self.sums_ + sums
+                if self.sums_.n_samples > 1:
+                    self._use_sums()
+                else:  # one row has no pairs to learn from yet
+                    self.measure_ = self.candidates_
+        return self
+
+    def merge(self, other: SpectralFeatures) -> SpectralFeatures:
+        """Take in what another fit has seen: afterwards the weights are those of one fit on the rows of both.
+
+        Both need the same candidates: the same prior with a number for its bandwidth, and the same integer seed.
+        The other's rows are not needed, only its sums, so that data which must not meet can be learned from together.
+        """
+        for features in (self, other):
+            check_is_fitted(features, "sums_")
+        if not np.array_equal(self.candidates_.frequencies, other.candidates_.frequencies):
+            raise ValueError(
+                "The two fits drew different candidates. Give both the same prior with a number for its bandwidth "
+                "(not 'scale' or 'median', which depend on the rows) and the same integer random_state."
+            )
+        self.sums_ = self.sums_ + other.sums_
+        self._use_sums()
+        return self
+
+    def relearned(self, learner: Any = None, n_components: int | None = None) -> SpectralFeatures:
+        """A fitted copy with another learner or another D, from the same sums: O(N), the data is not touched.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from bochner import PacBayes
+        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0)
+        >>> features = features.fit(*load_iris(return_X_y=True))
+        >>> features.relearned(PacBayes(beta=10.0), n_components=8).measure_.n_columns
+        16
+        """
+        check_is_fitted(self, "sums_")
+        fitted = copy(self)
+        if learner is not None:
+            if not hasattr(learner, "learn_from_sums"):
+                raise TypeError(f"{learner!r} does not learn from sums alone; call fit on the data.")
+            fitted.learner = learner
+        if n_components is not None:
+            fitted.n_components = check_count(n_components, "n_components")
+        fitted._use_sums()
+        return fitted
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a memory map) when given."""
@@ -92,6 +198,58 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = check_rows(self, X, reset=False)
         with row_block_size(self.block_size):
             return self.measure_.features(X, out=out)
+
+    def alignment_bound(self, delta: float = 0.05, *, of: str = "selected", form: str = "safe") -> Bound:
+        """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is at most ``value``.
+
+        ``of="selected"`` speaks of the kernel of ``measure_``, ``of="learned"`` of the one over all candidates.  The
+        theorem is the learner's: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment.
+        """
+        check_is_fitted(self)
+        check_choice(of, "of", ("selected", "learned"))
+        if not hasattr(self, "sums_"):
+            raise TypeError(
+                f"alignment_bound needs a learner by alignment, got learner={self.learner!r}. "
+                "Write e.g. SpectralFeatures(learner=PacBayes())."
+            )
+        weights = self.report_.weights
+        if of == "selected":
+            weights = np.bincount(self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_))
+        bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
+        reason = data_dependent_prior(self.prior)
+        return replace(bound, valid=False, reason=reason) if reason else bound
+
+    def _start(self, X):
+        """Forget any earlier fit, resolve the prior and draw the candidates; also the generator for what follows."""
+        for name in ("measure_", "candidates_", "sums_", "learned_", "selected_", "report_"):
+            self.__dict__.pop(name, None)
+        rng = as_generator(self.random_state)
+        self.prior_ = (Gaussian(gamma="scale") if self.prior is None else self.prior).resolved(X)
+        n_atoms = self.n_candidates or self.n_components
+        if self.n_candidates is not None:
+            measure = drawn_candidates(self.prior_, n_atoms, X, rng, self.sampling)
+        else:
+            measure = self.prior_.sample(n_atoms, X.shape[1], rng, self.sampling)
+        # Selecting again after another batch, or with other weights, starts from the same numbers.
+        self._selection_rng = np.random.default_rng(rng.integers(2**63, size=4))
+        return measure, rng
+
+    def _use_sums(self):
+        """Weights from the sums, then D of the candidates."""
+        self.learned_, self.report_ = self.learner.learn_from_sums(self.candidates_, self.sums_)
+        if self.n_candidates is None:
+            self.selected_, weights = np.arange(len(self.learned_)), self.learned_.weights
+        else:
+            rng = deepcopy(self._selection_rng)
+            self.selected_, weights = selected_atoms(self.learned_.weights, self.n_components, rng, self.selection)
+        self.measure_ = replace(self.learned_.take(self.selected_), weights=weights)
+
+    def _declared_classes(self, classes):
+        if classes is not None:
+            self._classes = np.unique(classes)
+        elif not hasattr(self, "sums_"):
+            self._classes = None
+        return getattr(self, "_classes", None)
 
     def _learn(self, measure, X, y, rng):
         """Learn; a learner with more to tell than the measure (losses, certificates) leaves it in ``report_``."""
@@ -107,6 +265,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _check_parameters(self):
         check_count(self.n_components, "n_components")
         check_choice(self.sampling, "sampling", ("iid", "orthogonal", "qmc"))
+        check_choice(self.selection, "selection", SELECTIONS)
         if self.block_size != "auto":
             check_count(self.block_size, "block_size")
         if self.n_candidates is not None:
@@ -120,6 +279,8 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
         if self.learner is not None and not hasattr(self.learner, "learn"):
             raise TypeError(f"learner must have a method learn(measure, X, y, rng), got {self.learner!r}.")
+        if hasattr(self.learner, "check_parameters"):
+            self.learner.check_parameters()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -127,6 +288,37 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.target_tags.required = self.learner is not None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def data_dependent_prior(prior: SpectralPrior | None) -> str:
+    """Why no theorem holds with this prior, or an empty text: P must not be read off the rows it is used on."""
+    if prior is None:
+        return (
+            "the default prior takes its bandwidth from the data; give a prior with a number, e.g. Gaussian(gamma=1.0)"
+        )
+    for name, value in prior.get_params().items():
+        if isinstance(value, str):
+            return f"{name}={value!r} reads the prior off the data; give a number chosen without these rows"
+    return ""
+
+
+def drawn_candidates(
+    prior: SpectralPrior, n_atoms: int, X: Any, rng: np.random.Generator, sampling: str = "iid"
+) -> FourierMeasure:
+    """Many atoms of a prior for the rows X, in float32 where those are: half the memory, and no float64 draw of them all.
+
+    The rounding is far below that of projecting in float32.
+    """
+    if X.dtype != np.float32:
+        return prior.sample(n_atoms, X.shape[1], rng, sampling)
+    n_piece = n_atoms if sampling != "iid" else max(1, _DRAW_BYTES // (8 * X.shape[1]))
+    frequencies = np.empty((n_atoms, X.shape[1]), np.float32)
+    weights = np.empty(n_atoms)
+    for start in range(0, n_atoms, n_piece):
+        piece = prior.sample(min(n_piece, n_atoms - start), X.shape[1], rng, sampling)
+        frequencies[start : start + len(piece)] = piece.frequencies
+        weights[start : start + len(piece)] = piece.mass / n_atoms
+    return FourierMeasure(frequencies, weights)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

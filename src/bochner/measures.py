@@ -38,25 +38,29 @@ class AtomicMeasure:
         ``"multinomial"`` draws independently, as the papers do; ``"systematic"`` uses one uniform number for all draws,
         so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with less variance.
         """
-        n_atoms = check_count(n_atoms, "n_atoms")
-        check_choice(scheme, "scheme", ("multinomial", "systematic"))
-        mass = self.mass
-        if mass <= 0:
-            raise ValueError("A measure of mass zero cannot be resampled: all its weights are zero.")
-        if scheme == "multinomial":
-            positions = np.sort(rng.random(n_atoms))
-        else:
-            positions = (rng.random() + np.arange(n_atoms)) / n_atoms
-        cumulative = np.cumsum(self.weights, dtype=np.float64)
-        chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
-        # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
-        chosen = np.minimum(chosen, np.flatnonzero(self.weights)[-1])
-        return replace(self.take(chosen), weights=np.full(n_atoms, mass / n_atoms))  # type: ignore[type-var]
+        chosen = drawn_atoms(self.weights, n_atoms, rng, scheme)
+        return replace(self.take(chosen), weights=np.full(n_atoms, self.mass / n_atoms))  # type: ignore[type-var]
 
     def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
         """Join atoms that share a label: the first of each stands for all, weights are added."""
         weights = np.bincount(labels, weights=self.weights, minlength=len(first))
         return replace(self.take(first), weights=weights)  # type: ignore[type-var]
+
+
+def drawn_atoms(weights: np.ndarray, n_atoms: int, rng: np.random.Generator, scheme: str) -> np.ndarray:
+    """Sorted indices of ``n_atoms`` draws in proportion to ``weights``; see ``AtomicMeasure.resampled`` for the schemes."""
+    n_atoms = check_count(n_atoms, "n_atoms")
+    check_choice(scheme, "scheme", ("multinomial", "systematic"))
+    cumulative = np.cumsum(weights, dtype=np.float64)
+    if cumulative[-1] <= 0:
+        raise ValueError("A measure of mass zero cannot be resampled: all its weights are zero.")
+    if scheme == "multinomial":
+        positions = np.sort(rng.random(n_atoms))
+    else:
+        positions = (rng.random() + np.arange(n_atoms)) / n_atoms
+    chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
+    # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
+    return np.minimum(chosen, np.flatnonzero(weights)[-1])
 
 
 def concatenate(measures: Sequence[_Measure]) -> _Measure:
@@ -135,6 +139,7 @@ class FourierMeasure(AtomicMeasure):
 
         X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the result.
         """
+        X = X if hasattr(X, "ndim") else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has shape {X.shape}, but this measure lives on points with {self.n_features} features."
@@ -147,6 +152,7 @@ class FourierMeasure(AtomicMeasure):
                 raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
             whole_rows = X.rechunk({1: -1})
             return whole_rows.map_blocks(_checked_block, block, dtype=dtype, chunks=(X.chunks[0], (shape[1],)))
+        assert_finite(X)
         if out is None:
             out = np.empty(shape, dtype)
         elif out.shape != shape:

@@ -4,6 +4,7 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 """
 
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
+from .landmark_blocks import landmark_block, shared_landmark_block
 from .rows import (
     assert_finite,
     blocks_of,
@@ -24,10 +25,12 @@ __all__ = [
     "fourier_sums_block",
     "gram_block",
     "is_dask",
+    "landmark_block",
     "potential_gradient_block",
     "row_block_size",
     "row_map",
     "row_sum",
+    "shared_landmark_block",
     "single_threaded_blas",
     "thread_count",
     "working_dtype",

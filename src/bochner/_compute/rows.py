@@ -107,7 +107,8 @@ def assert_finite(X, name="X"):
     def bad_values(rows):
         block = X[rows].data if sp.issparse(X) else X[rows]
         # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
-        finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
         _release_pages(X, rows)
         return not finite
 

@@ -1,5 +1,36 @@
-"""Data sets, each a scikit-learn Bunch."""
+"""Data sets and generators, each a scikit-learn Bunch."""
 
-from .files import data_folder, load
+from .files import DatasetNotFound, cache_folder, data_folder, load, where
+from .generators import (
+    board,
+    circles,
+    curl_free_field,
+    divergence_free_field,
+    gradient_field,
+    plane_potential,
+    sphere_checkerboard,
+    swiss,
+    toy_landmarks,
+    windmill,
+)
+from .splits import gautheron_split, letarte_split
 
-__all__ = ["data_folder", "load"]
+__all__ = [
+    "DatasetNotFound",
+    "board",
+    "cache_folder",
+    "circles",
+    "curl_free_field",
+    "data_folder",
+    "divergence_free_field",
+    "gautheron_split",
+    "gradient_field",
+    "letarte_split",
+    "load",
+    "plane_potential",
+    "sphere_checkerboard",
+    "swiss",
+    "toy_landmarks",
+    "where",
+    "windmill",
+]

@@ -1,13 +1,28 @@
-"""Data sets stored as plain ``.npz`` files in the folder named by the environment variable BOCHNER_DATA."""
+"""Data sets by name: from the folder BOCHNER_DATA, from scikit-learn's own copies, or from OpenML."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import tempfile
+import zipfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
+
+from .catalog import CATALOG, Entry, OpenMLCopy
+
+_MNIST_PAIRS = {"mnist17": (1, 7), "mnist49": (4, 9), "mnist56": (5, 6)}
+_SHIPPED_WITH_SKLEARN = ("breast", "wdbc", "wine")
+
+
+class DatasetNotFound(FileNotFoundError):
+    """A data set is not at hand; the message says how to get it."""
 
 
 def data_folder() -> Path | None:
@@ -16,23 +31,211 @@ def data_folder() -> Path | None:
     return Path(folder) if folder and Path(folder).is_dir() else None
 
 
+def cache_folder() -> Path:
+    """Where data sets fetched from OpenML are kept: BOCHNER_CACHE, by default ``~/.cache/bochner``."""
+    return Path(os.environ.get("BOCHNER_CACHE", Path.home() / ".cache" / "bochner"))
+
+
+def where(name: str) -> str:
+    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by network) or "nowhere"."""
+    stored = "mnist" if name in _MNIST_PAIRS else name
+    if _file(stored) is not None:
+        return "file"
+    if stored in _SHIPPED_WITH_SKLEARN:
+        return "scikit-learn"
+    entry = CATALOG.get(stored)
+    if entry is None or entry.openml is None:
+        return "nowhere"
+    return "cache" if _cached(stored).is_file() else "OpenML"
+
+
 def load(name: str) -> Bunch:
-    """Data set ``name``: ``data`` (dense or CSR), ``target``, and whatever else the file holds (``y_binary``, ``n_train``…)."""
+    """Data set ``name`` as a Bunch.
+
+    ``data`` (dense or CSR), ``target`` (class numbers, or regression targets), ``source`` (a sentence), and where they exist
+    ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first rows are the official training part), ``class_names``,
+    ``feature_names``.  Files of known data sets are checked against their checksums.
+
+    ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255; ``"breast"`` is scikit-learn's
+    breast cancer set with +1 for benign.  With BOCHNER_OFFLINE set, OpenML is never asked.
+
+    >>> load("breast").data.shape
+    (569, 30)
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_]+", name):
+        raise ValueError(
+            f"The name of a data set is letters, digits and underscores, got {name!r}. Write e.g. 'mnist'."
+        )
+    if name in _MNIST_PAIRS:
+        return _mnist_pair(*_MNIST_PAIRS[name])
+    place = where(name)
+    if place == "file":
+        return _from_file(name)
+    if place == "scikit-learn":
+        return _from_sklearn(name)
+    if place in ("cache", "OpenML"):
+        return _from_openml(name, CATALOG[name])
+    raise DatasetNotFound(
+        f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz "
+        f"(it is {os.environ.get('BOCHNER_DATA')!r} now)."
+    )
+
+
+def _file(name: str) -> Path | None:
     folder = data_folder()
     path = folder / f"{name}.npz" if folder else None
-    if path is None or not path.is_file():
-        raise FileNotFoundError(
-            f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz "
-            f"(it is {os.environ.get('BOCHNER_DATA')!r} now)."
-        )
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files}
+    return path if path is not None and path.is_file() else None
+
+
+def _from_file(name: str) -> Bunch:
+    path = _file(name)
+    assert path is not None
+    entry = CATALOG.get(name)
+    if entry is not None and entry.sha256 is not None:
+        state = path.stat()
+        found = _sha256(path, state.st_size, state.st_mtime_ns)
+        if found != entry.sha256:
+            raise ValueError(
+                f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of {name!r} is "
+                f"{entry.sha256[:12]}…. Fetch the file again."
+            )
+    return _read(path, source=f"{path.name} of the data folder")
+
+
+@cache
+def _sha256(path: Path, size: int, modified: int) -> str:
+    """Checksum of a file; size and time of change are part of the cache's key."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(path: Path, source: str) -> Bunch:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read as a .npz file of plain arrays: {error}") from error
     if "X_indptr" in arrays:
         data = sp.csr_matrix(
             (arrays.pop("X_data").astype("f4"), arrays.pop("X_indices").astype("i4"), arrays.pop("X_indptr")),
             shape=tuple(arrays.pop("X_shape")),
         )
-    else:
+    elif "X" in arrays:
         data = arrays.pop("X")
+    else:
+        raise ValueError(f"{path} holds no array X, only {', '.join(sorted(arrays)) or 'nothing'}.")
+    if "y" not in arrays:
+        raise ValueError(f"{path} holds no array y, only {', '.join(['X', *sorted(arrays)])}.")
     arrays = {key: value.item() if value.ndim == 0 else value for key, value in arrays.items()}
-    return Bunch(data=data, target=arrays.pop("y"), **arrays)
+    return Bunch(data=data, target=arrays.pop("y"), source=source, **arrays)
+
+
+def _from_sklearn(name: str) -> Bunch:
+    from sklearn import datasets
+
+    if name == "wine":
+        wine = datasets.load_wine()
+        return Bunch(
+            data=wine.data,
+            target=wine.target,
+            y_binary=np.where(wine.target == 0, 1, -1),
+            class_names=np.array(["1", "2", "3"]),
+            feature_names=np.array(wine.feature_names),
+            source="scikit-learn's load_wine",
+        )
+    cancer = datasets.load_breast_cancer()
+    names = np.array(cancer.feature_names)
+    if name == "breast":
+        # Letarte et al. count benign tumors as +1.
+        return Bunch(
+            data=cancer.data,
+            target=cancer.target,
+            y_binary=2 * cancer.target - 1,
+            class_names=np.array(cancer.target_names),
+            feature_names=names,
+            source="scikit-learn's load_breast_cancer",
+        )
+    # Gautheron et al. used the KEEL copy: three decimals, +1 for malignant.
+    return Bunch(
+        data=np.round(cancer.data, 3),
+        target=1 - cancer.target,
+        y_binary=1 - 2 * cancer.target,
+        class_names=np.array(["B", "M"]),
+        feature_names=names,
+        source="scikit-learn's load_breast_cancer, rounded to three decimals like the KEEL copy",
+    )
+
+
+def _mnist_pair(low: int, high: int) -> Bunch:
+    """All images of two digits, first the low one (label −1), then the high one (+1), in MNIST's order."""
+    mnist = load("mnist")
+    rows = np.concatenate([np.flatnonzero(mnist.target == low), np.flatnonzero(mnist.target == high)])
+    target = (mnist.target[rows] == high).astype(np.int64)
+    return Bunch(
+        data=mnist.data[rows].astype(np.float32) / np.float32(255),
+        target=target,
+        y_binary=2 * target - 1,
+        class_names=np.array([str(low), str(high)]),
+        source=f"{mnist.source}, digits {low} and {high}, divided by 255",
+    )
+
+
+def _cached(name: str) -> Path:
+    return cache_folder() / f"{name}.npz"
+
+
+def _from_openml(name: str, entry: Entry) -> Bunch:
+    copy = entry.openml
+    assert copy is not None
+    path = _cached(name)
+    source = f"OpenML {copy.name!r}, version {copy.version}"
+    if not path.is_file():
+        if os.environ.get("BOCHNER_OFFLINE"):
+            raise DatasetNotFound(
+                f"Data set {name!r} is not at hand and BOCHNER_OFFLINE forbids asking OpenML for it: set BOCHNER_DATA to a "
+                f"folder that holds {name}.npz (it is {os.environ.get('BOCHNER_DATA')!r} now)."
+            )
+        _write(path, _fetched(name, entry, copy))
+    return _read(path, source)
+
+
+def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
+    """The arrays of an OpenML data set in the order and with the labels of the papers."""
+    from sklearn import datasets
+
+    try:
+        found = datasets.fetch_openml(copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False)
+    except Exception as error:
+        raise DatasetNotFound(
+            f"Data set {name!r} is not at hand: BOCHNER_DATA is {os.environ.get('BOCHNER_DATA')!r}, and OpenML did not "
+            f"give {copy.name!r} version {copy.version} ({type(error).__name__}: {error}). "
+            f"Set BOCHNER_DATA to a folder that holds {name}.npz."
+        ) from error
+    X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]
+    if X.shape != entry.shape:
+        raise ValueError(
+            f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must have {entry.shape}: "
+            f"it is not the data set of the paper. Set BOCHNER_DATA to a folder that holds {name}.npz."
+        )
+    labels = np.asarray(found.target, dtype=str)
+    class_names, target = np.unique(labels, return_inverse=True)
+    arrays: dict[str, Any] = {"X": X, "y": target, "class_names": class_names}
+    if copy.positive:
+        arrays["y_binary"] = np.where(np.isin(labels, copy.positive), 1, -1)
+    if copy.n_train is not None:
+        arrays["n_train"] = np.int64(copy.n_train)
+    if name == "mnist":
+        arrays |= {"X": X.astype(np.uint8), "y": labels.astype(np.uint8)}
+    return arrays
+
+
+def _write(path: Path, arrays: dict[str, Any]) -> None:
+    """Write a file whole or not at all, so that an interruption never leaves half a data set."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        try:
+            np.savez_compressed(file, **arrays)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+    Path(file.name).replace(path)

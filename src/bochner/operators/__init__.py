@@ -1,1 +1,36 @@
-"""Operator-valued kernels."""
+"""Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go together."""
+
+from .approximation import (
+    approximation_constants,
+    estimator_variance,
+    largest_error,
+    suggest_n_components,
+    variance_bound,
+)
+from .base import OperatorKernel
+from .curl_free import CurlFree
+from .decomposable import Decomposable
+from .divergence_free import DivergenceFree
+from .helmholtz import Helmholtz
+from .measure import OperatorMeasure
+from .output_matrix import graph_output_matrix, learned_output_matrix
+from .simplex import simplex_code
+from .vector_field import VectorFieldKernel
+
+__all__ = [
+    "CurlFree",
+    "Decomposable",
+    "DivergenceFree",
+    "Helmholtz",
+    "OperatorKernel",
+    "OperatorMeasure",
+    "VectorFieldKernel",
+    "approximation_constants",
+    "estimator_variance",
+    "graph_output_matrix",
+    "largest_error",
+    "learned_output_matrix",
+    "simplex_code",
+    "suggest_n_components",
+    "variance_bound",
+]

@@ -6,6 +6,8 @@ from scipy.special import gammaincinv, gammaln, kve
 from .._validation import check_positive, check_positive_vector
 from .base import RadialPrior
 
+_LARGE_ORDER = 50
+
 
 class Matern(RadialPrior):
     r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student law with 2ν degrees.
@@ -36,10 +38,28 @@ class Matern(RadialPrior):
             return (1 + s) * np.exp(-s)
         if nu == 2.5:
             return (1 + s + s**2 / 3) * np.exp(-s)
+        if nu > _LARGE_ORDER:
+            return np.exp(_large_order_logarithm(nu, s / nu) - _large_order_logarithm(nu, np.zeros(1)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             logarithm = (1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(s) + np.log(kve(nu, s)) - s
         # At s -> 0 the Bessel function overflows while the product tends to 1.
-        return np.where(np.isfinite(logarithm) | (s > 1), np.exp(np.minimum(logarithm, 0.0)), 1.0)
+        return np.where(np.isfinite(logarithm), np.exp(np.minimum(logarithm, 0.0)), np.where(s < 1e-3, 1.0, 0.0))
 
     def _from_length(self, length):
         return length
+
+
+def _large_order_logarithm(nu, z):
+    """log(s^ν K_ν(s)) at s = ν z up to a constant, by Debye's uniform expansion: K_ν itself overflows for large ν.
+
+    The first neglected term is of order ν⁻⁴.
+    """
+    root = np.sqrt(1 + z**2)
+    p = 1 / root
+    series = (
+        1
+        - (3 * p - 5 * p**3) / (24 * nu)
+        + (81 * p**2 - 462 * p**4 + 385 * p**6) / (1152 * nu**2)
+        - (30375 * p**3 - 369603 * p**5 + 765765 * p**7 - 425425 * p**9) / (414720 * nu**3)
+    )
+    return nu * (np.log1p(root) - root) - 0.5 * np.log(root) + np.log(series)

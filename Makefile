@@ -1,0 +1,47 @@
+# Every target makes its own virtual environment in .venv when there is none and installs what it needs.
+# Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
+	$(BIN)/python -m bochner.demo
+
+test: $(VENV)/.installed-dev  ## the quick tests
+	$(BIN)/python -m pytest -n auto
+
+test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
+	$(BIN)/python -m pytest -n auto -m ""
+
+lint: $(VENV)/.installed-dev  ## ruff (lint and format) and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev  ## one table of speed ratios, written to benchmarks/results.md
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "bochner needs Python 3.11 or newer, and none was found. Write: make PYTHON=/path/to/python3.11 ..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV)
+	@# Dependency groups need pip 25.1.
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@

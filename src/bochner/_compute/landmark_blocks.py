@@ -1,0 +1,53 @@
+"""The landmark map on one block of rows: similarities to landmarks that share frequencies or each have their own."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from .blocks import TILE, features_block, working_dtype
+
+
+def landmark_block(frequencies, phases, weights, X, out=None):
+    """ψ_l(x) = Σ_m weights[l, m] cos(ω_lm·x − phases[l, m]) as (n_rows, n_landmarks).
+
+    ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians.  One matrix product and one cosine per
+    frequency and row, on tiles that hold whole landmarks; equal to, and much faster than, a loop over landmarks.
+    """
+    from . import landmark_kernels
+
+    n_landmarks, n_atoms, n_features = frequencies.shape
+    dtype = working_dtype(X)
+    X = X if X.dtype == dtype else X.astype(dtype)
+    if out is None:
+        out = np.empty((X.shape[0], n_landmarks), dtype)
+    per_tile = max(1, TILE // n_atoms)
+    buffer = np.empty(min(TILE, X.shape[0]) * min(per_tile, n_landmarks) * n_atoms, dtype)
+    similarities = np.empty((min(TILE, X.shape[0]), min(per_tile, n_landmarks)), dtype)
+    for first in range(0, n_landmarks, per_tile):
+        some = slice(first, min(first + per_tile, n_landmarks))
+        columns = (frequencies[some].reshape(-1, n_features) * (1 / np.pi)).astype(dtype, copy=False).T
+        if sp.issparse(X):
+            columns = np.ascontiguousarray(columns)
+        half_turns = (phases[some] * (1 / np.pi)).astype(dtype)
+        own_weights = weights[some].astype(dtype)
+        for start in range(0, X.shape[0], TILE):
+            rows = slice(start, min(start + TILE, X.shape[0]))
+            shape = rows.stop - rows.start, columns.shape[1]
+            tile = buffer[: shape[0] * shape[1]].reshape(shape)
+            if sp.issparse(X):
+                tile[...] = X[rows] @ columns
+            else:
+                np.matmul(X[rows], columns, out=tile)
+            part = similarities[: shape[0], : some.stop - some.start]
+            landmark_kernels.landmark_similarities(tile, half_turns, own_weights, part)
+            out[rows, some] = part
+    return out
+
+
+def shared_landmark_block(frequencies, left, X, out=None):
+    """ψ(X) = [cos XWᵀ, sin XWᵀ] @ left: landmarks that share their frequencies need trigonometry only once."""
+    pairs = features_block(frequencies, np.ones(len(frequencies)), X)
+    product = pairs @ left.astype(pairs.dtype, copy=False)
+    if out is None:
+        return product
+    out[...] = product
+    return out

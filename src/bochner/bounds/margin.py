@@ -1,0 +1,162 @@
+"""Guarantees of the margin game (Bullins et al. 2018), as printed and as proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_choice, check_count, check_positive
+from .bound import Bound
+
+FORMS = ("safe", "paper")
+
+
+def margin_regret(
+    n_samples: int, n_rounds: int, C: float = 1.0, *, search_error: float = 0.0, form: str = "safe"
+) -> Bound:
+    r"""How far the game's objective is above the best one after T rounds (Theorem 4.1), with certainty.
+
+    .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
+
+    ε̄ ``search_error``, the mean amount by which the peaks fell short of the highest; D = C √n the diameter of the dual
+    set and G = √n (1 + Cn) the largest gradient, for plays of mass one and steps D / (G √t).  The printed bound
+    3 (C + 2C²) n / (4 √T) takes |Σ_i y_i α_i exp(i ω·x_i)| for at most C, where it can be n C: it can be violated.
+
+    >>> round(margin_regret(100, 10_000).value, 1), round(margin_regret(100, 10_000, form="paper").value, 2)
+    (151.5, 2.25)
+    """
+    n, T = check_count(n_samples, "n_samples"), check_count(n_rounds, "n_rounds")
+    C = check_positive(C, "C")
+    error = check_positive(search_error, "search_error", allow_zero=True) / 2
+    check_choice(form, "form", FORMS)
+    if form == "paper":
+        regret = float(3 * (C + 2 * C**2) * n / (4 * np.sqrt(T)))
+        reason = "the printed gradient bound (1 + 2C)√n does not hold; use form='safe'"
+        return Bound(error + regret, error, regret, 1.0, "paper", False, reason)
+    regret = float(1.5 * C * n * (1 + C * n) / np.sqrt(T))
+    return Bound(error + regret, error, regret, 1.0)
+
+
+def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float = 1.0, *, form: str = "safe") -> Bound:
+    r"""The game's objective from the heights of the peaks played (Theorem 4.1, alternate form), with certainty.
+
+    .. math:: \max_\alpha F(\alpha, \bar\lambda) \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
+
+    ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round.  The printed form, ρ + …, with ρ the smallest potential,
+    has neither the sign nor the scale of this.
+    """
+    sums, heights = np.asarray(dual_sums, dtype=np.float64), np.asarray(potentials, dtype=np.float64)
+    if sums.ndim != 1 or sums.shape != heights.shape or len(sums) == 0:
+        raise ValueError(
+            f"Got {sums.shape} dual sums and {heights.shape} potentials; need one of each for every round."
+        )
+    regret = margin_regret(n_samples, len(sums), C, form=form)
+    if form == "paper":
+        smallest = float(heights.min())
+        reason = "the printed form has the wrong sign and scale; use form='safe'"
+        return Bound(smallest + regret.complexity, smallest, regret.complexity, 1.0, "paper", False, reason)
+    empirical = float(sums.mean() - heights.mean() / 2)
+    return Bound(empirical + regret.complexity, empirical, regret.complexity, 1.0)
+
+
+def competitive_ratio(gap: float, best_margin: float) -> float:
+    """A lower bound of margin / best margin, 1 − gap · M*² (Corollary 4.2), where M* is the best margin.
+
+    The printed 1 − gap is this for M* = 1, and is true whenever M* <= 1.
+    """
+    gap, best_margin = check_positive(gap, "gap", allow_zero=True), check_positive(best_margin, "best_margin")
+    return max(0.0, 1 - gap * best_margin**2)
+
+
+def margin(
+    margins: Any,
+    thresholds: Any,
+    frequency_radius: float,
+    data_radius: float,
+    *,
+    mass: float = 1.0,
+    delta: float = 0.05,
+    form: str = "safe",
+) -> Bound:
+    r"""The error of a machine ‖w‖ <= 1 on a *learned* shift-invariant kernel (Theorem 4.3).
+
+    .. math:: \Pr[y f \le 0] \le \frac1n \#\{y_i f_i \le \theta\}
+              + \frac{6 R_\omega R_x}{\theta} \sqrt{R_\lambda / n} + 3 \sqrt{\ln(2K/\delta) / n}
+
+    ``margins`` are y_i f(x_i), divided by ‖w‖ when that is above one; ``thresholds`` θ, one or several, fixed before
+    the data were seen; R_ω, R_x the largest norms of a frequency and of a point, R_λ ``mass``.  The best of K
+    thresholds is taken, and paid for by the union bound; the paper takes the minimum over all θ for free (K = 1).
+
+    >>> import numpy as np
+    >>> margin(np.full(10**6, 0.5), [0.25, 0.5], frequency_radius=2.0, data_radius=1.0).valid
+    True
+    """
+    margins = np.asarray(margins, dtype=np.float64)
+    thetas = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    if margins.ndim != 1 or len(margins) == 0:
+        raise ValueError(f"margins must be a vector y_i f(x_i), got shape {margins.shape}.")
+    if thetas.ndim != 1 or len(thetas) == 0 or np.any(~(thetas > 0)):
+        raise ValueError(f"thresholds must be positive, got {thresholds!r}. Write e.g. thresholds=[0.1, 0.5].")
+    check_choice(form, "form", FORMS)
+    delta = _check_delta(delta)
+    radius = check_positive(frequency_radius, "frequency_radius") * check_positive(data_radius, "data_radius")
+    n = len(margins)
+    union = 1 if form == "paper" else len(thetas)
+    empirical = np.array([np.mean(margins <= theta) for theta in thetas])
+    complexity = 6 * radius / thetas * np.sqrt(check_positive(mass, "mass") / n)
+    complexity += 3 * np.sqrt(np.log(2 * union / delta) / n)
+    best = int(np.argmin(empirical + complexity))
+    valid = form == "safe" or len(thetas) == 1
+    reason = "" if valid else f"the best of {len(thetas)} thresholds needs a union bound; use form='safe'"
+    value = float(empirical[best] + complexity[best])
+    return Bound(value, float(empirical[best]), float(complexity[best]), 1 - delta, form, valid, reason)
+
+
+def potential_deviation(
+    n_samples: int,
+    n_features: int,
+    frequency_radius: float,
+    data_radius: float,
+    *,
+    delta: float = 0.05,
+    form: str = "safe",
+) -> Bound:
+    r"""The largest |v(ω)/n² − v_ideal(ω)| over ‖ω‖ <= R_ω, for unweighted labels (Theorem 4.4).
+
+    The smallest ε for which the theorem's probability is at most δ:
+
+    .. math:: 2 (24 R_x R_\omega / \varepsilon)^d \exp(-n (\varepsilon/2 - 1/n)^2 / 8)
+
+    The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n; one row, label and all, moves v/n² by at most 4/n.  The printed
+    n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² has neither, nor the factor two for both sides.
+    """
+    n, d = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
+    frequency_radius = check_positive(frequency_radius, "frequency_radius")
+    data_radius = check_positive(data_radius, "data_radius")
+    check_choice(form, "form", FORMS)
+    log_delta = np.log(_check_delta(delta))
+
+    def log_probability(epsilon):
+        if form == "paper":
+            rate = n * epsilon**2 / (8 * data_radius**2 * frequency_radius**4)
+            return d * np.log(2 * frequency_radius / epsilon) - rate
+        net = d * max(0.0, np.log(24 * data_radius * frequency_radius / epsilon))
+        return np.log(2) + net - n * max(0.0, epsilon / 2 - 1 / n) ** 2 / 8
+
+    low, high = 1e-12, 1.0
+    while log_probability(high) > log_delta:
+        high *= 2
+    while high / low > 1 + 1e-12:
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if log_probability(middle) > log_delta else (low, middle)
+    valid = form == "safe"
+    reason = "" if valid else "bias, two-sidedness and changes of the label are missing in print; use form='safe'"
+    return Bound(float(high), 0.0, float(high), 1 - delta, form, valid, reason)
+
+
+def _check_delta(delta):
+    delta = check_positive(delta, "delta")
+    if delta >= 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta}. Write e.g. delta=0.05.")
+    return delta

@@ -1,0 +1,98 @@
+"""How far random features are from their operator-valued kernel (Brault, Heinonen, d'Alché-Buc 2016, Theorem 10).
+
+The theorem is a diagnostic: at practical numbers of frequencies it promises little.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .._validation import check_choice, check_count, check_positive
+from .bound import Bound
+
+
+@dataclass(frozen=True)
+class ApproximationConstants:
+    """What Theorem 10 asks of a kernel K(δ) = E cos(ω·δ) A(ω).
+
+    ``variance`` b bounds D ‖V[K̃(δ)]‖ for all δ, ``slope`` σ_p = √E‖ω‖²‖A(ω)‖², ``orlicz`` the ψ₁ norm of ‖A(ω)‖ and
+    ``sup_norm`` = ‖K(0)‖.
+    """
+
+    n_features: int
+    n_outputs: int
+    variance: float
+    slope: float
+    orlicz: float
+    sup_norm: float
+
+
+def log_failure_probability(
+    constants: ApproximationConstants, n_components: int, error: float, diameter: float, *, form: str = "safe"
+) -> float:
+    """log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of the given diameter; above 0 it says nothing.
+
+    With m = 4 (‖‖A‖‖_ψ1 + ‖K‖_∞), ``form="safe"`` uses ū = 2m log(2^{3/2} m²/b), which does not change when kernel and error
+    are multiplied by one number; ``"paper"`` the printed (m/b)², which does.
+    """
+    check_choice(form, "form", ("safe", "paper"))
+    d, p, b = constants.n_features, constants.n_outputs, constants.variance
+    m = 4 * (constants.orlicz + constants.sup_norm)
+    ratio = m**2 / b if form == "safe" else (m / b) ** 2
+    u = 2 * m * np.log(2**1.5 * ratio)
+    half = d / 2
+    log_constant = (
+        np.log(p) + np.log(half ** (-d / (d + 2)) + half ** (2 / (d + 2))) + (6 * d + 2) / (d + 2) * np.log(2)
+    )
+    log_cover = log_constant + 2 / (1 + 2 / d) * np.log(constants.slope * diameter / error)
+    if error * u <= 2 * (math.e - 1) * b:
+        return float(log_cover - error**2 * n_components / (8 * (d + 2) * (b + error * u / 6)))
+    return float(log_cover - error * n_components / ((d + 2) * (math.e - 1) * u))
+
+
+def operator_uniform(
+    constants: ApproximationConstants,
+    n_components: int,
+    diameter: float,
+    *,
+    confidence: float = 0.95,
+    form: str = "safe",
+) -> Bound:
+    """The error that sup ‖K̃ − K‖ stays below with probability ``confidence``, over points in a set of this diameter.
+
+    ``constants`` come from ``bochner.operators.approximation_constants(kernel, n_features)``.
+    """
+    check_count(n_components, "n_components")
+    check_positive(diameter, "diameter")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}. Write e.g. confidence=0.95.")
+    log_delta = np.log1p(-confidence)
+
+    def excess(log_error):
+        return log_failure_probability(constants, n_components, np.exp(log_error), diameter, form=form) - log_delta
+
+    # The bound falls with the error, so the smallest promised error is a root.
+    low = high = np.log(constants.sup_norm)
+    while excess(low) < 0:
+        low -= 5
+    while excess(high) > 0:
+        high += 5
+    error = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
+    vacuous = error >= constants.sup_norm
+    reason = "true but empty: larger than the kernel itself at this number of frequencies" if vacuous else ""
+    return Bound(error, 0.0, error, confidence, form, True, reason)
+
+
+def promised_components(
+    constants: ApproximationConstants, error: float, diameter: float, *, confidence: float = 0.95, form: str = "safe"
+) -> int:
+    """The number of frequencies at which Theorem 10 promises this error."""
+    check_positive(error, "error")
+    # The logarithm is linear in D: two values give the line.
+    at_zero = log_failure_probability(constants, 0, error, diameter, form=form)
+    slope = at_zero - log_failure_probability(constants, 1, error, diameter, form=form)
+    return max(1, int(np.ceil((at_zero - np.log1p(-confidence)) / slope)))

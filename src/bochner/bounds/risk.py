@@ -1,0 +1,85 @@
+"""Guarantees on a risk: means of bounded losses on rows that the predictor has not seen, and of randomized predictors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+from .._validation import check_count, check_positive
+from .alignment import check_delta
+from .bound import Bound
+
+
+def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Bound:
+    """The largest error rate that still makes <= ``n_errors`` errors in ``n_samples`` with probability δ.
+
+    Exact (Clopper and Pearson 1934): no inequality between the count and the bound.
+
+    >>> binomial_tail(0, 100).value.__round__(4)
+    0.0295
+    """
+    n_samples = check_count(n_samples, "n_samples")
+    n_errors = check_count(n_errors, "n_errors", minimum=0)
+    if n_errors > n_samples:
+        raise ValueError(f"Got {n_errors} errors among {n_samples} rows.")
+    check_delta(delta)
+    value = 1.0 if n_errors == n_samples else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
+    rate = n_errors / n_samples
+    return Bound(value, rate, value - rate, 1 - delta)
+
+
+def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.05) -> Bound:
+    """The mean of losses in [0, ``largest``] (Maurer and Pontil 2009, Theorem 4): small variance, small bound."""
+    losses = np.asarray(losses, dtype=np.float64)
+    largest = check_positive(largest, "largest")
+    check_delta(delta)
+    n_samples = check_count(len(losses), "the number of losses", minimum=2)
+    if losses.min() < 0 or losses.max() > largest:
+        raise ValueError(
+            f"Losses lie between {losses.min():.3g} and {losses.max():.3g}, outside [0, {largest:.3g}]: "
+            "the bound holds for bounded losses only. Clip them, or give a larger range."
+        )
+    log_term = np.log(2 / delta)
+    complexity = np.sqrt(2 * losses.var(ddof=1) * log_term / n_samples) + 7 * largest * log_term / (3 * (n_samples - 1))
+    empirical = float(losses.mean())
+    return Bound(empirical + float(complexity), empirical, float(complexity), 1 - delta)
+
+
+def pac_bayes_kl(
+    empirical: float, divergence: float, n_samples: int, *, delta: float = 0.05, n_tried: int = 1
+) -> Bound:
+    """The risk R of a randomized predictor: kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n (Maurer 2004), solved for R.
+
+    ``n_tried`` priors, the best of which is used after seeing the data, cost ln(n_tried) beside the divergence.
+    """
+    n_samples = check_count(n_samples, "n_samples")
+    check_delta(delta)
+    budget = (divergence + np.log(2 * np.sqrt(n_samples) * check_count(n_tried, "n_tried") / delta)) / n_samples
+    value = inverse_binary_kl(empirical, budget)
+    return Bound(value, float(empirical), value - float(empirical), 1 - delta)
+
+
+def inverse_binary_kl(empirical: float, budget: float) -> float:
+    """The largest r with kl(empirical ‖ r) <= budget, kl between two Bernoulli laws; by bisection to the last digit."""
+    if not 0 <= empirical <= 1:
+        raise ValueError(f"empirical must be a rate between 0 and 1, got {empirical}.")
+    low, high = float(empirical), 1.0
+    while True:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            return high  # the side that errs upward
+        if _binary_kl(empirical, middle) <= budget:
+            low = middle
+        else:
+            high = middle
+
+
+def _binary_kl(p, q):
+    terms = 0.0
+    if p > 0:
+        terms += p * np.log(p / q)
+    if p < 1:
+        terms += (1 - p) * np.log((1 - p) / (1 - q))
+    return terms

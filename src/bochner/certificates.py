@@ -1,0 +1,233 @@
+"""Guarantees on the risk of the final predictor, where the alignment bounds stop at the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ._validation import check_positive, check_rows
+from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
+from .bounds.alignment import check_delta
+from .features import SpectralFeatures, as_generator
+
+# Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.
+_WIDTHS = np.logspace(-2, 1, 13)
+# How far the posterior's mean moves from the prior's; any number may be tried, the bound holds for all at once.
+_MOVES = np.linspace(0, 1, 21)
+
+
+def certify(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    delta: float = 0.05,
+    *,
+    loss: Callable[[Any, Any], Any] | None = None,
+    largest_loss: float | None = None,
+    held_out: bool = True,
+) -> Bound:
+    """With probability 1 − delta over the rows (X, y), the risk of a fitted predictor is at most ``value``.
+
+    Classifiers: the probability of error, by the exact binomial tail.  With ``loss(y, prediction)``, for regressors, or
+    any bounded loss: its mean, cut off at ``largest_loss``, by the empirical Bernstein bound; regressors use the squared
+    error unless told otherwise.
+
+    The rows must be new to the estimator: not used to fit it, nor to choose its parameters or features.  ``held_out=False``
+    says that they were, and is refused: no such bound holds then.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[::2], y[::2])
+    >>> bound = certify(model, X[1::2], y[1::2])
+    >>> bool(bound.empirical < bound.value < 0.1)
+    True
+    """
+    check_delta(delta)
+    check_is_fitted(estimator)
+    if not held_out:
+        raise ValueError(
+            "These rows were used for fitting, so the errors on them say nothing certain about new rows. Keep rows apart "
+            "for certify, or use CertifiedClassifier, which certifies on its own training data."
+        )
+    prediction = np.asarray(estimator.predict(X))
+    y = np.asarray(y)
+    if len(prediction) != len(y):
+        raise ValueError(f"Got {len(prediction)} predictions and {len(y)} targets.")
+    if loss is None and is_classifier(estimator):
+        wrong = prediction != y
+        wrong = wrong.any(axis=1) if wrong.ndim == 2 else wrong
+        return binomial_tail(int(np.sum(wrong)), len(y), delta=delta)
+    if largest_loss is None:
+        raise ValueError(
+            "A loss without a largest value has no such bound: one rare enormous error could hide. "
+            "Give largest_loss, where the loss is cut off, e.g. certify(model, X, y, largest_loss=1.0)."
+        )
+    check_positive(largest_loss, "largest_loss")
+    losses = np.asarray(loss(y, prediction) if loss is not None else _squared_error(y, prediction), dtype=np.float64)
+    return empirical_bernstein(np.minimum(losses, largest_loss), largest_loss, delta=delta)
+
+
+def _seeded(estimator, rng):
+    """Seed whatever inside an estimator would otherwise draw anew: our own seed then decides everything."""
+    unseeded = [
+        name
+        for name, value in sorted(estimator.get_params(deep=True).items())
+        if name.split("__")[-1] == "random_state" and value is None
+    ]
+    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
+
+
+def _squared_error(y, prediction):
+    squares = (y - prediction) ** 2
+    return squares.sum(axis=1) if squares.ndim == 2 else squares
+
+
+class CertifiedClassifier(ClassifierMixin, BaseEstimator):
+    r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
+
+    The rows are split at random.  The first part learns the features and a linear model w₀; around it sits the prior
+    N(w₀, σ²I).  All rows together give w; the posterior is N(w₀ + a (w − w₀), σ²I), and the PAC-Bayes-kl theorem on the
+    second part bounds its risk:
+
+    .. math:: \mathrm{kl}(\hat R \,\|\, R) \le \frac{1}{m} \Big( \frac{\|a (w - w_0)\|^2}{2 \sigma^2} + \ln \frac{2 T \sqrt m}{\delta} \Big)
+
+    with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1].  For Gaussian weights R̂ is a mean of
+    normal tails, so nothing is sampled.
+
+    Parameters
+    ----------
+    features : a transformer, default ``SpectralFeatures()``
+        Learned on the first part only, with any learner.
+    C : float, default 10.0
+        Inverse penalty of the logistic regressions.
+    prior_share : float, default 0.5
+        Share of the rows in the first part.
+    delta : float, default 0.05
+        The bounds hold with probability 1 − delta over the training rows.
+    random_state : None, int, RandomState or Generator
+
+    Attributes
+    ----------
+    gibbs_bound_ : Bound on the risk of the randomized classifier that draws its weights anew for each row
+    bound_ : Bound on the risk of ``predict``, which uses the mean weights: it errs only where the randomized one errs at
+        least half of the time, so its risk is at most twice as large
+    coef_, intercept_, width_ : mean and standard deviation of the posterior
+    """
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        C: float = 10.0,
+        prior_share: float = 0.5,
+        delta: float = 0.05,
+        random_state: Any = None,
+    ):
+        self.features = features
+        self.C = C
+        self.prior_share = prior_share
+        self.delta = delta
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> CertifiedClassifier:
+        """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
+        check_positive(self.C, "C")
+        check_delta(self.delta)
+        if not 0 < check_positive(self.prior_share, "prior_share") < 1:
+            raise ValueError(f"prior_share must lie between 0 and 1, got {self.prior_share}.")
+        X = check_rows(self, X, reset=True)
+        signs = self._signs(y, X.shape[0])
+        rng = as_generator(self.random_state)
+        order = rng.permutation(len(signs))
+        first, second = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
+        features = SpectralFeatures() if self.features is None else clone(self.features)
+        self.features_ = _seeded(features, rng).fit(X[first], self.classes_[(signs[first] > 0).astype(int)])
+        columns = self._columns(X)
+        prior_mean = self._linear(columns[first], signs[first])
+        step = self._linear(columns, signs) - prior_mean
+        margins = np.abs(columns[first] @ prior_mean) / np.linalg.norm(columns[first], axis=1)
+        scale = float(np.median(margins)) or 1.0
+        self._choose(columns[second], signs[second], prior_mean, step, scale)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """w·φ(x) + intercept for the mean weights."""
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        return self._columns(X) @ np.append(self.coef_, self.intercept_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class on whose side the mean weights, and so most weights of the posterior, put each row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """How the votes of the randomized classifier are shared between the two classes; votes, not frequencies."""
+        check_is_fitted(self)
+        columns = self._columns(check_rows(self, X, reset=False))
+        mean = columns @ np.append(self.coef_, self.intercept_)
+        positive = norm.cdf(mean / (self.width_ * np.linalg.norm(columns, axis=1)))
+        return np.column_stack([1 - positive, positive])
+
+    def _signs(self, y, n_samples):
+        if y is None:
+            raise ValueError(
+                "CertifiedClassifier requires y to be passed, but the target y is None: a classifier needs labels."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if len(y) != n_samples:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {n_samples} and {len(y)}.")
+        if type_of_target(y, input_name="y") == "multiclass":
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("A classifier needs two classes, but y has 1 class.")
+        return 2.0 * codes - 1.0
+
+    def _columns(self, X):
+        features = np.asarray(self.features_.transform(X), dtype=np.float64)
+        return np.column_stack([features, np.ones(len(features))])
+
+    def _linear(self, columns, signs):
+        """Weights of a logistic regression, intercept last; the origin where only one class is present."""
+        if len(np.unique(signs)) < 2:
+            return np.zeros(columns.shape[1])
+        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000).fit(columns, signs)
+        return model.coef_[0]
+
+    def _choose(self, columns, signs, prior_mean, step, scale):
+        """The width and the move of least bound."""
+        norms = np.linalg.norm(columns, axis=1)
+        start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
+        best = None
+        for width in scale * _WIDTHS:
+            for move in _MOVES:
+                risk = float(np.mean(norm.cdf(-(start + move * change) / width)))
+                divergence = float(move**2 * (step @ step) / (2 * width**2))
+                bound = pac_bayes_kl(risk, divergence, len(signs), delta=self.delta, n_tried=len(_WIDTHS))
+                if best is None or bound.value < best[0].value:
+                    best = bound, width, move
+        self.gibbs_bound_, self.width_, move = best
+        value = min(1.0, 2 * self.gibbs_bound_.value)
+        mean = prior_mean + move * step
+        self.coef_, self.intercept_ = mean[:-1], float(mean[-1])
+        errors = float(np.mean(start + move * change <= 0))
+        self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,244 @@
+"""The ``bochner`` command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import bochner
+
+EXIT_FAILED_CASES = 1
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; errors are one sentence on standard error and exit code 2."""
+    parser = _parser()
+    try:
+        options = parser.parse_args(arguments)
+        if options.run is None:
+            parser.print_help()
+            return 0
+    except _UsageError as error:
+        return _complain(str(error), as_json=False)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        _say("Interrupted. Finished work is kept: the same command goes on from here.")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if options.debug:
+            raise
+        return _complain(_sentence(error), as_json=options.json)
+
+
+# --- experiments ------------------------------------------------------------------------------------------------------
+
+
+def _list(options: argparse.Namespace) -> int:
+    from .experiments._listing import listing, listing_text
+
+    entries = listing()
+    print(json.dumps(entries, indent=2) if options.json else listing_text(entries))
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from .experiments._catalog import choose
+    from .experiments._runner import drawn, reproduce
+    from .experiments._text import summary_text
+    from .pages import write_experiment, write_index
+
+    experiments = {experiment.name: experiment for experiment in choose(options.names)}
+    out = Path(options.out)
+    summaries = []
+    for summary in reproduce(
+        list(experiments.values()),
+        options.scale,
+        out,
+        n_jobs=options.jobs,
+        fresh=options.fresh,
+        download=options.download,
+        quiet=options.json,
+        say=_say,
+    ):
+        page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
+        summaries.append(summary)
+        if not options.json:
+            print(summary_text(summary) + f"Page: {page}\n", flush=True)
+    index = write_index(out)
+    failed = sum(len(summary["failed"]) for summary in summaries)
+    if options.json:
+        print(json.dumps([{k: v for k, v in summary.items() if k != "results"} for summary in summaries], indent=2))
+    elif len(summaries) > 1:
+        print(f"Index of all pages: {index}")
+    if failed:
+        _say(f"{failed} case(s) failed; their errors are on the pages. The same command tries them again.")
+    return EXIT_FAILED_CASES if failed else 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from .demo import main as demo
+
+    return demo() or 0
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from .tables import fit_table, read_table, save_model
+    from .tables.text import fit_text
+
+    out = Path(options.out or Path(options.table).with_suffix(".skops").name)
+    if not out.parent.is_dir():
+        raise FileNotFoundError(2, "There is no folder for the model file", str(out))
+    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
+    save_model(model, out)
+    print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from .tables import load_model, read_table
+    from .tables.text import predictions_csv
+
+    model = load_model(options.model)
+    frame = read_table(options.table)
+    predictions, notes = model.predict(frame)
+    probabilities = model.predict_proba(frame) if options.proba else None
+    for note in notes:
+        _say(note)
+    if options.json:
+        content = {"predictions": predictions.tolist()}
+        if probabilities is not None:
+            content |= {"classes": model.facts["classes"], "probabilities": probabilities.tolist()}
+        text = json.dumps(content) + "\n"
+    else:
+        text = predictions_csv(predictions, model.facts, probabilities)
+    if options.out:
+        Path(options.out).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from .pages import model_page
+    from .tables import load_model
+
+    model = load_model(options.model)
+    if options.json:
+        print(json.dumps(model.facts))
+        return 0
+    out = Path(options.out or Path(options.model).with_suffix(".html"))
+    out.write_text(model_page(model.facts, Path(options.model).name), encoding="utf-8")
+    print(f"Page: {out}")
+    return 0
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+class _UsageError(Exception):
+    """The arguments make no sense."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message[:1].upper()}{message[1:]}; {self.prog} --help tells more.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = _Parser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    common.add_argument("--json", action="store_true", help="print JSON for machines instead of text")
+
+    parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
+    parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="", parser_class=_Parser)
+
+    def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, parents=[common], help=summary, description=summary)
+        added.set_defaults(run=run)
+        return added
+
+    command("demo", _demo, "a short tour on real data")
+    command("list", _list, "the experiments: paper, claim, data and time")
+
+    reproduce = command(
+        "reproduce", _reproduce, "rebuild tables and figures of the papers, published numbers beside ours"
+    )
+    reproduce.add_argument("names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, or all")
+    reproduce.add_argument(
+        "--scale", choices=("smoke", "quick", "paper"), default="quick", help="how much work (default: quick)"
+    )
+    reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
+    reproduce.add_argument(
+        "--out", default="results", metavar="DIR", help="folder of results and pages (default: results)"
+    )
+    reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
+    reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
+
+    fit = command("fit", _fit, "fit a model to a table (CSV, TSV, Parquet) and judge it on held-out rows")
+    fit.add_argument("table", metavar="TABLE")
+    fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    fit.add_argument(
+        "--out", metavar="MODEL", help="model file (default: the table's name with .skops, in this folder)"
+    )
+    fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
+
+    predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV")
+    predict.add_argument("model", metavar="MODEL")
+    predict.add_argument("table", metavar="TABLE")
+    predict.add_argument("--proba", action="store_true", help="class probabilities too")
+    predict.add_argument("--out", metavar="FILE", help="write there instead of to standard output")
+
+    report = command("report", _report, "a page about a model: quality, certificate, rivals, columns")
+    report.add_argument("model", metavar="MODEL")
+    report.add_argument("--out", metavar="PAGE", help="HTML file (default: the model's name with .html)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"needs a number of at least 1, got {text!r}")
+    return int(text)
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _complain(message: str, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": message}))
+    else:
+        _say(f"bochner: {message}")
+    return EXIT_ERROR
+
+
+def _sentence(error: Exception) -> str:
+    """An error on one line; kinds that we do not raise ourselves say their name."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"This needs the package {error.name!r}, which is not installed: pip install {error.name}."
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.strerror}: {error.filename}."
+    if type(error).__module__.startswith("bochner") or isinstance(error, ValueError | TypeError):
+        return text
+    return f"{type(error).__name__}: {text or 'no message'} (--debug shows where)"

@@ -1,0 +1,151 @@
+"""Toy data of the papers' figures; each generator returns a Bunch with ``data`` and ``target``.
+
+``rng`` is a ``numpy.random.Generator`` or a seed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from .._validation import check_count, check_positive
+
+Rng = np.random.Generator | int | None
+
+# Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the other.
+_BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
+_BUMP_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
+_BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − center‖²)
+
+
+def swiss(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.4) -> Bunch:
+    """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that labelled +1, with noise.
+
+    Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
+    """
+    rng = np.random.default_rng(rng)
+    n_arm = check_count(n_samples, "n_samples", minimum=2) // 2
+    noise = check_positive(noise, "noise", allow_zero=True)
+    arms = []
+    for scale in (1.0, 0.9):
+        t = 1.5 * np.pi * (1 + 2 * rng.random(n_arm))
+        arm = scale * np.column_stack([t * np.cos(t), t * np.sin(t)])
+        arms.append(arm + noise * rng.standard_normal((n_arm, 2)))
+    return Bunch(data=np.concatenate(arms), target=np.repeat([-1, 1], n_arm))
+
+
+def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> Bunch:
+    """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from −1.
+
+    Gautheron et al. 2020, Figure 5; the noise grows with the radius.
+    """
+    rng = np.random.default_rng(rng)
+    n_ring = check_count(n_samples, "n_samples", minimum=4) // 4
+    noise = check_positive(noise, "noise", allow_zero=True)
+    angles = np.linspace(0, 2 * np.pi, n_ring, endpoint=False)
+    unit = np.column_stack([np.cos(angles), np.sin(angles)])
+    rings = [radius * (unit + noise * rng.standard_normal((n_ring, 2))) for radius in (1, 2, 3, 4)]
+    return Bunch(data=np.concatenate(rings), target=np.repeat([-1, 1, -1, 1], n_ring))
+
+
+def board(n_samples: int = 1000, rng: Rng = None) -> Bunch:
+    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020, Figure 5)."""
+    rng = np.random.default_rng(rng)
+    X = rng.uniform(0, 4, (check_count(n_samples, "n_samples"), 2))
+    return Bunch(data=X, target=np.where(np.floor(X).sum(axis=1) % 2 == 0, -1, 1))
+
+
+def windmill(n_samples: int = 2000, rng: Rng = None, *, arms: int = 3, twist: float = 0.0) -> Bunch:
+    """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
+
+    For Bullins et al. 2018, Figure 1, whose generator is not published: three straight arms give the accuracies printed
+    there; eight arms with twist 8 are limited by the sample size instead.
+    """
+    rng = np.random.default_rng(rng)
+    n_samples, arms = check_count(n_samples, "n_samples"), check_count(arms, "arms")
+    radius, angle = np.sqrt(rng.random(n_samples)), 2 * np.pi * rng.random(n_samples)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return Bunch(data=X, target=np.where(np.sin(arms * angle + twist * radius) > 0, 1, -1))
+
+
+def sphere_checkerboard(n_samples: int = 2000, rng: Rng = None) -> Bunch:
+    """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar angle.
+
+    For Bullins et al. 2018, Figure 1.  The labels are even under x → −x: the arc-cosine kernel of degree 1, the rival there,
+    has no odd degrees above one and would be at chance otherwise.
+    """
+    rng = np.random.default_rng(rng)
+    X = rng.standard_normal((check_count(n_samples, "n_samples"), 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    azimuth, polar = np.arctan2(X[:, 1], X[:, 0]), np.arccos(np.clip(X[:, 2], -1, 1))
+    return Bunch(data=X, target=np.where(np.sin(4 * azimuth) * np.sin(3 * polar) > 0, 1, -1))
+
+
+def curl_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.0) -> Bunch:
+    """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²; targets are (n, 2).
+
+    The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values are in ``potential``.
+    """
+    return _plane_field(n_samples, rng, noise, rotate=False)
+
+
+def divergence_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.0) -> Bunch:
+    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources; targets are (n, 2)."""
+    return _plane_field(n_samples, rng, noise, rotate=True)
+
+
+def _plane_field(n_samples, rng, noise, rotate):
+    rng = np.random.default_rng(rng)
+    noise = check_positive(noise, "noise", allow_zero=True)
+    X = rng.uniform(-1, 1, (check_count(n_samples, "n_samples"), 2))
+    potential, field = plane_potential(X)
+    if rotate:
+        field = np.column_stack([field[:, 1], -field[:, 0]])
+    return Bunch(data=X, target=field + noise * rng.standard_normal(field.shape), potential=potential)
+
+
+def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the plane."""
+    differences = np.asarray(X, dtype=np.float64)[:, None, :] - _BUMPS
+    bumps = _BUMP_SIGNS * np.exp(-_BUMP_SHARPNESS / 2 * np.sum(differences**2, axis=2))
+    return bumps.sum(axis=1), -_BUMP_SHARPNESS * np.einsum("nb,nbk->nk", bumps, differences)
+
+
+def gradient_field(
+    n_samples: int = 1000,
+    rng: Rng = None,
+    *,
+    n_features: int = 5,
+    length_scale: float = 0.4,
+    n_components: int = 1000,
+    noise: float = 0.0,
+) -> Bunch:
+    """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d), curl-free.
+
+    Brault et al. 2016, Figure 3: f = φ̃ · θ with ``n_components`` Gaussian random Fourier features and θ ~ N(0, I);
+    the paper does not print their number.  Values of f are in ``potential``.
+    """
+    rng = np.random.default_rng(rng)
+    n_samples, n_features = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
+    n_components = check_count(n_components, "n_components")
+    noise = check_positive(noise, "noise", allow_zero=True)
+    frequencies = rng.standard_normal((n_components, n_features)) / check_positive(length_scale, "length_scale")
+    cosine, sine = rng.standard_normal((2, n_components)) / np.sqrt(n_components)
+    X = rng.uniform(-1, 1, (n_samples, n_features))
+    phases = X @ frequencies.T
+    cos, sin = np.cos(phases), np.sin(phases)
+    field = (cos * sine - sin * cosine) @ frequencies
+    return Bunch(data=X, target=field + noise * rng.standard_normal(field.shape), potential=cos @ cosine + sin @ sine)
+
+
+def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35) -> Bunch:
+    """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
+
+    For Letarte et al. 2019, Figures 1 and 4, whose data are not published: this is our choice.
+    """
+    rng = np.random.default_rng(rng)
+    n_samples = check_count(n_samples, "n_samples", minimum=4)
+    centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
+    cluster = np.arange(n_samples) % 4
+    X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal((n_samples, 2))
+    return Bunch(data=X, target=np.where(cluster < 2, -1, 1))

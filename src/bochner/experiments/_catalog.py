@@ -1,0 +1,120 @@
+"""Which experiments there are: every module of this package that states a claim."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+SCALES = ("smoke", "quick", "paper")
+_PACKAGE = "bochner.experiments"
+_REQUIRED = ("PAPER", "cases", "run", "verdict")
+
+
+class ExperimentError(Exception):
+    """An experiment breaks the contract of this package, or there is none of the name asked for."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure; a thin view of its module."""
+
+    name: str
+    module: ModuleType
+
+    @property
+    def paper(self) -> str:
+        return self.module.PAPER
+
+    @property
+    def claim(self) -> str:
+        return self.module.CLAIM
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the data sets that it loads."""
+        needs = getattr(self.module, "NEEDS", ())
+        return (needs,) if isinstance(needs, str) else tuple(needs)
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """Where the protocol is not the paper's, one sentence each."""
+        deviations = getattr(self.module, "DEVIATIONS", ())
+        return (deviations,) if isinstance(deviations, str) else tuple(deviations)
+
+    @property
+    def source(self) -> str:
+        """Fingerprint of the module's text: tells results of an earlier version apart."""
+        try:
+            return hashlib.sha256(inspect.getsource(self.module).encode()).hexdigest()[:12]
+        except (OSError, TypeError):
+            return "unknown"
+
+    def cases(self, scale: str) -> list[dict[str, Any]]:
+        """The work at a scale, checked: plain JSON dictionaries, no two alike."""
+        cases = [as_json(case) for case in self.module.cases(scale)]
+        keys = [case_key(case) for case in cases]
+        if len(set(keys)) < len(keys):
+            twice = next(case for case, key in zip(cases, keys) if keys.count(key) > 1)
+            raise ExperimentError(f"{self.name} lists a case twice at scale {scale!r}: {json.dumps(twice)}.")
+        return cases
+
+
+def discover(package: str = _PACKAGE) -> tuple[dict[str, Experiment], dict[str, str]]:
+    """All experiments by name, and the modules that could not be imported with the reason."""
+    found, broken = {}, {}
+    parent = importlib.import_module(package)
+    for info in sorted(pkgutil.iter_modules(parent.__path__), key=lambda info: info.name):
+        if info.ispkg or info.name.startswith("_"):
+            continue
+        try:
+            module = importlib.import_module(f"{package}.{info.name}")
+        except ImportError as error:
+            broken[info.name] = str(error)
+            continue
+        if not hasattr(module, "CLAIM"):
+            continue  # a helper that several experiments share
+        missing = [part for part in _REQUIRED if not hasattr(module, part)]
+        if missing:
+            broken[info.name] = f"it lacks {', '.join(missing)}"
+            continue
+        found[info.name] = Experiment(info.name, module)
+    return found, broken
+
+
+def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
+    """The experiments called ``names``; ``["all"]`` for every one."""
+    found, broken = discover(package)
+    names = list(names)
+    if names == ["all"]:
+        return list(found.values())
+    for name in names:
+        if name in broken:
+            raise ExperimentError(f"Experiment {name!r} cannot be used: {broken[name]}.")
+        if name not in found:
+            raise ExperimentError(
+                f"There is no experiment {name!r}. There are: {', '.join(sorted(found)) or 'none'}; or write all."
+            )
+    return [found[name] for name in dict.fromkeys(names)]
+
+
+def as_json(value: Any) -> Any:
+    """``value`` as it comes back from a JSON file: numpy numbers and arrays become plain ones, tuples lists."""
+    return json.loads(json.dumps(value, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be written as JSON")
+
+
+def case_key(case: dict[str, Any]) -> str:
+    """A case's identity: its content, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,177 @@
+"""Run experiments: many cases on several processes, resumable, ending in a verdict."""
+
+from __future__ import annotations
+
+import datetime
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ._catalog import Experiment, case_key
+from ._environment import describe_environment
+from ._meter import Meter
+from ._store import ResultFile
+from ._summary import averaged, beside_published, published
+from ._workers import Outcome, Task, available_cores, run_tasks
+
+VERDICTS = ("holds", "does not hold", "cannot tell")
+
+
+@dataclass
+class Progress:
+    """An experiment under way: its cases, its file, and what went wrong so far."""
+
+    experiment: Experiment
+    cases: list[dict[str, Any]]
+    store: ResultFile
+    waiting: int = 0
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+    def unfinished(self) -> list[dict[str, Any]]:
+        """Cases without a result."""
+        return [case for case in self.cases if case_key(case) not in self.store.finished]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Finished cases in the experiment's own order, so that a resumed run ends like an uninterrupted one."""
+        keys = map(case_key, self.cases)
+        return [self.store.finished[key] for key in keys if key in self.store.finished]
+
+    def note(self, outcome: Outcome) -> None:
+        """Keep an outcome; results go to disk at once."""
+        self.waiting -= 1
+        case = outcome.task.case
+        if outcome.result is not None:
+            record = {"case": case, "result": outcome.result, "seconds": round(outcome.seconds, 4)}
+            self.store.append(record | {"source": self.experiment.source})
+        elif outcome.skipped:
+            self.skipped.append({"case": case, "reason": outcome.error.partition(": ")[2]})
+        else:
+            self.store.append({"case": case, "error": outcome.error, "trace": outcome.trace})
+            self.failed.append({"case": case, "error": outcome.error, "trace": outcome.trace})
+
+
+def reproduce(
+    experiments: list[Experiment],
+    scale: str,
+    out: Path,
+    *,
+    n_jobs: int | None = None,
+    fresh: bool = False,
+    download: bool = False,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[dict[str, Any]]:
+    """Run what is not finished yet, and yield the summary of each experiment as it completes.
+
+    Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there.  ``fresh`` starts anew,
+    ``download`` lets workers ask OpenML for missing data.  A summary is a plain dictionary.
+    """
+    n_jobs = n_jobs or available_cores()
+    with ExitStack() as stack:
+        runs: dict[str, Progress] = {}
+        for experiment in experiments:
+            path = result_path(out, experiment.name, scale)
+            if fresh:
+                path.unlink(missing_ok=True)
+            store = stack.enter_context(ResultFile(path))
+            runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store)
+        tasks = []
+        for module, run in runs.items():
+            todo = run.unfinished()
+            run.waiting = len(todo)
+            tasks += [Task(module, case) for case in todo]
+        kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
+        if kept:
+            say(f"{kept} of {kept + len(tasks)} cases are finished already.")
+        yield from (summarize(run, scale) for run in runs.values() if run.waiting == 0)
+        meter = Meter(len(tasks), quiet=quiet)
+        outcomes = run_tasks(tasks, n_jobs, download=download)
+        try:
+            for outcome in outcomes:
+                run = runs[outcome.task.module]
+                run.note(outcome)
+                meter.advance(run.experiment.name)
+                if run.waiting == 0:
+                    meter.close()
+                    yield summarize(run, scale)
+        finally:
+            outcomes.close()  # type: ignore[attr-defined]
+            meter.close()
+
+
+def result_path(out: Path, name: str, scale: str) -> Path:
+    """Where the finished cases of an experiment are kept."""
+    return out / f"{name}.{scale}.jsonl"
+
+
+def summarize(run: Progress, scale: str) -> dict[str, Any]:
+    """Everything a reader is shown about an experiment, as plain JSON values."""
+    experiment, records = run.experiment, run.records()
+    pairs = [(record["case"], record["result"]) for record in records]
+    left_out = len(run.cases) - len(records)
+    try:
+        verdict, why = judged(experiment, pairs)
+    except Exception as error:
+        verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
+        if not left_out:  # all results are there, so this is a mistake in the experiment and must be seen
+            run.failed.append({"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()})
+    if left_out:
+        why += f" {left_out} of {len(run.cases)} cases are missing."
+    paper = published(experiment.name)
+    return {
+        "experiment": experiment.name,
+        "paper": experiment.paper,
+        "claim": experiment.claim,
+        "scale": scale,
+        "verdict": verdict,
+        "why": why,
+        "command": f"bochner reproduce {experiment.name} --scale {scale}",
+        "deviations": list(experiment.deviations),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "environment": describe_environment(),
+        "n_cases": len(run.cases),
+        "n_finished": len(records),
+        "n_of_earlier_code": sum(record.get("source", "") != experiment.source for record in records),
+        "seconds": round(sum(record.get("seconds", 0.0) for record in records), 2),
+        "skipped": run.skipped,
+        "failed": run.failed,
+        "table": averaged(pairs),
+        "published": beside_published(pairs, paper) if paper and pairs else None,
+        "results": [{"case": case, "result": result} for case, result in pairs],
+    }
+
+
+def judged(experiment: Experiment, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
+    """The experiment's verdict, checked; "cannot tell" when nothing ran."""
+    if not pairs:
+        return "cannot tell", "No case was run."
+    verdict, why = experiment.module.verdict(pairs)
+    if verdict not in VERDICTS:
+        raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
+    return verdict, str(why)
+
+
+def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
+    """The experiment's matplotlib figure, or None when it has none or there is nothing to draw it with.
+
+    A figure that fails on complete results is an error of the experiment and noted as such.
+    """
+    draw = getattr(experiment.module, "figure", None)
+    if draw is None or not summary["results"]:
+        return None
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    try:
+        return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
+    except Exception as error:
+        if summary["n_finished"] == summary["n_cases"]:
+            trace = traceback.format_exc()
+            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": trace})
+        return None

@@ -1,0 +1,87 @@
+"""Finished cases on disk: one JSON line each, appended and flushed at once, read again after an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ._catalog import ExperimentError, case_key
+
+
+class ResultFile:
+    """The results of one experiment at one scale.
+
+    A line is ``{"case", "result", "seconds", ...}``, or ``{"case", "error", ...}`` for a case that failed; failed cases are
+    tried again.  A line that a killed process left half written is dropped.  One process writes at a time.
+
+    Use it as a context manager to write; ``records(path)`` only reads.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._file: Any = None
+        self.finished: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> ResultFile:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            _lock(self._file, self.path)
+            self._drop_half_line()
+            self.finished = finished_records(self.path)
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one line so that it survives whatever happens next."""
+        self._file.write(json.dumps(record).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        if "error" not in record:
+            self.finished[case_key(record["case"])] = record
+
+    def _drop_half_line(self):
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            self._file.truncate(whole)
+
+
+def finished_records(path: Path) -> dict[str, dict[str, Any]]:
+    """The finished cases of a results file by ``case_key``; the first result of a case counts."""
+    finished: dict[str, dict[str, Any]] = {}
+    if not path.is_file():
+        return finished
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            key = case_key(record["case"])
+        except (ValueError, KeyError, TypeError):
+            raise ExperimentError(
+                f"Line {number} of {path} is no result of an experiment. Move the file away, or give another --out."
+            ) from None
+        if isinstance(record.get("result"), dict):
+            finished.setdefault(key, record)
+    return finished
+
+
+def _lock(file: Any, path: Path) -> None:
+    """Refuse a second writer; the lock goes away with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: two runs at once then repeat work, but still write whole lines
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ExperimentError(f"Another run is writing {path}. Wait for it, or give another --out.") from None

@@ -1,0 +1,87 @@
+"""Kernel error against the number of frequencies for the three ways of sampling a prior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..priors import Gaussian
+
+PAPER = "Not in the five papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"
+CLAIM = "At equal numbers of frequencies, orthogonal and quasi-random ones approximate the Gaussian kernel better than iid ones."
+
+_SAMPLINGS = ("iid", "orthogonal", "qmc")
+_N_FEATURES = 8
+_N_POINTS = 200
+_GRIDS = {
+    "smoke": ((16, 64), 3),
+    "quick": ((8, 16, 32, 64, 128, 256), 10),
+    "paper": ((8, 16, 32, 64, 128, 256, 512, 1024), 40),
+}
+
+
+def cases(scale: str) -> list[dict[str, Any]]:
+    sizes, n_seeds = _GRIDS[scale]
+    return [
+        {"sampling": sampling, "frequencies": size, "seed": seed}
+        for size in sizes
+        for sampling in _SAMPLINGS
+        for seed in range(n_seeds)
+    ]
+
+
+def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    # The same points for the three samplings of a seed, so that they can be compared in pairs.
+    X = np.random.default_rng(case["seed"]).standard_normal((_N_POINTS, _N_FEATURES))
+    prior = Gaussian(gamma=1 / _N_FEATURES)
+    measure = prior.sample(case["frequencies"], _N_FEATURES, rng, case["sampling"])
+    error = measure.kernel(X) - prior.kernel(X)
+    return {"rms error": float(np.sqrt(np.mean(error**2)))}
+
+
+def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
+    """Holds when both beat iid at every size by more than two standard errors of the paired log-ratios."""
+    errors = {(c["sampling"], c["frequencies"], c["seed"]): r["rms error"] for c, r in results}
+    sizes = sorted({case["frequencies"] for case, _ in results})
+    seeds = sorted({case["seed"] for case, _ in results})
+    doubtful, lost, gains = [], [], {}
+    for sampling in _SAMPLINGS[1:]:
+        for size in sizes:
+            ratios = np.log([errors[sampling, size, seed] / errors["iid", size, seed] for seed in seeds])
+            gains[sampling, size] = np.exp(ratios.mean())
+            score = ratios.mean() / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+            if score > 2:
+                lost.append(f"{sampling} at {size}")
+            elif score > -2:
+                doubtful.append(f"{sampling} at {size}")
+    summary = "; ".join(
+        f"{sampling}: {min(gains[sampling, size] for size in sizes):.2f} to "
+        f"{max(gains[sampling, size] for size in sizes):.2f} of the iid error"
+        for sampling in _SAMPLINGS[1:]
+    )
+    if lost:
+        return "does not hold", f"Worse than iid: {', '.join(lost)}. {summary}."
+    if doubtful:
+        return "cannot tell", f"Within two standard errors of iid: {', '.join(doubtful)}. {summary}."
+    return "holds", f"Both below iid at every size by more than two standard errors. {summary}."
+
+
+def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+    import matplotlib.pyplot as plt
+
+    chart, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    sizes = sorted({case["frequencies"] for case, _ in results})
+    for sampling, marker in zip(_SAMPLINGS, "os^"):
+        errors = [
+            [r["rms error"] for c, r in results if c["sampling"] == sampling and c["frequencies"] == size]
+            for size in sizes
+        ]
+        means, spreads = [np.mean(e) for e in errors], [np.std(e) for e in errors]
+        axes.errorbar(sizes, means, spreads, label=sampling, marker=marker, capsize=3)
+    axes.set(xscale="log", yscale="log", xlabel="number of frequencies", ylabel="root mean square error of the kernel")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_title(f"Gaussian kernel in {_N_FEATURES} dimensions, mean and spread over draws")
+    axes.legend(title="sampling")
+    return chart

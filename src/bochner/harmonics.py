@@ -1,0 +1,246 @@
+"""Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on the sphere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import comb, lgamma, pi
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._compute import is_dask, row_map
+from ._validation import check_count, check_gram_inputs
+from .measures import AtomicMeasure, frozen_array
+
+# The largest array of harmonics that is ever allocated at once; beyond it an error names the size instead.
+LARGEST_BASIS_BYTES = 2**31
+_UNIT_TOLERANCE = 1e-5
+
+
+def harmonic_count(n_features: int, degree: int) -> int:
+    """N(d, ℓ) = C(ℓ+d−1, ℓ) − C(ℓ+d−3, ℓ−2): how many orthonormal harmonics of degree ℓ live on the sphere in R^d.
+
+    (Bullins et al. 2018 print C(ℓ+d−1, ℓ−2), which gives 5 instead of 7 at d = 3, ℓ = 3.)
+
+    >>> [harmonic_count(3, degree) for degree in range(4)]
+    [1, 3, 5, 7]
+    """
+    lower = comb(degree + n_features - 3, degree - 2) if degree >= 2 else 0
+    return comb(degree + n_features - 1, degree) - lower
+
+
+def basis_size(n_features: int, max_degree: int) -> int:
+    """Number of harmonics of degree at most ``max_degree``; (J + 1)² in three dimensions."""
+    lower = comb(n_features + max_degree - 2, max_degree - 1) if max_degree >= 1 else 0
+    return comb(n_features + max_degree - 1, max_degree) + lower
+
+
+def harmonic_indices(n_features: int, max_degree: int) -> np.ndarray:
+    """(degree, position within the degree) of each column of ``spherical_harmonics``, as (n_columns, 2)."""
+    counts = [harmonic_count(n_features, degree) for degree in range(max_degree + 1)]
+    degrees = np.repeat(np.arange(max_degree + 1), counts)
+    return np.column_stack([degrees, np.concatenate([np.arange(count) for count in counts])])
+
+
+def sphere_area(n_features: int) -> float:
+    """|S^{d−1}| = 2 π^{d/2} / Γ(d/2)."""
+    return float(2 * np.exp(n_features / 2 * np.log(pi) - lgamma(n_features / 2)))
+
+
+def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
+    """Real orthonormal spherical harmonics of degree 0 … ``max_degree`` at the unit rows of X.
+
+    Columns are ordered as in ``harmonic_indices``; ∫ Y_a Y_b over the sphere is 1 for a = b and 0 otherwise.  They are
+    built dimension by dimension as homogeneous polynomials, with the three-term recurrence of orthonormal Gegenbauer
+    polynomials: no angles, hence no poles, and stable at high degree.
+
+    >>> import numpy as np
+    >>> spherical_harmonics(np.array([[0.0, 0.0, 1.0]]), 1).round(4) + 0.0
+    array([[0.2821, 0.4886, 0.    , 0.    ]])
+    """
+    max_degree = check_count(max_degree, "max_degree", minimum=0)
+    X = dense_rows(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (points, features), got {X.ndim} dimension(s).")
+    check_basis(X.shape[1], max_degree, X.shape[0])
+    check_unit_rows(X)
+    return np.concatenate(harmonics_by_degree(X, max_degree), axis=1).astype(_dtype(X), copy=False)
+
+
+def check_basis(n_features: int, max_degree: int, n_rows: int) -> int:
+    """The number of columns up to ``max_degree``; refuses, before anything is allocated, what cannot fit in memory."""
+    if n_features < 2:
+        raise ValueError(f"Spherical harmonics need points with at least 2 features, got {n_features}.")
+    n_columns = basis_size(n_features, max_degree)
+    if 8 * n_columns * n_rows > LARGEST_BASIS_BYTES:
+        raise ValueError(
+            f"max_degree={max_degree} in {n_features} dimensions means {n_columns} harmonics; for {n_rows} rows they take "
+            f"{8 * n_columns * n_rows / 2**30:.3g} GiB, and the limit is {LARGEST_BASIS_BYTES / 2**30:.3g} GiB. "
+            "Lower max_degree, or give fewer rows at once."
+        )
+    return n_columns
+
+
+def check_unit_rows(X: np.ndarray) -> None:
+    """Reject rows that do not lie on the unit sphere."""
+    norms = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    wrong = ~(np.abs(norms - 1) <= _UNIT_TOLERANCE)
+    if np.any(wrong):
+        worst = int(np.argmax(wrong))
+        advice = "A row of zeros has no direction: drop it" if norms[worst] == 0 else "Normalise first"
+        raise ValueError(
+            f"Spherical harmonics need unit rows, but row {worst} of X has norm {norms[worst]:.3g}. "
+            f"{advice}, e.g. make_pipeline(Normalizer(), ...)."
+        )
+
+
+def harmonics_by_degree(X, max_degree):
+    """A list over degrees of (n_rows, N(d, degree)) arrays in float64."""
+    X = X.astype(np.float64, copy=False)
+    planar = (X[:, 0] + 1j * X[:, 1])[:, None]
+    power = np.ones_like(planar)
+    levels = [np.full((len(X), 1), 1 / np.sqrt(2 * pi))]
+    for _ in range(max_degree):
+        power = power * planar
+        levels.append(np.hstack([power.real, power.imag]) / np.sqrt(pi))
+    squared_radius = X[:, 0] ** 2 + X[:, 1] ** 2
+    for k in range(3, X.shape[1] + 1):
+        squared_radius = squared_radius + X[:, k - 1] ** 2
+        levels = _lifted(levels, X[:, k - 1], squared_radius, k, max_degree)
+    return levels
+
+
+def _lifted(levels, t, squared_radius, k, max_degree):
+    """Harmonics on the sphere in R^k from those in R^{k−1}: each of degree j times p_0 … p_{J−j} in the new coordinate."""
+    lifted: list[list[np.ndarray]] = [[] for _ in range(max_degree + 1)]
+    for j, lower in enumerate(levels):
+        mu = j + (k - 2) / 2
+        previous = np.zeros_like(t)
+        current = np.full_like(t, np.exp((lgamma(mu + 1) - lgamma(mu + 0.5)) / 2) / pi**0.25)
+        below = 0.0
+        for m in range(max_degree - j + 1):
+            lifted[j + m].append(current[:, None] * lower)
+            above = 0.5 * np.sqrt((m + 1) * (m + 2 * mu) / ((m + 1 + mu) * (m + mu)))
+            previous, current = current, (t * current - below * squared_radius * previous) / above
+            below = above
+    return [np.hstack(columns) for columns in lifted]
+
+
+@dataclass(frozen=True, eq=False)
+class HarmonicMeasure(AtomicMeasure):
+    """k(x, z) = |S| Σ_j weights[j] Y_j(x) Y_j(z) on the unit sphere; ``indices`` (n_atoms, 2) are (degree, position).
+
+    The factor |S|, the area of the sphere, makes the mean of k(x, x) over the sphere equal to the measure's mass.
+    Single harmonics give a kernel, but not a rotation-invariant one: for that all harmonics of a degree need equal
+    weight, see ``zonal``.
+
+    >>> import numpy as np
+    >>> measure = HarmonicMeasure(np.array([[1, 0]]), np.array([1.0]))
+    >>> measure.kernel(np.array([[0.0, 0.0, 1.0]])).round(6)
+    array([[3.]])
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        indices = np.asarray(self.indices)
+        if indices.ndim != 2 or indices.shape[1] != 2 or indices.dtype.kind not in "iu" or np.any(indices < 0):
+            raise ValueError(
+                "indices must be (n_atoms, 2) non-negative integers, rows of (degree, position within the degree); "
+                f"got shape {indices.shape} and dtype {indices.dtype}. Write e.g. np.array([[2, 0]])."
+            )
+        object.__setattr__(self, "indices", frozen_array(indices, "indices", 2, dtype=np.int64))
+        object.__setattr__(self, "weights", frozen_array(self.weights, "weights", 1, dtype=np.float64))
+        if len(self.indices) != len(self.weights) or len(self.weights) == 0:
+            raise ValueError(
+                f"Got {len(self.indices)} indices and {len(self.weights)} weights; need one weight for each of at least one atom."
+            )
+        if np.any(self.weights < 0):
+            raise ValueError(f"Weights of a measure must be non-negative, got {self.weights.min():.3g}.")
+
+    @classmethod
+    def zonal(cls, degrees: Any, weights: Any, n_features: int) -> HarmonicMeasure:
+        """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so that k(x, x) is the mass."""
+        degrees = np.asarray(degrees)
+        counts = [harmonic_count(n_features, int(degree)) for degree in degrees]
+        rows = [np.column_stack([np.full(n, degree), np.arange(n)]) for degree, n in zip(degrees, counts, strict=True)]
+        return cls(np.concatenate(rows).astype(np.int64), np.repeat(np.asarray(weights) / counts, counts))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of ``features``: one for each atom."""
+        return len(self)
+
+    def features(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows of X must be unit vectors."""
+        max_degree = int(self.indices[:, 0].max())
+        n_basis = check_basis(X.shape[1], max_degree, 1)
+        last = np.array([harmonic_count(X.shape[1], degree) for degree in range(max_degree + 1)])[self.indices[:, 0]]
+        if np.any(self.indices[:, 1] >= last):
+            degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
+            raise ValueError(
+                f"Atom (degree {degree}, position {position}) does not exist on the sphere in {X.shape[1]} dimensions: "
+                f"degree {degree} has {harmonic_count(X.shape[1], int(degree))} harmonics."
+            )
+        block = partial(_features_block, self.indices, self.weights)
+        shape = X.shape[0], self.n_columns
+        if is_dask(X):
+            if out is not None:
+                raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
+            return X.rechunk({1: -1}).map_blocks(block, dtype=_dtype(X), chunks=(X.chunks[0], (shape[1],)))
+        if out is None:
+            out = np.empty(shape, _dtype(X))
+        elif out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}, but the features of X need {shape}.")
+        # The basis exists twice for a moment (degree by degree, then joined).
+        return row_map(block, X, out, row_bytes=16 * n_basis)
+
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The Gram matrix |S| Σ_j w_j Y_j(x) Y_j(z) as (n_samples, n_other_samples)."""
+        X, Z = check_gram_inputs(X, Z)
+        left = self.features(X)
+        return left @ (left if Z is X else self.features(Z)).T
+
+    def merged(self) -> HarmonicMeasure:
+        """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""
+        kept = self.take(self.weights > 0) if np.any(self.weights > 0) else self.take([0])
+        _, first, labels = np.unique(kept.indices, axis=0, return_index=True, return_inverse=True)
+        return kept._grouped(labels.ravel(), first)
+
+
+def _features_block(indices, weights, X, out=None):
+    X = dense_rows(X)
+    check_unit_rows(X)
+    levels = harmonics_by_degree(X, int(indices[:, 0].max()))
+    scale = np.sqrt(weights * sphere_area(X.shape[1]))
+    if out is None:
+        out = np.empty((len(X), len(indices)), _dtype(X))
+    for column, (degree, position) in enumerate(indices):
+        out[:, column] = scale[column] * levels[degree][:, position]
+    return out
+
+
+def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
+    """(1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z (Cho & Saul 2009, degree 1).
+
+    A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
+
+    >>> arc_cosine_kernel([[1.0, 0.0]], [[1.0, 0.0], [-1.0, 0.0]]).round(12)
+    array([[1., 0.]])
+    """
+    X, Z = check_gram_inputs(X, Z)
+    norms = np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Z, axis=1))
+    cosine = np.clip(X @ Z.T / np.where(norms > 0, norms, 1), -1, 1)
+    angle = np.arccos(cosine)
+    return norms * (np.sin(angle) + (pi - angle) * cosine) / pi
+
+
+def dense_rows(X):
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def _dtype(X):
+    return np.float32 if X.dtype == np.float32 else np.float64

@@ -1,0 +1,133 @@
+"""Which points serve as landmarks: random rows, centroids, or the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+
+from ._compute import is_dask
+from .targets import Labels, TargetSimilarity
+
+# Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
+_CLUSTER_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Points (n_landmarks, n_features); the rows they are, if they are rows; and their targets.
+
+    ``targets`` are class codes (for labels), rows of factors (for a target similarity), or None without targets.
+    """
+
+    points: np.ndarray
+    indices: np.ndarray | None
+    targets: np.ndarray | None
+
+
+def choose_landmarks(
+    X: Any,
+    target: Labels | TargetSimilarity | None,
+    rule: Any,
+    n_landmarks: int,
+    per_label: bool,
+    rng: np.random.Generator,
+) -> Landmarks:
+    """``rule`` is "random", "kmeans", an array of points, or a pair (points, labels)."""
+    if not isinstance(rule, str):
+        return _own_landmarks(X, target, rule)
+    codes = target.codes if isinstance(target, Labels) and per_label else np.zeros(X.shape[0], dtype=int)
+    groups = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+    counts = shares([len(group) for group in groups], n_landmarks)
+    if rule == "random":
+        chosen = [rng.choice(group, size=count, replace=False) for group, count in zip(groups, counts)]
+        indices = np.concatenate(chosen)
+        targets = None if target is None else _targets_of(target)[indices]
+        return Landmarks(_dense_rows(X, indices), indices, targets)
+    points, targets = [], []
+    for code, (group, count) in enumerate(zip(groups, counts)):
+        if count == 0:
+            continue
+        some = group[np.unique(np.linspace(0, len(group) - 1, min(len(group), _CLUSTER_ROWS)).astype(int))]
+        rows = _rows(X, some)
+        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31))).fit(rows)
+        points.append(np.asarray(clusters.cluster_centers_))
+        if isinstance(target, Labels) and per_label:
+            targets.append(np.full(len(clusters.cluster_centers_), code))
+        elif target is not None:
+            targets.append(_targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_)))
+    return Landmarks(np.concatenate(points), None, np.concatenate(targets) if targets else None)
+
+
+def shares(sizes: list[int], total: int) -> list[int]:
+    """``total`` split evenly over groups; a group that is too small is taken whole and the others share what is missing.
+
+    >>> shares([100, 3, 50], 20)
+    [9, 3, 8]
+    """
+    counts = [0] * len(sizes)
+    left = min(total, sum(sizes))
+    while left > 0:
+        open_groups = [g for g, size in enumerate(sizes) if counts[g] < size]
+        each, extra = divmod(left, len(open_groups))
+        for rank, g in enumerate(open_groups):
+            counts[g] = min(sizes[g], counts[g] + each + (rank < extra))
+        left = min(total, sum(sizes)) - sum(counts)
+    return counts
+
+
+def _targets_of(target):
+    return target.codes if isinstance(target, Labels) else target.factors
+
+
+def _targets_of_clusters(target, rows, clusters, n_clusters):
+    """The most frequent label of each cluster, or the mean of its factors."""
+    if isinstance(target, Labels):
+        votes = np.zeros((n_clusters, len(target.classes)))
+        np.add.at(votes, (clusters, target.codes[rows]), 1)
+        return votes.argmax(axis=1)
+    sums = np.zeros((n_clusters, target.factors.shape[1]))
+    np.add.at(sums, clusters, target.factors[rows])
+    return sums / np.bincount(clusters, minlength=n_clusters)[:, None]
+
+
+def _own_landmarks(X, target, rule):
+    labels = None
+    if isinstance(rule, tuple):
+        if len(rule) != 2:
+            raise ValueError(f"landmarks must be points or a pair (points, labels), got a tuple of {len(rule)}.")
+        rule, labels = rule
+    points = np.asarray(rule.toarray() if sp.issparse(rule) else rule, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"Own landmarks have shape {points.shape}, but X has {X.shape[1]} features; give (n_landmarks, {X.shape[1]})."
+        )
+    if not np.all(np.isfinite(points)):
+        raise ValueError("Own landmarks contain NaN or infinity.")
+    if target is None:
+        return Landmarks(points, None, None)
+    if labels is not None:
+        if not isinstance(target, Labels):
+            raise ValueError("Labels of own landmarks only make sense where y holds labels.")
+        if len(labels) != len(points):
+            raise ValueError(f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one.")
+        return Landmarks(points, None, Labels.of(labels, target.classes).codes)
+    # Without labels of their own, points take the target of the nearest row.
+    some = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _CLUSTER_ROWS)).astype(int))
+    nearest = some[pairwise_distances_argmin(points, _rows(X, some).astype(np.float64))]
+    return Landmarks(points, None, _targets_of(target)[nearest])
+
+
+def _rows(X, indices):
+    if is_dask(X):
+        return X[indices].compute()
+    return X[indices]
+
+
+def _dense_rows(X, indices):
+    rows = _rows(X, indices)
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

@@ -1,0 +1,109 @@
+"""Peaks among spherical harmonics: a finite set, searched exhaustively."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._compute import is_dask, row_sum
+from .._validation import check_choice, check_count
+from ..harmonics import (
+    HarmonicMeasure,
+    check_basis,
+    check_unit_rows,
+    dense_rows,
+    harmonic_count,
+    harmonic_indices,
+    harmonics_by_degree,
+    sphere_area,
+    spherical_harmonics,
+)
+from .peaks import PeakSearch
+
+# Up to this many bytes the harmonics of all rows are kept between signals instead of being computed again.
+_KEPT_BASIS_BYTES = 2**27
+
+
+class HarmonicPeaks(PeakSearch):
+    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et al. 2018, Appendix A.3).
+
+    Parameters
+    ----------
+    max_degree : largest degree J; (J + 1)² harmonics in three dimensions
+    mode : "harmonic" or "zonal"
+        Single harmonics as in the paper, whose kernel is not rotation-invariant, or whole degrees at once, whose kernel is.
+    top : harmonics (or degrees) returned for each signal
+    """
+
+    exhaustive = True
+
+    def __init__(self, max_degree=30, mode="harmonic", top=1):
+        self.max_degree = max_degree
+        self.mode = mode
+        self.top = top
+
+    def prepare(self, measure: Any, X: Any) -> BoundHarmonics:
+        check_count(self.max_degree, "max_degree", minimum=0)
+        check_choice(self.mode, "mode", ("harmonic", "zonal"))
+        check_count(self.top, "top")
+        return BoundHarmonics(self, X)
+
+
+class BoundHarmonics:
+    """The potential of every harmonic (or degree) for each signal, over all rows."""
+
+    def __init__(self, search, X):
+        self.search, self.X = search, X
+        self.n_features = X.shape[1]
+        # One block of rows must fit, whatever their number: 256 rows are the smallest block.
+        n_basis = check_basis(self.n_features, search.max_degree, min(X.shape[0], 256))
+        self.indices = harmonic_indices(self.n_features, search.max_degree)
+        self.first_column = np.searchsorted(self.indices[:, 0], np.arange(search.max_degree + 1))
+        self.area = sphere_area(self.n_features)
+        self.row_bytes = 16 * n_basis
+        kept = not is_dask(X) and 8 * n_basis * X.shape[0] <= _KEPT_BASIS_BYTES
+        self.basis = spherical_harmonics(X, search.max_degree).astype(np.float64, copy=False) if kept else None
+        kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"
+        self.scope = f"{kind} of degree at most {search.max_degree}"
+
+    def _heights(self, signal):
+        """v of each harmonic, or of each degree in zonal mode, for features of unit mean square."""
+        signal = signal[:, None] if signal.ndim == 1 else signal
+        if self.basis is not None:
+            sums = self.basis.T @ signal
+        else:
+            sums = row_sum(partial(_harmonic_sums, self.search.max_degree), self.X, signal, row_bytes=self.row_bytes)
+        heights = self.area * np.sum(sums**2, axis=1)
+        if self.search.mode == "harmonic":
+            return heights
+        counts = [harmonic_count(self.n_features, degree) for degree in range(self.search.max_degree + 1)]
+        return np.bincount(self.indices[:, 0], weights=heights) / counts
+
+    def kept_features(self, peaks):
+        """Columns of the kept basis, scaled as ``peaks.features``; None where the basis is not kept."""
+        if self.basis is None:
+            return None
+        columns = self.first_column[peaks.indices[:, 0]] + peaks.indices[:, 1]
+        return self.basis[:, columns] * np.sqrt(self.area * peaks.weights)
+
+    def find(self, signal, rng, top=None):
+        """The highest ``top`` harmonics or degrees, as a measure of mass one."""
+        heights = self._heights(np.asarray(signal))
+        top = self.search.top if top is None else min(top, self.search.top)
+        chosen = np.argsort(-heights, kind="stable")[:top]
+        weights = np.full(len(chosen), 1 / len(chosen))
+        if self.search.mode == "harmonic":
+            return HarmonicMeasure(self.indices[chosen], weights)
+        return HarmonicMeasure.zonal(chosen, weights, self.n_features)
+
+    def largest_potential(self, signal):
+        """max over the harmonics or degrees."""
+        return float(self._heights(np.asarray(signal)).max())
+
+
+def _harmonic_sums(max_degree, X, signal):
+    X = dense_rows(X)
+    check_unit_rows(X)
+    return np.concatenate([level.T @ signal for level in harmonics_by_degree(X, max_degree)])

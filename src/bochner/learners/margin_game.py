@@ -1,0 +1,272 @@
+"""MarginGame: frequencies found one after another in a game against the dual variables of a support vector machine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._compute import is_dask, row_map, row_sum
+from .._progress import track
+from .._validation import check_choice, check_count, check_positive
+from ..measures import concatenate
+from .duals import LOSSES, PROJECTIONS, make_dual
+from .game_value import GameCertificate, lower_value, upper_value
+from .peaks import check_search
+
+STEPS = ("adaptive", "theory")
+
+
+@dataclass(frozen=True)
+class GameRound:
+    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the payoff F of the pair."""
+
+    number: int
+    peaks: Any
+    dual_weights: np.ndarray
+    potential: float
+    value: float
+
+
+@dataclass(frozen=True)
+class GameReport:
+    """What a game leaves besides its measure.
+
+    ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and F(α_t, λ_t).
+    ``dual_weights`` is the last α.  ``certificate`` is None when it was not asked for.
+    """
+
+    potentials: np.ndarray
+    values: np.ndarray
+    dual_weights: np.ndarray
+    certificate: GameCertificate | None
+    interrupted: bool
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.values)
+
+
+class MarginGame(BaseEstimator):
+    """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
+
+    In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is largest; the dual
+    weights α then take a gradient step towards the points that the new frequency does not explain.  The measure is the
+    average of all plays: exact, finite, no randomness left in its features.
+
+    The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where the same one is found
+    again.  In ``SpectralFeatures`` the prior's ``n_components`` draws say where the search starts; write
+    ``n_rounds=None`` to play until ``n_components`` frequencies are found.
+
+    Parameters
+    ----------
+    n_rounds : int or None, default 100
+    C : float, default 1.0
+        Weight of the loss, as in an SVM; a linear SVM with the same C on the features reaches the certified margin.
+    peaks : AscentPeaks, LangevinPeaks, QuasiNewtonPeaks, CandidatePeaks or HarmonicPeaks; None is ``AscentPeaks()``
+    step : "adaptive", "theory" or float
+        Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the bound on ‖g‖ of the
+        regret analysis (C/t for the strongly concave losses); or one fixed number.
+    step_scale : float, default 0.3
+        Slow dual weights are the regularizer of this method: large steps fit the training set and lose on test data.
+    projection : "exact" or "alternating" (the paper's ten sweeps)
+    loss : "hinge", "squared_hinge" (ℓ2-SVM) or "squared" (ridge regression)
+        Several classes play as one-vs-rest problems that share one measure; so do several regression targets.
+    certificate : bool, default True
+        Compute the upper and lower value of the game after the last round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2 * np.pi, 2 * np.pi, size=(300, 1))
+    >>> y = np.sign(np.cos(2.0 * X[:, 0]))
+    >>> prior = Gaussian(gamma=2.0).sample(50, 1, rng)
+    >>> measure = MarginGame(n_rounds=1).learn(prior, X, y, rng)
+    >>> np.abs(measure.frequencies).round(1)
+    array([[2.]])
+    """
+
+    def __init__(
+        self,
+        n_rounds: int | None = 100,
+        C: float = 1.0,
+        peaks: Any = None,
+        *,
+        step: str | float = "adaptive",
+        step_scale: float = 0.3,
+        projection: str = "exact",
+        loss: str = "hinge",
+        certificate: bool = True,
+    ):
+        self.n_rounds = n_rounds
+        self.C = C
+        self.peaks = peaks
+        self.step = step
+        self.step_scale = step_scale
+        self.projection = projection
+        self.loss = loss
+        self.certificate = certificate
+
+    def learn(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> Any:
+        """The measure of all plays; see ``learn_with_report``."""
+        return self.learn_with_report(measure, X, y, rng)[0]
+
+    def learn_with_report(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> tuple[Any, GameReport]:
+        """The measure of all plays and a ``GameReport``; interrupted, both of the rounds so far (after at least one)."""
+        total = self._total_rounds(measure)
+        rounds: list[GameRound] = []
+        average: Any = 0.0
+        late_average: Any = 0.0
+        n_late = 0
+        interrupted = False
+        try:
+            for played in track(self.rounds(measure, X, y, rng), "margin game", total):
+                average = average + played.dual_weights
+                # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
+                if 2 * played.number > total:
+                    late_average = late_average + played.dual_weights
+                    n_late += 1
+                if rounds:
+                    rounds[-1] = replace(
+                        rounds[-1], dual_weights=np.empty(0)
+                    )  # only the last are kept: memory stays O(n)
+                rounds.append(played)
+        except KeyboardInterrupt:
+            if not rounds:
+                raise
+            interrupted = True
+            warnings.warn(
+                f"Interrupted after {len(rounds)} of {total} rounds; the measure so far is kept.", stacklevel=2
+            )
+        learned = averaged([played.peaks for played in rounds])
+        certificate = None
+        if self.certificate:
+            averages = [a for a in (average / len(rounds), late_average / max(n_late, 1)) if np.any(a)]
+            certificate = self._certificate(measure, learned, X, y, averages, rng)
+        report = GameReport(
+            potentials=np.array([played.potential for played in rounds]),
+            values=np.array([played.value for played in rounds]),
+            dual_weights=rounds[-1].dual_weights,
+            certificate=certificate,
+            interrupted=interrupted,
+        )
+        return learned, report
+
+    def rounds(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> Iterator[GameRound]:
+        """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
+        self._check_parameters()
+        search = check_search(self.peaks)
+        dual = make_dual(self.loss, y, self.C, X.shape[0], self.projection)
+        bound = search.prepare(measure, X)
+        alpha = dual.start()
+        squared_gradients = 0.0
+        n_wanted = len(measure) if self.n_rounds is None else None
+        n_found = 0
+        for number in range(1, self._total_rounds(measure) + 1):
+            signal = dual.signal(alpha)
+            peaks = bound.find(signal, rng, None if n_wanted is None else n_wanted - n_found)
+            n_found += len(peaks)
+            height, response = potential_and_response(peaks, X, signal, bound.kept_features(peaks))
+            value = dual.linear(alpha) - dual.curvature(alpha) - height / 2
+            yield GameRound(number, peaks, alpha, height, value)
+            if n_wanted is not None and n_found >= n_wanted:
+                return
+            gradient = dual.gradient(alpha, response)
+            squared_gradients += float(np.sum(gradient**2))
+            alpha = dual.project(alpha + self._step_size(dual, number, squared_gradients) * gradient)
+
+    def _step_size(self, dual, number, squared_gradients):
+        if self.step == "adaptive":
+            return self.step_scale * dual.diameter / np.sqrt(squared_gradients) if squared_gradients > 0 else 0.0
+        if self.step == "theory":
+            if dual.strongly_concave:
+                return dual.C / number
+            return dual.diameter / (dual.gradient_bound * np.sqrt(number))
+        return float(self.step)
+
+    def _certificate(self, start, learned, X, y, averages, rng):
+        dual = make_dual(self.loss, y, self.C, X.shape[0])
+        search = check_search(self.peaks)
+        bound = search.prepare(start, X)
+        lower = -np.inf
+        for average in averages:
+            # A mean of feasible weights is feasible; projecting only removes rounding (or the error of "alternating").
+            alpha = dual.project(average)
+            signal = dual.signal(alpha)
+            if search.exhaustive:
+                largest = bound.largest_potential(signal)
+            else:
+                plays = [bound.find(signal, rng, 1), learned]
+                largest = max(float(np.max(atom_potentials(play, X, signal))) for play in plays)
+            lower = max(lower, lower_value(dual, alpha, largest))
+        scope = bound.scope if search.exhaustive else "all shift-invariant kernels, as far as a local search can see"
+        return GameCertificate(upper_value(learned, X, dual), lower, search.exhaustive, scope)
+
+    def _total_rounds(self, measure):
+        if self.n_rounds is not None:
+            return check_count(self.n_rounds, "n_rounds")
+        return len(measure)
+
+    def _check_parameters(self):
+        check_positive(self.C, "C")
+        check_positive(self.step_scale, "step_scale")
+        check_choice(self.projection, "projection", PROJECTIONS)
+        check_choice(self.loss, "loss", LOSSES)
+        if isinstance(self.step, str):
+            check_choice(self.step, "step", STEPS)
+        else:
+            check_positive(self.step, "step")
+
+
+def averaged(plays: list[Any]) -> Any:
+    """(1/T) Σ_t plays[t], equal atoms joined: a measure of mass one."""
+    joined = concatenate(plays)
+    return replace(joined, weights=joined.weights / len(plays)).merged()
+
+
+def potential_and_response(
+    measure: Any, X: Any, signal: np.ndarray, features: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """Σ_j w_j v(ω_j), and the kernel applied to the signal, K a = Φ Φᵀ a, as (n_samples, n_signals).
+
+    Block by block, unless ``features`` (Φ) are at hand.
+    """
+    if features is not None:
+        sums = features.T @ signal
+        return float(np.sum(sums**2)), features @ sums
+    sums = row_sum(partial(_feature_sums, measure), X, signal)
+    block = partial(_weighted_features, measure, sums)
+    if is_dask(X):
+        chunks = (X.chunks[0], (signal.shape[1],))
+        response = X.rechunk({1: -1}).map_blocks(block, dtype=np.float64, chunks=chunks).compute()
+    else:
+        response = row_map(block, X, np.empty(signal.shape), row_bytes=16 * measure.n_columns)
+    return float(np.sum(sums**2)), response
+
+
+def atom_potentials(measure: Any, X: Any, signal: np.ndarray) -> np.ndarray:
+    """v(ω_j) of each atom, whatever its weight."""
+    unit = replace(measure, weights=np.ones(len(measure)))
+    squared = np.sum(row_sum(partial(_feature_sums, unit), X, signal, row_bytes=16 * measure.n_columns) ** 2, axis=1)
+    return np.sum(squared.reshape(-1, len(measure)), axis=0)
+
+
+def _feature_sums(measure, X, signal):
+    features = measure.features(X)
+    return features.T @ signal.astype(features.dtype, copy=False)
+
+
+def _weighted_features(measure, sums, X, out=None):
+    features = measure.features(X)
+    response = features @ sums.astype(features.dtype, copy=False)
+    if out is None:
+        return response.astype(np.float64)
+    out[...] = response
+    return out

@@ -1,0 +1,109 @@
+"""PacBayes: the pseudo-posterior over frequencies."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .._validation import check_count, check_positive
+from ..bounds import Bound, kl_divergence, second_order
+from .reweighting import AlignmentLearner, AlignmentReport
+
+# Fixed before any data is seen, so that choosing among them costs ln(25) in the bound and no more.
+BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))
+_CHOICE_DELTA = 0.05
+
+
+def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_samples: int) -> np.ndarray:
+    r"""Pseudo-posterior over frequencies (Letarte et al. 2019, Eq. 19).
+
+    .. math:: Q_m \propto P_m \exp(-\beta \sqrt{n}\, \hat L(\omega_m))
+
+    P ``prior_weights``, L̂ ``losses``, n ``n_samples``.  The mass of the prior is kept.  β = 0 gives the prior back, β = ∞
+    the frequencies of least loss.  Among all distributions Q minimises Q·L̂ + KL(Q ‖ P) / (β √n).
+
+    >>> import numpy as np
+    >>> gibbs_weights(np.array([0.5, 0.5]), np.array([0.2, 0.4]), beta=1.0, n_samples=100).round(3)
+    array([0.881, 0.119])
+    """
+    prior_weights, losses = _aligned(prior_weights, losses)
+    n_samples = check_count(n_samples, "n_samples")
+    if beta != np.inf:
+        beta = check_positive(beta, "beta", allow_zero=True)
+    mass = prior_weights.sum()
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior_weights)
+    held = prior_weights > 0
+    gaps = losses - losses[held].min()
+    if beta == np.inf:
+        log_weights = np.where(gaps == 0, log_prior, -np.inf)
+    else:
+        log_weights = log_prior - beta * np.sqrt(n_samples) * gaps
+    return mass * np.exp(log_weights - logsumexp(log_weights))
+
+
+def _aligned(prior_weights, values):
+    prior_weights, values = np.asarray(prior_weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if prior_weights.ndim != 1 or prior_weights.shape != values.shape:
+        raise ValueError(
+            f"Got {prior_weights.shape} weights and {values.shape} losses; each frequency needs one of each."
+        )
+    if np.any(prior_weights < 0) or not np.any(prior_weights > 0):
+        raise ValueError("Prior weights must be non-negative and not all zero.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("Losses must be finite, got NaN or infinity.")
+    return prior_weights, values
+
+
+class PacBayes(AlignmentLearner):
+    """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)): the closed form that minimises a PAC-Bayes bound (Letarte et al. 2019).
+
+    Parameters
+    ----------
+    beta : float or "bound", default 1.0
+        How far the weights follow the data; 1 is t = √n in Theorem 3, where the bound converges.  ``"bound"`` takes, of
+        25 values between 1e-3 and 1e3, the one with the smallest bound; no validation data is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> learned, report = PacBayes(beta=1.0).learn_with_report(Gaussian().sample(50, 2, rng), X, X[:, 0] > 0)
+    >>> bool(report.empirical(learned.weights) < report.losses.mean())
+    True
+    """
+
+    def __init__(self, beta: float | str = 1.0):
+        self.beta = beta
+
+    def check_parameters(self) -> None:
+        if isinstance(self.beta, str):
+            if self.beta != "bound":
+                raise ValueError(f"beta must be a non-negative number or 'bound', got {self.beta!r}.")
+        else:
+            check_positive(self.beta, "beta", allow_zero=True)
+
+    def _reweighted(self, prior_weights, losses, n_samples):
+        if not isinstance(self.beta, str):
+            return self._report(prior_weights, losses, n_samples, float(self.beta), 1)
+        tried = [self._report(prior_weights, losses, n_samples, beta, len(BETA_GRID)) for beta in BETA_GRID]
+        return min(tried, key=lambda report: self.bound(report, delta=_CHOICE_DELTA).value)
+
+    @staticmethod
+    def _report(prior_weights, losses, n_samples, beta, n_tried):
+        weights = gibbs_weights(prior_weights, losses, beta, n_samples)
+        return AlignmentReport(losses, prior_weights, weights, n_samples, beta, n_tried)
+
+    def bound(
+        self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
+    ) -> Bound:
+        """Theorem 3 at t = β √n (t = √n where β = 0), for any weights over the same frequencies."""
+        weights = report.weights if weights is None else weights
+        t = (report.tradeoff or 1.0) * np.sqrt(report.n_samples)
+        divergence = kl_divergence(weights, report.prior_weights)
+        empirical = report.empirical(weights)
+        return second_order(
+            empirical, divergence, report.n_samples, delta=delta, t=t, n_tried=report.n_tried, form=form
+        )

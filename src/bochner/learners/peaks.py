@@ -1,0 +1,365 @@
+"""How peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² are searched, a the signal.
+
+A search is a parameter object; ``prepare(measure, X)`` binds it to data, and ``find(signal, rng)`` on the result returns the
+peaks as a measure of mass one.  The potential is divided by Σ_k (Σ_i |a_ik|)², its largest possible value, so that
+steps, temperatures and penalties have no units; radii are measured in R, the typical norm of a starting point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from .._compute import compute_rows, is_dask
+from .._validation import check_count, check_positive
+from ..alignment import potential, potential_and_gradient
+from ..measures import FourierMeasure
+
+# Two peaks are one if their features agree on the data up to this squared correlation.
+_SAME_PEAK = 0.95
+_COMPARED_ROWS = 500
+# Pure noise has peaks of height about d / n, at norms up to a few R; this times d / n is the penalty that removes them.
+_NOISE_FACTOR = 0.3
+_LARGEST_PENALTY = 0.03
+# Where walkers start: 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
+_START_SPREAD = np.sqrt(1.5)
+
+
+class Landscape:
+    """The scaled, penalized potential v(ω)/(Σ|a|)² − penalty ‖ω‖²/R² of one signal on some rows."""
+
+    def __init__(self, X, signal, penalty, radius):
+        self.X = X
+        signal = signal[:, None] if signal.ndim == 1 else signal
+        largest = np.sqrt(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
+        self.signal = signal / largest if largest > 0 else signal
+        self.bend = penalty / radius**2
+        self.radius = radius
+        self.dtype = np.float32 if X.dtype == np.float32 else np.float64
+
+    def values(self, frequencies):
+        """Heights at (m, d) frequencies."""
+        return potential(_unweighted(frequencies), self.X, self.signal) - self.bend * np.sum(frequencies**2, axis=1)
+
+    def climb(self, frequencies):
+        """Heights and gradients at (m, d) frequencies."""
+        heights, gradients = potential_and_gradient(_unweighted(frequencies), self.X, self.signal)
+        heights -= self.bend * np.sum(frequencies**2, axis=1)
+        gradients = gradients.astype(self.dtype, copy=False)
+        gradients -= self.dtype(2 * self.bend) * frequencies
+        return heights, gradients
+
+
+def _unweighted(frequencies):
+    return FourierMeasure(frequencies, np.ones(len(frequencies)))
+
+
+class PeakSearch(BaseEstimator, ABC):
+    """A way to find peaks; ``exhaustive`` searches see every candidate, so what they call the highest is the highest."""
+
+    exhaustive = False
+    top: int
+
+    @abstractmethod
+    def prepare(self, measure: Any, X: Any) -> Any:
+        """Bind to the learner's starting measure and the rows; the result has ``find(signal, rng, top)``.
+
+        It may also hold features of all rows, see ``kept_features``; exhaustive searches have ``largest_potential(signal)``
+        and ``scope``, the kernels that they search.
+        """
+
+
+class FourierPeaks(PeakSearch):
+    """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
+
+    n_walkers: int
+    penalty: float | str
+    polish: int
+    search_rows: int
+
+    def prepare(self, measure: Any, X: Any) -> BoundSearch:
+        check_count(self.n_walkers, "n_walkers")
+        check_count(self.top, "top")
+        check_count(self.polish, "polish", minimum=0)
+        check_count(self.search_rows, "search_rows")
+        if self.penalty != "auto":
+            check_positive(self.penalty, "penalty", allow_zero=True)
+        self._check()
+        if not isinstance(measure, FourierMeasure):
+            raise TypeError(f"{type(self).__name__} starts from a FourierMeasure, got {type(measure).__name__}.")
+        return BoundSearch(self, measure, X)
+
+    def _check(self):
+        """Checks of the parameters that only one search has."""
+
+    @abstractmethod
+    def _move(self, landscape, frequencies, rng):
+        """(frequencies, heights) after the search, from the starting points."""
+
+
+class BoundSearch:
+    """A search bound to rows: in float32, and on a fresh sample of rows for each signal when there are many."""
+
+    def __init__(self, search, measure, X):
+        self.search = search
+        self.measure = measure
+        self.n_rows = X.shape[0]
+        norms = np.linalg.norm(measure.frequencies, axis=1)
+        # The median, because priors with heavy tails have no second moment.
+        self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
+        if search.penalty == "auto":
+            self.penalty = min(_NOISE_FACTOR * X.shape[1] / min(X.shape[0], search.search_rows), _LARGEST_PENALTY)
+        else:
+            self.penalty = float(search.penalty)
+        self.rows = None
+        if is_dask(X):  # fetched once: random rows of a cluster are too dear to fetch for every signal
+            self.rows = np.unique(np.linspace(0, self.n_rows - 1, min(search.search_rows, self.n_rows)).astype(int))
+            X = compute_rows(X, search.search_rows)
+        self.X = X.astype(np.float32) if X.shape[0] <= search.search_rows else X
+        sample = compute_rows(X, _COMPARED_ROWS)
+        self.compared = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
+
+    def kept_features(self, peaks):
+        """The features of all rows where they need not be computed; None here."""
+        return None
+
+    def find(self, signal, rng, top=None):
+        """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
+        X, signal = self._sampled(np.asarray(signal), rng)
+        landscape = Landscape(X, signal, self.penalty, self.radius)
+        starts = self._starts(rng).astype(landscape.dtype)
+        frequencies, heights = self.search._move(landscape, starts, rng)
+        top = self.search.top if top is None else min(top, self.search.top)
+        chosen = self._distinct(frequencies, heights, top)
+        if self.search.polish:
+            exact = Landscape(X.astype(np.float64), signal, self.penalty, self.radius)
+            chosen, heights = polished(exact, chosen.astype(np.float64), self.search.polish)
+            chosen = self._distinct(chosen, heights, top)
+        return FourierMeasure(chosen.astype(np.float64), np.full(len(chosen), 1 / len(chosen)))
+
+    def _sampled(self, signal, rng):
+        if self.rows is not None:
+            return self.X, signal[self.rows]
+        if self.n_rows <= self.search.search_rows:
+            return self.X, signal
+        rows = np.sort(rng.choice(self.n_rows, self.search.search_rows, replace=False))
+        return self.X[rows].astype(np.float32), signal[rows]
+
+    def _starts(self, rng):
+        """Random turns of random pairs of atoms: for a Gaussian prior these are fresh draws from the same Gaussian."""
+        atoms = self.measure.frequencies
+        n = self.search.n_walkers
+        first, second = rng.integers(len(atoms), size=(2, n))
+        angle = rng.uniform(0, 2 * np.pi, size=(n, 1))
+        return _START_SPREAD * (np.cos(angle) * atoms[first] + np.sin(angle) * atoms[second])
+
+    def _distinct(self, frequencies, heights, top):
+        """The highest ``top`` frequencies whose features differ on the data; ±ω have the same features."""
+        order = np.argsort(-heights, kind="stable")
+        if top == 1:
+            return frequencies[order[:1]]
+        waves = np.exp(1j * (self.compared @ frequencies[order].astype(np.float64).T))
+        alike = np.maximum(np.abs(waves.conj().T @ waves), np.abs(waves.T @ waves)) ** 2 / len(waves) ** 2
+        chosen: list[int] = []
+        for j in range(len(order)):
+            if all(alike[i, j] < _SAME_PEAK for i in chosen):
+                chosen.append(j)
+                if len(chosen) == top:
+                    break
+        return frequencies[order[chosen]]
+
+
+def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each frequency moved to its local peak by L-BFGS, in the precision of the landscape; with the heights reached."""
+    results = []
+    for start in frequencies:
+
+        def descent(scaled):
+            heights, gradients = landscape.climb(scaled[None] * landscape.radius)
+            return -float(heights[0]), -landscape.radius * gradients[0].astype(np.float64)
+
+        start = start.astype(np.float64) / landscape.radius
+        results.append(
+            scipy.optimize.minimize(descent, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations})
+        )
+    return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
+
+
+class AscentPeaks(FourierPeaks):
+    """Gradient ascent with momentum that keeps a step only if it rises: the fast default.
+
+    Parameters
+    ----------
+    n_walkers, n_steps : starting points, and steps of each
+    top : peaks returned for each signal; peaks with the same features are counted once
+    penalty : "auto" or float
+        Lowers the potential by penalty ‖ω‖²/R².  In many dimensions it is needed: without it the highest peaks are
+        noise at high frequencies (random labels reach the same height).  "auto" is proportional to d / n.
+    polish : L-BFGS iterations in float64 on each returned peak
+    search_rows : with more rows than this, each signal is searched on a random sample of as many
+    """
+
+    def __init__(self, n_walkers=20, n_steps=8, *, top=1, penalty="auto", polish=0, search_rows=20_000):
+        self.n_walkers = n_walkers
+        self.n_steps = n_steps
+        self.top = top
+        self.penalty = penalty
+        self.polish = polish
+        self.search_rows = search_rows
+
+    def _check(self):
+        check_count(self.n_steps, "n_steps")
+
+    def _move(self, landscape, frequencies, rng):
+        dtype = landscape.dtype
+        heights, gradients = landscape.climb(frequencies)
+        steps = np.full(len(frequencies), 0.3 * landscape.radius, dtype)
+        momentum = _directions(gradients)
+        for _ in range(self.n_steps):
+            proposal = frequencies + steps[:, None] * _directions(momentum)
+            new_heights, new_gradients = landscape.climb(proposal)
+            risen = new_heights > heights
+            frequencies = np.where(risen[:, None], proposal, frequencies)
+            gradients = np.where(risen[:, None], new_gradients, gradients)
+            heights = np.where(risen, new_heights, heights)
+            steps = steps * np.where(risen, dtype(1.3), dtype(0.4))
+            fresh = _directions(gradients)
+            momentum = np.where(risen[:, None], fresh + dtype(0.7) * _directions(momentum), fresh)
+        return frequencies, heights
+
+
+class LangevinPeaks(FourierPeaks):
+    """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
+
+    The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.  ``step`` ζ and ``temperature`` ξ
+    refer to the scaled potential; "auto" sets ζ so that the mean drift is R/20, and ξ so that the noise is half of that.
+
+    Other parameters as for ``AscentPeaks``.
+    """
+
+    def __init__(
+        self,
+        n_walkers=500,
+        n_steps=100,
+        *,
+        step="auto",
+        temperature="auto",
+        top=1,
+        penalty="auto",
+        polish=20,
+        search_rows=20_000,
+    ):
+        self.n_walkers = n_walkers
+        self.n_steps = n_steps
+        self.step = step
+        self.temperature = temperature
+        self.top = top
+        self.penalty = penalty
+        self.polish = polish
+        self.search_rows = search_rows
+
+    def _check(self):
+        check_count(self.n_steps, "n_steps")
+        for name in ("step", "temperature"):
+            if getattr(self, name) != "auto":
+                check_positive(getattr(self, name), name, allow_zero=name == "temperature")
+
+    def _move(self, landscape, frequencies, rng):
+        dtype, radius = landscape.dtype, landscape.radius
+        heights, gradients = landscape.climb(frequencies)
+        best, best_heights = frequencies, heights
+        for _ in range(self.n_steps):
+            slope = float(np.mean(np.linalg.norm(gradients, axis=1)))
+            step = radius / 20 / max(slope, 1e-30) if self.step == "auto" else self.step
+            noise = np.sqrt(2 * step * self.temperature) if self.temperature != "auto" else None
+            if noise is None:
+                noise = radius / 40 / np.sqrt(frequencies.shape[1])
+            kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(dtype, copy=False)
+            frequencies = frequencies + dtype(step) * gradients + dtype(noise) * kick
+            heights, gradients = landscape.climb(frequencies)
+            better = heights > best_heights
+            best = np.where(better[:, None], frequencies, best)
+            best_heights = np.where(better, heights, best_heights)
+        return best, best_heights
+
+
+class QuasiNewtonPeaks(FourierPeaks):
+    """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.  Parameters as for ``AscentPeaks``."""
+
+    def __init__(self, n_walkers=20, n_steps=50, *, top=1, penalty="auto", search_rows=20_000):
+        self.n_walkers = n_walkers
+        self.n_steps = n_steps
+        self.top = top
+        self.penalty = penalty
+        self.search_rows = search_rows
+
+    polish = 0  # every walker is polished already
+
+    def _check(self):
+        check_count(self.n_steps, "n_steps")
+
+    def _move(self, landscape, frequencies, rng):
+        exact = Landscape(landscape.X.astype(np.float64), landscape.signal, 0.0, landscape.radius)
+        exact.bend = landscape.bend
+        return polished(exact, frequencies, self.n_steps)
+
+
+class CandidatePeaks(PeakSearch):
+    """The best of the atoms that the learner was given, usually draws from a prior: no search beyond them.
+
+    It sees every candidate, so the game on these atoms has a real certificate; in many dimensions the best of some random
+    frequencies is far below a peak.
+    """
+
+    exhaustive = True
+
+    def __init__(self, top=1, penalty=0.0):
+        self.top = top
+        self.penalty = penalty
+
+    def prepare(self, measure: Any, X: Any) -> BoundCandidates:
+        check_count(self.top, "top")
+        check_positive(self.penalty, "penalty", allow_zero=True)
+        return BoundCandidates(self, measure, X)
+
+
+class BoundCandidates(BoundSearch):
+    """Every atom's potential for each signal, over all rows."""
+
+    def __init__(self, search, measure, X):
+        self.search, self.measure, self.X = search, measure, X
+        self.scope = f"kernels on the {len(measure)} given frequencies"
+        norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
+        self.lowered = search.penalty * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
+
+    def find(self, signal, rng, top=None):
+        """The highest ``top`` atoms, as a measure of mass one."""
+        signal = np.asarray(signal)
+        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
+        top = self.search.top if top is None else min(top, self.search.top)
+        heights = potential(self.measure, self.X, signal) - largest * self.lowered
+        chosen = np.argsort(-heights, kind="stable")[:top]
+        return FourierMeasure(self.measure.frequencies[chosen], np.full(len(chosen), 1 / len(chosen)))
+
+    def largest_potential(self, signal):
+        """max over the atoms, without penalty."""
+        return float(potential(self.measure, self.X, np.asarray(signal)).max())
+
+
+def _directions(vectors):
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def check_search(peaks: Any) -> Any:
+    """The search itself, or the default one."""
+    if peaks is None:
+        return AscentPeaks()
+    if not isinstance(peaks, PeakSearch):
+        raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {peaks!r}.")
+    return peaks

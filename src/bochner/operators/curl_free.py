@@ -1,0 +1,26 @@
+"""The curl-free kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .vector_field import VectorFieldKernel
+
+
+class CurlFree(VectorFieldKernel):
+    """K = −∇∇ᵀ k: every function it spans is the gradient of a potential (Brault et al. 2016, Example 2: B(ω) = ω).
+
+    For the Gaussian kernel k of length σ, K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
+
+    >>> from bochner import Gaussian
+    >>> CurlFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0]])[0, 0].diagonal()
+    array([1., 1.])
+    """
+
+    def __init__(self, prior: Any = None, *, coordinates: Any = None):
+        self.prior = prior
+        self.coordinates = coordinates
+
+    def share(self) -> float:
+        """1: nothing but gradients."""
+        return 1.0

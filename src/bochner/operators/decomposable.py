@@ -1,0 +1,54 @@
+"""The decomposable kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_choice
+from .base import OperatorKernel
+from .output_matrix import check_output_matrix, matrix_factor
+
+
+class Decomposable(OperatorKernel):
+    """K(x, z) = k(x, z) A: one scalar kernel, and one matrix that says how outputs go together.
+
+    ``output_matrix`` A is symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from a
+    graph of tasks); None is the identity, independent outputs; ``"covariance"`` is the covariance of the training
+    outputs; ``"learned"`` maximizes their likelihood (see ``learned_output_matrix``).  Outside of a fit None stands for one
+    output, and the words are refused: there are no outputs to take them from.
+
+    >>> import numpy as np
+    >>> from bochner import Gaussian
+    >>> Decomposable(Gaussian(), np.array([[2.0, 1.0], [1.0, 2.0]])).kernel([[0.0]])[0, 0]
+    array([[2., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(self, prior: Any = None, output_matrix: Any = None):
+        self.prior = prior
+        self.output_matrix = output_matrix
+
+    def n_outputs(self, n_features: int) -> int:
+        """Size of the output matrix; it does not depend on the points."""
+        return len(self.matrix())
+
+    def matrix(self) -> np.ndarray:
+        """A as numbers, checked."""
+        if self.output_matrix is None:
+            return np.eye(1)
+        if isinstance(self.output_matrix, str):
+            check_choice(self.output_matrix, "output_matrix", ("covariance", "learned"))
+            raise ValueError(
+                f"output_matrix={self.output_matrix!r} is taken from the outputs and none were given. Use the kernel inside "
+                "OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
+            )
+        return check_output_matrix(self.output_matrix)
+
+    def factors(self, frequencies: np.ndarray) -> np.ndarray:
+        """One factor of A for all frequencies; directions of eigenvalue zero are dropped."""
+        return matrix_factor(self.matrix())[None]
+
+    def _gram(self, prior, X, Z):
+        return prior.kernel(X, Z)[:, :, None, None] * self.matrix()

@@ -1,0 +1,27 @@
+"""The divergence-free kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .vector_field import VectorFieldKernel
+
+
+class DivergenceFree(VectorFieldKernel):
+    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero, like the flow of an incompressible fluid.
+
+    A(ω) = ‖ω‖² I − ωωᵀ (the paper's Example 3 prints (I − ωωᵀ) ‖ω‖² on the way, which is not positive).  For the Gaussian
+    kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
+
+    >>> from bochner import Gaussian
+    >>> DivergenceFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0, 0.0]])[0, 0].diagonal()
+    array([2., 2., 2.])
+    """
+
+    def __init__(self, prior: Any = None, *, coordinates: Any = None):
+        self.prior = prior
+        self.coordinates = coordinates
+
+    def share(self) -> float:
+        """0: nothing but rotations."""
+        return 0.0

@@ -1,0 +1,32 @@
+"""The Helmholtz kernel."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from .vector_field import VectorFieldKernel
+
+
+class Helmholtz(VectorFieldKernel):
+    """``curl_share`` · curl-free + (1 − ``curl_share``) · divergence-free: any smooth field, and its two parts.
+
+    A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz decomposition), see
+    ``OperatorRidge.curl_free_part``.
+
+    >>> from bochner import Gaussian
+    >>> Helmholtz(Gaussian(gamma=0.5), curl_share=0.5).kernel([[0.0, 0.0]])[0, 0].diagonal()
+    array([1., 1.])
+    """
+
+    def __init__(self, prior: Any = None, curl_share: float = 0.5, *, coordinates: Any = None):
+        self.prior = prior
+        self.curl_share = curl_share
+        self.coordinates = coordinates
+
+    def share(self) -> float:
+        """The share of the curl-free part, checked."""
+        share = self.curl_share
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+            raise ValueError(f"curl_share must be a number between 0 and 1, got {share!r}. Write e.g. curl_share=0.5.")
+        return float(share)

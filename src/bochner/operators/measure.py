@@ -1,0 +1,131 @@
+"""OperatorMeasure: a measure over frequencies whose atoms carry matrices instead of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._validation import check_gram_inputs
+from ..measures import AtomicMeasure, FourierMeasure, frozen_array
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorMeasure(AtomicMeasure):
+    """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
+
+    ``scalar`` holds the frequencies ω and weights w; ``factors`` the matrices B, (n_atoms, n_outputs, rank), or
+    (1, n_outputs, rank) when all atoms share one (Brault, Heinonen, d'Alché-Buc 2016, Proposition 5).
+
+    >>> import numpy as np
+    >>> scalar = FourierMeasure(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0.5, 0.5]))
+    >>> curl_free = OperatorMeasure(scalar, scalar.frequencies[:, :, None])
+    >>> curl_free.kernel(np.zeros((1, 2)))[0, 0]
+    array([[0.5, 0. ],
+           [0. , 2. ]])
+    """
+
+    scalar: FourierMeasure
+    factors: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3))
+        if len(self.factors) not in (1, len(self.scalar)):
+            raise ValueError(
+                f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, or one for all of them."
+            )
+
+    @property
+    def weights(self) -> np.ndarray:  # type: ignore[override]
+        """Weights of the atoms: those of ``scalar``."""
+        return self.scalar.weights
+
+    @property
+    def n_features(self) -> int:
+        """Dimension of the points that the kernel compares."""
+        return self.scalar.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Size p of the matrix K(x, z)."""
+        return self.factors.shape[1]
+
+    @property
+    def rank(self) -> int:
+        """Columns p' of each factor."""
+        return self.factors.shape[2]
+
+    @property
+    def shared(self) -> bool:
+        """Whether all atoms share one factor: the kernel is then decomposable."""
+        return len(self.factors) == 1
+
+    @property
+    def n_columns(self) -> int:
+        """Number of parameters of a linear model on ``features``: two for each atom and each column of its factor."""
+        return 2 * len(self) * self.rank
+
+    def operators(self) -> np.ndarray:
+        """A_j = B_j B_jᵀ as (n_atoms or 1, n_outputs, n_outputs)."""
+        return self.factors @ self.factors.transpose(0, 2, 1)
+
+    def take(self, indices: Any) -> Self:
+        """The measure of the chosen atoms, weights as they are."""
+        return replace(self, scalar=self.scalar.take(indices), factors=self._factors_of(indices))
+
+    def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
+        """``n_atoms`` atoms drawn in proportion to their weights, as ``FourierMeasure.resampled`` does."""
+        # Resampling a measure whose "frequencies" are the atoms' numbers tells which atoms were drawn.
+        numbered = FourierMeasure(np.arange(len(self), dtype=np.float64)[:, None], self.weights)
+        drawn = numbered.resampled(n_atoms, rng, scheme)
+        chosen = drawn.frequencies[:, 0].astype(int)
+        scalar = replace(self.scalar.take(chosen), weights=drawn.weights)
+        return replace(self, scalar=scalar, factors=self._factors_of(chosen))
+
+    def features(self, X: Any) -> np.ndarray:
+        """Ψ(x) as (n_samples, n_outputs, n_columns): Ψ(x) Ψ(z)ᵀ = K(x, z), columns ordered as (cos/sin, atom, factor column).
+
+        It is p · p' times larger than the scalar features: fits never build it beyond a block of rows.
+        """
+        return self.spread(self.scalar.features(X))
+
+    def spread(self, waves: np.ndarray) -> np.ndarray:
+        """Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
+        pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
+        return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(len(waves), self.n_outputs, self.n_columns)
+
+    def expand(self, parameters: np.ndarray) -> np.ndarray:
+        """Parameters θ (n_columns,) as coefficients of the *scalar* features, (2 n_atoms, n_outputs): row (·, j) is B_j θ_j.
+
+        The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``: evaluating any operator-valued model is one matrix product.
+        """
+        theta = np.reshape(parameters, (2, len(self), self.rank))
+        if self.shared:
+            return (theta @ self.factors[0].T).reshape(2 * len(self), self.n_outputs)
+        return np.einsum("ajr,jpr->ajp", theta, self.factors).reshape(2 * len(self), self.n_outputs)
+
+    def contract(self, coefficients: np.ndarray) -> np.ndarray:
+        """The transpose of ``expand``: (2 n_atoms, n_outputs) to (n_columns,)."""
+        stacked = np.reshape(coefficients, (2, len(self), self.n_outputs))
+        if self.shared:
+            return (stacked @ self.factors[0]).ravel()
+        return np.einsum("ajp,jpr->ajr", stacked, self.factors).ravel()
+
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs, n_outputs)."""
+        X, Z = check_gram_inputs(X, Z)
+        if self.shared:
+            return self.scalar.kernel(X, Z)[:, :, None, None] * self.operators()[0]
+        left = self.scalar.features(X)
+        right = left if Z is X else self.scalar.features(Z)
+        operators = self.operators()
+        gram = np.empty((len(X), len(Z), self.n_outputs, self.n_outputs), left.dtype)
+        for a in range(self.n_outputs):
+            for b in range(a + 1):  # K(x, z) is symmetric: each A_j is, and the cosine is even
+                entries = np.tile(operators[:, a, b], 2).astype(left.dtype)
+                gram[:, :, a, b] = gram[:, :, b, a] = (left * entries) @ right.T
+        return gram
+
+    def _factors_of(self, indices):
+        return self.factors if self.shared else self.factors[indices]

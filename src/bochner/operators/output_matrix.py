@@ -1,0 +1,138 @@
+"""The matrix of a decomposable kernel: checks, factors, and three ways to get one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_positive
+
+
+def check_output_matrix(matrix: Any) -> np.ndarray:
+    """A symmetric positive semi-definite matrix of finite numbers, in float64."""
+    try:
+        array = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"output_matrix must be a matrix, None, 'covariance' or 'learned', got {matrix!r}.") from None
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
+        raise ValueError(f"output_matrix must be square, (n_outputs, n_outputs), got shape {array.shape}.")
+    if not np.all(np.isfinite(array)):
+        raise ValueError("output_matrix must be finite, got NaN or infinity.")
+    size = np.abs(array).max()
+    if np.abs(array - array.T).max() > 1e-8 * size:
+        raise ValueError("output_matrix must be symmetric. Write e.g. (A + A.T) / 2.")
+    smallest = np.linalg.eigvalsh(array)[0]
+    if smallest < -1e-8 * size:
+        raise ValueError(
+            f"output_matrix must be positive semi-definite, but its smallest eigenvalue is {smallest:.3g}: it is no kernel. "
+            "A covariance or B @ B.T always is."
+        )
+    if size == 0:
+        raise ValueError("output_matrix is zero: every prediction would be zero. Write None for independent outputs.")
+    return (array + array.T) / 2
+
+
+def matrix_factor(matrix: np.ndarray) -> np.ndarray:
+    """B with B Bᵀ = A, (n_outputs, rank), its columns orthogonal; eigenvalues below 1e-12 of the largest are dropped."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-12 * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
+    """The output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖²: outputs joined by an edge should be alike.
+
+    ``adjacency`` (n_outputs, n_outputs) holds the non-negative weights a of the graph.  The result is the pseudo-inverse
+    of its Laplacian L (Evgeniou, Micchelli, Pontil 2005); it cannot express what all outputs of a connected part have in
+    common.  With ``ridge`` ε > 0 it is (L + ε I)⁻¹, which can.
+
+    >>> graph_output_matrix([[0, 1], [1, 0]])
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    ridge = check_positive(ridge, "ridge", allow_zero=True)
+    graph = np.asarray(adjacency, dtype=np.float64)
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+        raise ValueError(f"adjacency must be square, (n_outputs, n_outputs), got shape {graph.shape}.")
+    if not np.all(np.isfinite(graph)) or np.any(graph < 0):
+        raise ValueError(
+            f"adjacency must hold finite non-negative weights, got {graph.min():.3g}: a negative weight would ask two outputs "
+            "to differ without limit. Use 0 for outputs that have nothing in common."
+        )
+    if not np.allclose(graph, graph.T):
+        raise ValueError("adjacency must be symmetric: the likeness of two outputs has no direction.")
+    laplacian = np.diag(graph.sum(axis=1)) - graph  # the diagonal of the adjacency cancels
+    if ridge > 0:
+        return np.linalg.inv(laplacian + ridge * np.eye(len(graph)))
+    if not np.any(laplacian):
+        raise ValueError("The graph has no edge, so nothing is left of its outputs. Add edges, or write ridge=1.0.")
+    return np.linalg.pinv(laplacian, hermitian=True)
+
+
+def covariance_output_matrix(target_covariance: np.ndarray, ridge: float = 1e-3) -> np.ndarray:
+    """The covariance of the outputs, mixed with its own mean variance for safety, scaled to mean variance 1."""
+    scale = np.trace(target_covariance) / len(target_covariance)
+    if not scale > 0:
+        return np.eye(len(target_covariance))
+    return ((1 - ridge) * target_covariance + ridge * scale * np.eye(len(target_covariance))) / scale
+
+
+def learned_output_matrix(
+    values: np.ndarray,
+    projections: np.ndarray,
+    target_gram: np.ndarray,
+    n_samples: float,
+    *,
+    n_rounds: int = 100,
+    tolerance: float = 1e-4,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A that maximizes the likelihood of the outputs, by alternating steps; returns (A, log-likelihoods by round).
+
+    The model is Y = Φ W + noise, rows of W from N(0, A), noise of variance σ² to be found too.  Given A and σ², the law of W
+    is Gaussian with independent entries in the eigenbases of ΦᵀΦ (``values`` s) and of A; given W, A is the mean of W_rᵀW_r
+    and σ² the mean squared residual.  Both steps raise the likelihood (expectation maximization).  Only sums over the rows
+    are needed: ``projections`` Z = UᵀΦᵀY, ``target_gram`` YᵀY, ``n_samples``.  A is scaled to mean variance 1, as only its
+    shape matters beside a ridge.
+    """
+    n_outputs = len(target_gram)
+    kept = values > 1e-12 * values.max()
+    values, projections = values[kept], projections[kept]
+    total = np.trace(target_gram)
+    if not total > 0:
+        return np.eye(n_outputs), np.zeros(0)
+    mean_square = total / (n_samples * n_outputs)
+    matrix = (target_gram / n_samples + 0.1 * mean_square * np.eye(n_outputs)) * n_samples / values.sum()
+    noise = 0.1 * mean_square
+    history: list[float] = []
+    for _ in range(n_rounds):
+        scales, basis = np.linalg.eigh(matrix)
+        scales = np.maximum(scales, 0.0)
+        rotated = projections @ basis
+        totals = values[:, None] * scales + noise  # eigenvalues of the covariance of the outputs
+        history.append(_log_likelihood(values, rotated, totals, noise, target_gram, n_samples))
+        if len(history) > 1 and history[-1] - history[-2] < tolerance * n_samples * n_outputs:
+            break
+        means = scales * rotated / totals
+        variances = scales * noise / totals
+        second_moment = means.T @ means + np.diag(variances.sum(axis=0))
+        residual = total - 2 * np.sum(means * rotated) + np.sum(values[:, None] * (means**2 + variances))
+        matrix = basis @ second_moment @ basis.T / len(values)
+        noise = max(residual / (n_samples * n_outputs), 1e-10 * mean_square)
+    matrix = (matrix + matrix.T) / 2
+    return matrix * n_outputs / np.trace(matrix), np.array(history)
+
+
+def _log_likelihood(values, rotated, totals, noise, target_gram, n_samples):
+    """log N(Y; 0, ΦΦᵀ ⊗ A + σ² I); directions of the outputs that Φ does not reach have variance σ² alone."""
+    n_outputs = len(target_gram)
+    reached = rotated**2 / values[:, None]  # squared outputs along the left singular vectors of Φ
+    rest = max(np.trace(target_gram) - reached.sum(), 0.0)
+    n_rest = (n_samples - len(values)) * n_outputs
+    return -0.5 * float(
+        np.sum(np.log(totals))
+        + n_rest * np.log(noise)
+        + np.sum(reached / totals)
+        + rest / noise
+        + n_samples * n_outputs * np.log(2 * np.pi)
+    )

@@ -1,0 +1,195 @@
+"""The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the index over all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from ..experiments._meter import duration
+from ..experiments._summary import is_number
+from ..experiments._text import cell_text, published_text
+from .document import Markup, bullets, document, facts, joined, section, table, tag
+from .drawing import figure_alt, matplotlib_svg, with_alt
+
+_VERDICT_STYLES = {"holds": "verdict holds", "does not hold": "verdict fails", "cannot tell": "verdict"}
+_VERDICT_ORDER = {"does not hold": 0, "cannot tell": 1, "holds": 2}
+_MAX_RESULT_ROWS = 2000
+
+
+def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> Path:
+    """Write ``<name>.<scale>`` as .html, .csv, .json and, with a matplotlib figure, .svg; returns the page's path."""
+    out.mkdir(parents=True, exist_ok=True)
+    stem = f"{summary['experiment']}.{summary['scale']}"
+    picture = Markup("")
+    if figure is not None:
+        svg, alt = matplotlib_svg(figure), figure_alt(figure)
+        (out / f"{stem}.svg").write_text(svg, encoding="utf-8")
+        picture = tag("figure", with_alt(svg, alt), tag("figcaption", alt), class_="light")
+    (out / f"{stem}.json").write_text(json.dumps(_strict(summary), indent=1) + "\n", encoding="utf-8")
+    _write_csv(summary["results"], out / f"{stem}.csv")
+    page = out / f"{stem}.html"
+    page.write_text(experiment_page(summary, picture, stem), encoding="utf-8")
+    return page
+
+
+def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
+    """One experiment as a page."""
+    verdict = tag(
+        "div", tag("b", summary["verdict"]), tag("div", summary["why"]), class_=_VERDICT_STYLES[summary["verdict"]]
+    )
+    reasons = list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
+    older = summary["n_of_earlier_code"]
+    earlier = [f"{older} results come from an earlier version of the experiment's file."] if older else []
+    work = f"{summary['n_finished']} of {summary['n_cases']} cases, {duration(summary['seconds'])} of work on one core"
+    return document(
+        f"{summary['experiment']} · {summary['scale']}",
+        tag("p", tag("a", "All experiments", href="index.html"), class_="soft"),
+        tag("h1", summary["paper"]),
+        tag("p", tag("b", "Claim. "), summary["claim"]),
+        verdict,
+        section("Published and ours", _comparison(summary["published"])),
+        section("Figure", picture),
+        section("Results", _averages(summary["table"])),
+        section("Deviations from the paper's protocol", bullets(summary["deviations"])),
+        section("Skipped", bullets(reasons)),
+        section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
+        section(
+            "How it was made",
+            tag("pre", tag("code", summary["command"])),
+            tag("p", f"{work}; {summary['date']}."),
+            bullets(earlier),
+            facts(summary["environment"]),
+        ),
+        section("All results", _all_results(summary["results"])),
+        tag(
+            "p",
+            tag("a", "CSV", href=f"{stem}.csv"),
+            " · ",
+            tag("a", "JSON", href=f"{stem}.json"),
+            " · ",
+            tag("a", "raw lines", href=f"{stem}.jsonl"),
+            class_="soft",
+        ),
+    )
+
+
+def write_index(out: Path) -> Path:
+    """A page over every experiment whose JSON file is in ``out``."""
+    summaries = []
+    for path in sorted(out.glob("*.*.json")):
+        try:
+            summary = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+        if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
+            summaries.append(summary)
+    rows, values = [], []
+    for summary in summaries:
+        stem = f"{summary['experiment']}.{summary['scale']}"
+        rows.append(
+            [
+                tag("a", summary["experiment"], href=f"{stem}.html"),
+                summary["scale"],
+                summary["verdict"],
+                summary["claim"],
+                summary["paper"],
+                f"{summary['n_finished']}/{summary['n_cases']}",
+                duration(summary["seconds"]),
+            ]
+        )
+        order = _VERDICT_ORDER[summary["verdict"]]
+        values.append([None, None, order, None, None, summary["n_finished"], summary["seconds"]])
+    columns = ["experiment", "scale", "verdict", "claim", "paper", "cases", "work"]
+    counts = {verdict: sum(summary["verdict"] == verdict for summary in summaries) for verdict in _VERDICT_STYLES}
+    page = document(
+        "Experiments of bochner",
+        tag("h1", "The papers' tables and figures, rebuilt"),
+        tag("p", ", ".join(f"{count} {verdict}" for verdict, count in counts.items())),
+        table(columns, rows, caption="Press a heading to sort", sort_values=values),
+    )
+    index = out / "index.html"
+    index.write_text(page, encoding="utf-8")
+    return index
+
+
+def _comparison(comparison: dict[str, Any] | None) -> Markup:
+    if not comparison:
+        return Markup("")
+    rows, values = [], []
+    for row in comparison["rows"]:
+        shown: list[Any] = [row["name"]]
+        numbers: list[Any] = [None]
+        for cell in row["cells"]:
+            shown.append(joined([cell_text(cell["ours"]), tag("small", published_text(cell))]))
+            numbers.append(_sort_value(cell["ours"]))
+        rows.append(shown)
+        values.append(numbers)
+    caption = f"{comparison['quantity']}: ours, and below it the published number"
+    source = tag("p", f"Source: {comparison['source']}. {comparison.get('note', '')}", class_="soft")
+    grid = table([comparison["row"], *comparison["columns"]], rows, caption=caption, sort_values=values)
+    return joined([grid, source] if rows else [source])
+
+
+def _averages(averages: dict[str, Any]) -> Markup:
+    if not averages["rows"]:
+        return Markup("")
+    several = any(isinstance(cell, dict) for row in averages["rows"] for cell in row)
+    counts = {cell["n"] for row in averages["rows"] for cell in row if isinstance(cell, dict)}
+    caption = (
+        f"Mean ± standard deviation over {'–'.join(map(str, sorted({min(counts), max(counts)})))} repetitions"
+        if several
+        else "Results"
+    )
+    rows = [[cell_text(cell) for cell in row] for row in averages["rows"]]
+    values = [[_sort_value(cell) for cell in row] for row in averages["rows"]]
+    return table(averages["columns"], rows, caption=caption, sort_values=values)
+
+
+def _all_results(results: list[dict[str, Any]]) -> Markup:
+    columns, rows = _flat(results[:_MAX_RESULT_ROWS])
+    if not rows:
+        return Markup("")
+    shown = [[cell_text(_brief(cell)) for cell in row] for row in rows]
+    values = [[_sort_value(cell) for cell in row] for row in rows]
+    caption = f"{len(rows)} of {len(results)} cases"
+    return tag("details", tag("summary", caption), table(columns, shown, caption=caption, sort_values=values))
+
+
+def _failure(entry: dict[str, Any]) -> Markup:
+    return joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
+
+
+def _flat(results: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    entries = [entry["result"] | entry["case"] for entry in results]
+    keys = [key for entry in results for part in ("case", "result") for key in entry[part]]
+    columns = list(dict.fromkeys(keys))
+    return columns, [[entry.get(column) for column in columns] for entry in entries]
+
+
+def _brief(value: Any) -> Any:
+    return f"{len(value)} values" if isinstance(value, list | dict) else value
+
+
+def _sort_value(cell: Any) -> Any:
+    number = cell.get("mean") if isinstance(cell, dict) else cell
+    return number if number is not None and is_number(number) and math.isfinite(number) else None
+
+
+def _write_csv(results: list[dict[str, Any]], path: Path) -> None:
+    columns, rows = _flat(results)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows([json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows)
+
+
+def _strict(value: Any) -> Any:
+    """``value`` without NaN and infinity, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _strict(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_strict(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

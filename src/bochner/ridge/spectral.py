@@ -1,0 +1,177 @@
+"""SpectralRidge: ridge regression on the features of a measure, by sums over rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._compute import is_dask, row_block_size
+from .._validation import check_rows
+from ..features import SpectralFeatures
+from ..measures import FourierMeasure
+from ..priors import Gaussian
+from .checks import check_alphas, check_targets, check_weights, resolved_for_weights
+from .eigen import (
+    OutputBasis,
+    RowWork,
+    eigen_ridge,
+    explained,
+    leave_one_out_errors,
+    leave_one_out_predictions,
+    predictive_variance,
+    small_system,
+    whole_system,
+)
+from .fields import evaluate, jacobian_coefficients
+from .statistics import RidgeStatistics, block_features, target_shift
+
+
+class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Ridge regression on spectral features: minimizes Σ_i ‖Φ(x_i) w + b − y_i‖² + α ‖w‖².
+
+    The n x 2D feature matrix is never held: the normal equations are summed over blocks of rows.
+
+    Parameters
+    ----------
+    features : SpectralFeatures or any transformer, default ``SpectralFeatures()``
+        With a learner inside, the ridge runs on the learned measure.
+    alpha : float or list of floats, default 1.0
+        The ridge, as in scikit-learn's ``Ridge``.  From a list the one with the smallest exact leave-one-out error is
+        taken; all of them cost one factorization and one more pass over the rows.  Leave-one-out cannot see what a
+        learner took from y: with learned features it is optimistic.
+    fit_intercept : bool, default True
+    random_state : None, int, RandomState or Generator
+        When given, it replaces that of ``features``.
+
+    Attributes
+    ----------
+    coef_ : (n_outputs, n_columns), or (n_columns,) for one-dimensional y
+    intercept_ : (n_outputs,) or a number
+    features_ : the fitted transformer; ``measure_`` is its measure
+    alpha_ : the ridge in use
+    loo_errors_ : mean squared leave-one-out error of each of several ridges
+    noise_variance_ : the most likely variance of the noise, for each output
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(alpha=[1e-3, 1e-2, 1e-1], random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> mean, std = model.predict(X[:3], return_std=True)
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.999)
+    True
+    """
+
+    def __init__(self, features: Any = None, *, alpha: Any = 1.0, fit_intercept: bool = True, random_state: Any = None):
+        self.features = features
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRidge:
+        """Fit the features, then the ridge."""
+        alphas, several = check_alphas(self.alpha)
+        X = check_rows(self, X, reset=True)
+        y = check_targets(self, X, y, need_columns=False)
+        weights = check_weights(sample_weight, X)
+        self.features_ = self._fitted_features(X, y, weights)
+        self._one_dimensional = y.ndim == 1
+        targets = y[:, None] if self._one_dimensional else y
+        mapped = block_features(self._source())
+        with row_block_size(self._block_size()):
+            small = not is_dask(X) and X.shape[0] < mapped(X[:1]).shape[1]
+            shift = target_shift(targets, weights, self.fit_intercept)
+            statistics = RidgeStatistics.of(mapped, X, targets, weights, shift, whole_gram=not small)
+            if small:
+                system = small_system(mapped, statistics, self.fit_intercept, X, targets, weights)
+            else:
+                system = whole_system(statistics, self.fit_intercept)
+            basis = OutputBasis(np.eye(targets.shape[1]), np.ones(targets.shape[1]))
+            self._work = RowWork.of(mapped, statistics, self.fit_intercept, system, basis)
+            self.alpha_ = float(alphas[0])
+            if several:
+                self.loo_errors_ = leave_one_out_errors(self._work, alphas, X, targets, weights)
+                self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
+        self._store(statistics, eigen_ridge(system, basis, self.alpha_))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predictions, and with ``return_std`` the standard deviation of an observation around them.
+
+        The deviation is that of the Bayesian linear model which the ridge is the mean of, with the most likely noise.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        coefficients = np.atleast_2d(self.coef_).T
+        with row_block_size(self._block_size()):
+            mean = evaluate(self._source(), X, coefficients, self.intercept_)
+            mean = mean[:, 0] if self._one_dimensional else mean
+            if not return_std:
+                return mean
+            variance = predictive_variance(self._work, self.alpha_, np.atleast_1d(self.noise_variance_), X)
+        deviation = np.sqrt(variance)
+        return mean, deviation[:, 0] if self._one_dimensional else deviation
+
+    def jacobian(self, X: Any) -> np.ndarray:
+        """∂f/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y; exact."""
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        measure = getattr(self.features_, "measure_", None)
+        if not isinstance(measure, FourierMeasure):
+            raise TypeError(f"Derivatives need features on a FourierMeasure, got {self.features_!r}.")
+        coefficients = jacobian_coefficients(measure, np.atleast_2d(self.coef_).T)
+        with row_block_size(self._block_size()):
+            slopes = evaluate(self._source(), X, coefficients)
+        shape = (-1,) if self._one_dimensional else (np.atleast_2d(self.coef_).shape[0], -1)
+        return slopes.reshape(X.shape[0], *shape)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """The prediction of each training row by the fit without it, exactly; X and y must be rows of the training data."""
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        y = check_targets(self, X, y, need_columns=False)
+        weights = check_weights(sample_weight, X)
+        left_out = leave_one_out_predictions(self._work, self.alpha_, X, y.reshape(X.shape[0], -1), weights)
+        return left_out[:, 0] if self._one_dimensional else left_out
+
+    @property
+    def measure_(self) -> Any:
+        """The measure of the features."""
+        return self.features_.measure_
+
+    def _fitted_features(self, X, y, weights):
+        features = SpectralFeatures() if self.features is None else clone(self.features)
+        if self.random_state is not None:
+            features.set_params(random_state=self.random_state)
+        if weights is not None and isinstance(features, SpectralFeatures):
+            prior = Gaussian(gamma="scale") if features.prior is None else features.prior
+            features.set_params(prior=resolved_for_weights(prior, X, weights))
+        return features.fit(X, y)
+
+    def _source(self):
+        """The measure where there is one: its rows need no second check."""
+        measure = getattr(self.features_, "measure_", None)
+        return self.features_ if measure is None else measure
+
+    def _block_size(self):
+        return getattr(self.features_, "block_size", "auto")
+
+    def _store(self, statistics, coefficients):
+        used = statistics.centered() if self.fit_intercept else statistics
+        intercept = np.zeros(coefficients.shape[1])
+        if self.fit_intercept:
+            intercept = statistics.target_mean - statistics.feature_mean @ coefficients
+        rest = np.diag(used.target_gram) - explained(self._work.system, self._work.basis, self.alpha_)
+        noise = np.maximum(rest, 0.0) / statistics.weight
+        if self._one_dimensional:
+            self.coef_, self.intercept_, self.noise_variance_ = coefficients[:, 0], float(intercept[0]), float(noise[0])
+        else:
+            self.coef_, self.intercept_, self.noise_variance_ = coefficients.T, intercept, noise
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,270 @@
+"""A model for a table: chosen on the training part, judged on a part it has not seen, rivals beside it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.inspection import permutation_importance
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifierCV, RidgeCV
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+
+from ..certificates import certify
+from ..features import SpectralFeatures
+from ..learners import PacBayes
+from ..priors import Gaussian
+from .certificate import interval_certificate
+from .columns import Columns, inputs, labels_of, roles, split_target, task_of
+from .reading import TableError
+
+MIN_ROWS = 20
+_MIN_CLASS = 4
+_HELD_OUT = 0.25
+_BANDWIDTHS = (0.1, 0.4, 1.6)  # γ times the number of columns
+_STRENGTHS = np.logspace(-2, 2, 9)
+_SELECTION_ROWS = 4000
+_SVM_ROWS = 5000
+_IMPORTANCE_ROWS = 1000
+_POINTS_SHOWN = 400
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A fitted pipeline, the columns it takes, and all facts about how it was made and judged (plain JSON values)."""
+
+    pipeline: Pipeline
+    columns: Columns
+    facts: dict[str, Any]
+
+    def predict(self, frame: Any) -> tuple[np.ndarray, list[str]]:
+        """Predictions for the rows of a table, and notes."""
+        X, notes = inputs(frame, self.columns)
+        return self.pipeline.predict(X), notes
+
+    def predict_proba(self, frame: Any) -> np.ndarray:
+        """Class probabilities in the order of ``facts["classes"]``."""
+        if self.facts["task"] != "classification":
+            raise TableError("Probabilities are for classification; this model predicts numbers.")
+        return self.pipeline.predict_proba(inputs(frame, self.columns)[0])
+
+
+def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> TableModel:
+    """Fit a Fourier-feature model to predict column ``target``.
+
+    A quarter of the rows is held out.  Bandwidth and ridge are chosen on the rest, and the model that is returned is fitted on
+    the rest only: the certificate is a statement about exactly this model.
+    """
+    rest, values, n_dropped = split_target(frame, target)
+    guessed, why = task_of(values)
+    task = guessed if task == "auto" else task
+    if len(values) < MIN_ROWS:
+        raise TableError(
+            f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed to fit and to judge."
+        )
+    y = _checked_target(values, task, target)
+    classify = task == "classification"
+    notes = []
+    if classify:
+        rest, y, notes = _without_rare_classes(rest, y)
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=y if classify else None
+    )
+    columns = roles(rest.iloc[train])
+    X, input_notes = inputs(rest, columns)
+    X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], y[train], y[test]
+    started = time.perf_counter()
+    pipeline, choice = _chosen(X_train, y_train, columns, classify, seed)
+    seconds = time.perf_counter() - started
+    judged = {"bochner": _judged(pipeline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}}
+    for name, baseline in _baselines(columns, len(y_train), classify, seed).items():
+        started = time.perf_counter()
+        baseline.fit(X_train, y_train)
+        seconds = time.perf_counter() - started
+        judged[name] = _judged(baseline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}
+    facts = {
+        "target": target,
+        "task": task,
+        "why_task": f"{target!r}: {why}" if task == guessed else "asked for",
+        "n_rows": len(y),
+        "n_train": len(train),
+        "n_test": len(test),
+        "n_dropped": n_dropped,
+        "numeric": columns.numeric,
+        "categorical": columns.categorical,
+        "left_out": columns.left_out,
+        "notes": notes + input_notes,
+        "choice": choice,
+        "judged": judged,
+        "importance": _importance(pipeline, X_test, y_test, seed),
+    }
+    facts |= _details(pipeline, X_test, y_test, classify)
+    return TableModel(pipeline, columns, facts)
+
+
+def _checked_target(values: Any, task: str, target: str) -> np.ndarray:
+    if task == "regression":
+        try:
+            y = values.to_numpy(dtype=np.float64)
+        except (ValueError, TypeError):
+            raise TableError(
+                f"Column {target!r} holds text, so it cannot be a regression target; write --task classification."
+            ) from None
+        if not np.all(np.isfinite(y)):
+            raise TableError(f"Column {target!r} holds infinite values.")
+        return y
+    y = labels_of(values)
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise TableError(f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell apart.")
+    if np.sum(counts >= _MIN_CLASS) < 2:
+        raise TableError(
+            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at least two classes need "
+            f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
+        )
+    return y
+
+
+def _without_rare_classes(rest, y):
+    """Classes too small to fit, choose and judge with are left out, and named."""
+    classes, counts = np.unique(y, return_counts=True)
+    rare = classes[counts < _MIN_CLASS]
+    kept = ~np.isin(y, rare)
+    notes = [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+    return rest.loc[kept], y[kept], notes
+
+
+def preprocessing(columns: Columns) -> ColumnTransformer:
+    """Numbers: median for missing values (with an indicator), then standardized.  Categories: one-hot, rare ones together."""
+    numeric = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    categorical = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=50, sparse_output=False)
+    return ColumnTransformer([("numeric", numeric, columns.numeric), ("categorical", categorical, columns.categorical)])
+
+
+def _chosen(X, y, columns, classify, seed):
+    """The pipeline fitted on (X, y), and how it was chosen, on at most a few thousand of the rows.
+
+    The bandwidth by closed-form leave-one-out of a ridge, the penalty and the learner by threefold cross-validation:
+    leave-one-out cannot see that a learner has used the labels.
+    """
+    rows = np.random.default_rng(seed).permutation(len(y))[:_SELECTION_ROWS]
+    if classify:
+        rows = _with_all_classes(rows, y)
+    Z, t = preprocessing(columns).fit(X).transform(X.iloc[rows]), y[rows]
+    n_columns, n_components = Z.shape[1], 256 if len(y) < 5000 else 512
+    ridge = (RidgeClassifierCV if classify else RidgeCV)(alphas=_STRENGTHS)
+    errors = {}
+    for bandwidth in _BANDWIDTHS:
+        features = _features(bandwidth / n_columns, None, n_components, n_columns, seed)
+        errors[bandwidth / n_columns] = -float(clone(ridge).fit(features.fit_transform(Z), t).best_score_)
+    gamma = min(errors, key=lambda value: errors[value])
+
+    def scored(learner, strength):
+        features = _features(gamma, learner, n_components, n_columns, seed)
+        pipeline = make_pipeline(features, _head(strength, classify, max_iter=300))
+        scoring = "neg_log_loss" if classify else "neg_mean_squared_error"
+        return -float(np.mean(cross_val_score(pipeline, Z, t, cv=3, scoring=scoring)))
+
+    losses = {("none", strength): scored(None, strength) for strength in _STRENGTHS[::2]}
+    strength = min(losses, key=lambda key: losses[key])[1]
+    learner = PacBayes(beta="bound")
+    losses["PacBayes", strength] = scored(learner, strength)
+    name = min(losses, key=lambda key: losses[key])[0]
+    features = _features(gamma, learner if name == "PacBayes" else None, n_components, n_columns, seed)
+    head = _head(strength, classify, max_iter=1000)
+    pipeline = Pipeline([("preprocessing", preprocessing(columns)), ("features", features), ("head", head)])
+    choice = {
+        "gamma": gamma,
+        "leave-one-out squared error by gamma": {f"{value:.4g}": error for value, error in errors.items()},
+        "learner": name,
+        "penalty": float(strength),
+        "threefold loss by learner and penalty": {f"{who} {value:.4g}": loss for (who, value), loss in losses.items()},
+        "frequencies": n_components,
+    }
+    return pipeline.fit(X, y), choice
+
+
+def _head(strength, classify, max_iter):
+    return LogisticRegression(C=float(1 / strength), max_iter=max_iter) if classify else Ridge(alpha=float(strength))
+
+
+def _features(gamma, learner, n_components, n_columns, seed):
+    """The columns themselves, scaled to norm one on average, beside the Fourier features, whose norm is one."""
+    fourier = SpectralFeatures(
+        Gaussian(gamma=gamma),
+        learner,
+        n_components=n_components,
+        n_candidates=None if learner is None else 4 * n_components,
+        sampling="orthogonal",
+        random_state=seed,
+    )
+    linear = float(1 / np.sqrt(n_columns))
+    return FeatureUnion([("linear", "passthrough"), ("fourier", fourier)], transformer_weights={"linear": linear})
+
+
+def _with_all_classes(rows, y):
+    """``rows`` with three rows of each class added where the sample has fewer, for threefold selection."""
+    extra = [np.flatnonzero(y == label)[:3] for label in np.unique(y) if np.sum(y[rows] == label) < 3]
+    return np.unique(np.concatenate([rows, *extra]))
+
+
+def _baselines(columns, n_train, classify, seed):
+    def pipeline(*steps):
+        return make_pipeline(preprocessing(columns), *steps)
+
+    linear = LogisticRegression(max_iter=1000) if classify else Ridge()
+    if n_train <= _SVM_ROWS:
+        kernel = {"RBF-SVM": pipeline(SVC() if classify else SVR())}
+    else:
+        nystroem = Nystroem(n_components=300, random_state=seed)
+        kernel = {"Nyström + linear": pipeline(nystroem, linear)}
+    trees = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    return {
+        "linear": pipeline(linear),
+        **kernel,
+        "HistGradientBoosting": pipeline(trees(random_state=seed)),
+        "constant": pipeline(DummyClassifier() if classify else DummyRegressor()),
+    }
+
+
+def _judged(model, X, y, classify):
+    """Held-out quality with its certificate."""
+    if classify:
+        bound = certify(model, X, y)
+        return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence}
+    residuals = np.abs(y - model.predict(X))
+    interval = interval_certificate(residuals)
+    total = float(np.sum((y - y.mean()) ** 2))
+    return {
+        "rmse": float(np.sqrt(np.mean(residuals**2))),
+        "r2": 1 - float(np.sum(residuals**2)) / total if total > 0 else None,
+        **interval,
+    }
+
+
+def _importance(pipeline, X, y, seed):
+    """How much the held-out score falls when a column is shuffled, largest first."""
+    X, y = X[:_IMPORTANCE_ROWS], y[:_IMPORTANCE_ROWS]
+    found = permutation_importance(pipeline, X, y, n_repeats=3, random_state=seed)
+    order = np.argsort(-found.importances_mean)
+    return {X.columns[k]: [float(found.importances_mean[k]), float(found.importances_std[k])] for k in order}
+
+
+def _details(pipeline, X, y, classify):
+    predicted = pipeline.predict(X)
+    if classify:
+        classes = [str(label) for label in pipeline.classes_]
+        return {"classes": classes, "confusion": confusion_matrix(y, predicted, labels=classes).tolist()}
+    points = np.column_stack([y, predicted])[:_POINTS_SHOWN]
+    return {"points": points.tolist()}

@@ -1,0 +1,118 @@
+"""Row sums on a real cluster of two worker processes equal NumPy's."""
+
+import os
+import signal
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bochner import SpectralFeatures
+from bochner._compute import gram_block, row_sum
+from bochner._compute.blocks import features_block
+from bochner.alignment import fourier_sums, potential_and_gradient
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3000, 6))
+SIGNAL = RNG.normal(size=(3000, 2))
+MODEL = SpectralFeatures(n_components=40, random_state=0).fit(X)
+CHUNKS = (700, 4)  # neither an even share of the rows nor all columns at once
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="ERROR"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.usefixtures("client")
+class TestOnACluster:
+    def test_fourier_sums(self):
+        expected = fourier_sums(MODEL.measure_, X, SIGNAL)
+        on_cluster = da.from_array(X, chunks=CHUNKS)
+        for signal_rows in (SIGNAL, da.from_array(SIGNAL, chunks=(1000, 1))):
+            np.testing.assert_allclose(fourier_sums(MODEL.measure_, on_cluster, signal_rows), expected, atol=1e-10)
+
+    def test_gram(self):
+        features = partial(features_block, MODEL.measure_.frequencies, MODEL.measure_.weights)
+        expected = row_sum(partial(gram_block, features), X, SIGNAL)
+        got = row_sum(partial(gram_block, features), da.from_array(X, chunks=CHUNKS), SIGNAL)
+        for mine, theirs in zip(got, expected, strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-10)
+
+    def test_potential_and_gradient(self):
+        expected = potential_and_gradient(MODEL.measure_, X, SIGNAL)
+        got = potential_and_gradient(MODEL.measure_, da.from_array(X, chunks=CHUNKS), SIGNAL)
+        np.testing.assert_allclose(got[0], expected[0], rtol=1e-10)
+        np.testing.assert_allclose(got[1], expected[1], atol=1e-10 * np.abs(expected[1]).max())
+
+    def test_the_work_happens_on_the_workers(self):
+        here, rows_seen = row_sum(partial(_ran_here, os.getpid()), da.from_array(X, chunks=(500, 6)))
+        assert rows_seen == len(X)
+        assert here == 0, "a block ran in the calling process"
+
+    def test_features_stay_on_the_cluster(self):
+        on_cluster = da.from_array(X, chunks=CHUNKS)
+        features = MODEL.transform(on_cluster)
+        assert isinstance(features, da.Array)
+        np.testing.assert_allclose(features.compute(), MODEL.transform(X), atol=1e-12)
+
+    def test_fit_resolves_the_bandwidth_on_the_cluster(self):
+        on_cluster = da.from_array(X, chunks=CHUNKS)
+        fitted = SpectralFeatures(n_components=40, random_state=0).fit(on_cluster)
+        assert fitted.prior_.gamma == pytest.approx(MODEL.prior_.gamma, rel=1e-10)
+
+    def test_non_finite_partitions_are_refused(self):
+        broken = X.copy()
+        broken[2900, 3] = np.nan
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            fourier_sums(MODEL.measure_, da.from_array(broken, chunks=CHUNKS), SIGNAL)
+
+
+def _ran_here(caller, block):
+    return np.array([float(os.getpid() == caller), len(block)])
+
+
+def _slow_sum(block):
+    time.sleep(0.3)
+    return block.sum(axis=0)
+
+
+def test_a_worker_killed_half_way_loses_nothing():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        import threading
+
+        victims = list(client.run(os.getpid).values())
+        threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
+        total = row_sum(_slow_sum, da.from_array(X, chunks=(300, 6)))
+        np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
+        assert victims[0] not in client.run(os.getpid).values()
+
+
+def test_arrays_of_unknown_length_are_refused():
+    unknown = da.from_array(X, chunks=CHUNKS)[da.from_array(X[:, 0], chunks=700) > 0]
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        fourier_sums(MODEL.measure_, unknown, SIGNAL)
+
+
+def test_other_dask_collections_are_refused():
+    with pytest.raises(ValueError, match="two-dimensional"):
+        MODEL.transform(da.from_array(X[:, 0], chunks=100))
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        MODEL.transform(da.from_array(X[:, :3], chunks=100))
+    with pytest.raises(ValueError, match="real numbers"):
+        MODEL.transform(da.from_array(X + 1j, chunks=100))

@@ -1,0 +1,305 @@
+"""The margin game: feasibility, values, certificates, several classes, regression, interruption, and bad input."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC, LinearSVC
+
+from bochner import (
+    AscentPeaks,
+    CandidatePeaks,
+    Gaussian,
+    HarmonicPeaks,
+    LangevinPeaks,
+    MarginGame,
+    SpectralFeatures,
+    game_equilibrium,
+)
+from bochner.learners.duals import make_dual
+from bochner.learners.game_value import upper_value
+from bochner.learners.margin_game import averaged, potential_and_response
+
+
+def checkered(n_rows, seed, n_features=2):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n_rows, n_features))
+    return X, np.where(np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0, 1, -1), rng
+
+
+def game(X, y, rng, **settings):
+    start = Gaussian(gamma=4.0).sample(100, X.shape[1], rng)
+    settings = {"n_rounds": 30, "peaks": CandidatePeaks()} | settings
+    return MarginGame(**settings).learn_with_report(start, X, y, rng)
+
+
+@pytest.mark.parametrize("step", ["adaptive", "theory", 0.01])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_dual_weights_are_feasible_in_every_round(step, loss, seed):
+    X, y, rng = checkered(120, seed)
+    start = Gaussian(gamma=4.0).sample(50, 2, rng)
+    upper = 0.5 if loss == "hinge" else np.inf
+    for played in MarginGame(8, C=0.5, step=step, loss=loss, peaks=CandidatePeaks()).rounds(start, X, y, rng):
+        alpha = played.dual_weights[:, 0]
+        assert np.all((alpha >= 0) & (alpha <= upper))
+        assert abs(y @ alpha) < 1e-9
+
+
+def test_a_round_is_the_papers_step_written_out(seed):
+    """α ← Proj(α + η g) with g = 1 − y Re(conj(E) Σ yαE), η = c C√n / √Σ‖g‖²; pair by pair."""
+    X, y, rng = checkered(40, seed)
+    start = Gaussian(gamma=4.0).sample(20, 2, rng)
+    first, second = list(MarginGame(2, C=0.5, peaks=CandidatePeaks()).rounds(start, X, y, rng))
+    omega = first.peaks.frequencies[0]
+    alpha = first.dual_weights[:, 0]
+    gradient = np.array(
+        [1 - y[i] * sum(y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for j in range(40)) for i in range(40)]
+    )
+    step = 0.3 * 0.5 * np.sqrt(40) / np.linalg.norm(gradient)
+    expected = make_dual("hinge", y, 0.5, 40).project((alpha + step * gradient)[:, None])[:, 0]
+    np.testing.assert_allclose(second.dual_weights[:, 0], expected, atol=1e-12)
+    potential = sum(
+        y[i] * alpha[i] * y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for i in range(40) for j in range(40)
+    )
+    assert first.potential == pytest.approx(potential, rel=1e-10)
+    assert first.value == pytest.approx(alpha.sum() - potential / 2, rel=1e-10)
+
+
+def test_the_measure_is_the_average_of_the_plays_and_duplicates_gain_weight(seed):
+    X, y, rng = checkered(120, seed)
+    start = Gaussian(gamma=4.0).sample(20, 2, rng)
+    plays = [p.peaks for p in MarginGame(25, peaks=CandidatePeaks()).rounds(start, X, y, rng)]
+    measure = averaged(plays)
+    assert measure.mass == pytest.approx(1)
+    assert len(measure) < 25
+    np.testing.assert_allclose(measure.kernel(X), np.mean([play.kernel(X) for play in plays], axis=0), atol=1e-12)
+
+
+def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
+    X, y, _ = checkered(200, seed)
+    certificates = [game(X, y, np.random.default_rng(seed), n_rounds=T)[1].certificate for T in (5, 30, 150)]
+    uppers = [c.upper for c in certificates]
+    assert uppers[0] > uppers[1] > uppers[2]
+    for certificate in certificates:
+        assert certificate.exact
+        assert 0 < certificate.lower <= certificate.upper
+        assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
+    assert certificates[2].ratio > certificates[0].ratio
+
+
+def test_upper_value_is_the_svms_objective(seed):
+    X, y, rng = checkered(150, seed)
+    measure, report = game(X, y, rng)
+    svm = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(measure.kernel(X), y)
+    signed = np.zeros(150)
+    signed[svm.support_] = svm.dual_coef_[0]
+    objective = np.abs(signed).sum() - signed @ measure.kernel(X) @ signed / 2
+    assert report.certificate.upper == pytest.approx(objective, rel=3e-3)
+    assert report.certificate.upper >= objective * (1 - 1e-6)
+
+
+def test_game_and_equilibrium_bracket_the_same_value(seed):
+    X, y, rng = checkered(150, seed)
+    start = Gaussian(gamma=4.0).sample(60, 2, np.random.default_rng(seed))
+    _, equilibrium = game_equilibrium(start, X, y)
+    _, report = MarginGame(60, peaks=CandidatePeaks()).learn_with_report(start, X, y, rng)
+    assert equilibrium.exact
+    assert equilibrium.ratio > 0.9
+    assert report.certificate.lower <= equilibrium.upper
+    assert equilibrium.lower <= report.certificate.upper
+
+
+def test_a_local_search_gives_no_certificate():
+    X, y, rng = checkered(150, 0)
+    _, report = game(X, y, rng, peaks=AscentPeaks(), n_rounds=5)
+    assert not report.certificate.exact
+    assert "local" in report.certificate.scope
+
+
+def test_the_certificate_can_be_left_out():
+    X, y, rng = checkered(50, 0)
+    assert game(X, y, rng, n_rounds=2, certificate=False)[1].certificate is None
+
+
+def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(monkeypatch):
+    X, y, rng = checkered(400, 0)
+    measure, report = game(X, y, rng)
+    monkeypatch.setattr("bochner.learners.game_value._MACHINE_ENTRIES", 200 * measure.n_columns)
+    sampled = upper_value(measure, X, make_dual("hinge", y, 1.0, 400))
+    assert report.certificate.upper * (1 - 1e-3) < sampled < 1.5 * report.certificate.upper
+
+
+@pytest.mark.parametrize("peaks", [AscentPeaks(n_walkers=60), LangevinPeaks(60, 30, polish=5), CandidatePeaks()])
+def test_learned_frequencies_beat_random_ones(peaks, seed):
+    X, y, _ = checkered(600, seed)
+    X_test, y_test, _ = checkered(2000, seed + 100)
+    scores = []
+    for learner in (MarginGame(12, peaks=peaks, certificate=False), None):
+        features = SpectralFeatures(
+            Gaussian(4.0), learner, n_components=12 if learner is None else 200, random_state=seed
+        )
+        machine = LinearSVC(C=10.0).fit(features.fit_transform(X, y), y)
+        scores.append(machine.score(features.transform(X_test), y_test))
+        assert features.measure_.n_columns <= 24
+    assert scores[0] > scores[1] + 0.03
+    assert scores[0] > 0.85
+
+
+def test_several_classes_share_one_measure(seed):
+    X, _, rng = checkered(300, seed)
+    y = np.array(["a", "b", "c"])[np.digitize(np.sin(2 * X[:, 0]) + np.sin(2 * X[:, 1]), [-0.5, 0.5])]
+    measure, report = game(X, y, rng, n_rounds=20)
+    assert report.dual_weights.shape == (300, 3)
+    assert report.certificate.lower <= report.certificate.upper
+    assert LinearSVC(C=10.0).fit(measure.features(X), y).score(measure.features(X), y) > 0.85
+
+
+def test_two_classes_as_three_columns_would_give_the_same_potential():
+    """Binary labels are one problem; swapping their names changes nothing."""
+    X, y, _ = checkered(100, 0)
+    one, _ = game(X, y, np.random.default_rng(0), n_rounds=5)
+    two, _ = game(X, -y, np.random.default_rng(0), n_rounds=5)
+    np.testing.assert_array_equal(one.frequencies, two.frequencies)
+
+
+def test_regression_explains_a_planted_wave(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    targets = np.column_stack([np.cos(X @ [1.5, 0, 1]), 3 * np.sin(X @ [0, 2.0, 0]) + 7])
+    start = Gaussian(gamma=1.0).sample(100, 3, rng)
+    learner = MarginGame(20, peaks=AscentPeaks(n_walkers=40), loss="squared")
+    measure, report = learner.learn_with_report(start, X, targets, rng)
+    features = np.column_stack([measure.features(X), np.ones(400)])
+    residual = targets - features @ np.linalg.lstsq(features, targets, rcond=None)[0]
+    assert np.all(residual.var(axis=0) < 0.02 * targets.var(axis=0))
+    assert report.certificate.lower <= report.certificate.upper
+
+
+def test_n_rounds_none_plays_until_n_components_are_found():
+    X, y, _ = checkered(200, 0)
+    learner = MarginGame(None, peaks=AscentPeaks(n_walkers=30, top=4), certificate=False)
+    features = SpectralFeatures(Gaussian(4.0), learner, n_components=10, random_state=0).fit(X, y)
+    assert len(features.measure_) == 10
+    assert features.transform(X).shape == (200, 20)
+
+
+def test_harmonics_through_spectral_features(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = X[:, 0] * X[:, 1] * X[:, 2] > 0
+    features = SpectralFeatures(learner=MarginGame(20, peaks=HarmonicPeaks(8), step_scale=0.1), random_state=0).fit(
+        X, y
+    )
+    assert features.report_.certificate.exact
+    assert features.measure_.mass == pytest.approx(1)
+    assert LinearSVC(C=10.0).fit(features.transform(X), y).score(features.transform(X), y) > 0.95
+    zonal = SpectralFeatures(learner=MarginGame(5, peaks=HarmonicPeaks(4, "zonal"))).fit(X, y)
+    np.testing.assert_allclose(np.diag(zonal.measure_.kernel(X)), 1, atol=1e-10)
+
+
+def test_an_interruption_keeps_the_measure_so_far():
+    X, y, rng = checkered(100, 0)
+    learner = MarginGame(50, peaks=CandidatePeaks())
+    rounds = learner.rounds
+
+    def interrupted(*arguments):
+        for played in rounds(*arguments):
+            if played.number == 4:
+                raise KeyboardInterrupt
+            yield played
+
+    learner.rounds = interrupted
+    with pytest.warns(UserWarning, match="Interrupted after 3 of 50 rounds"):
+        measure, report = learner.learn_with_report(Gaussian(4.0).sample(30, 2, rng), X, y, rng)
+    assert report.interrupted
+    assert report.n_rounds == 3
+    assert measure.mass == pytest.approx(1)
+    assert report.certificate.upper > 0
+
+
+def test_an_interruption_before_the_first_round_is_passed_on(monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    learner = MarginGame(5)
+    monkeypatch.setattr(learner, "rounds", stop, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(Gaussian().sample(3, 2, np.random.default_rng(0)), *checkered(20, 0))
+
+
+def test_dask_and_block_sizes_change_nothing():
+    da = pytest.importorskip("dask.array")
+    X, y, _ = checkered(300, 0)
+    results = []
+    for rows, block in ((X, "auto"), (X, 37), (da.from_array(X, chunks=(110, 2)), "auto")):
+        learner = MarginGame(4, peaks=CandidatePeaks())
+        features = SpectralFeatures(Gaussian(4.0), learner, n_components=30, block_size=block, random_state=0)
+        features.fit(rows, y)
+        results.append(features)
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.measure_.frequencies, results[0].measure_.frequencies)
+        np.testing.assert_allclose(other.report_.values, results[0].report_.values, rtol=1e-9)
+
+
+def test_same_seed_same_measure():
+    X, y, _ = checkered(100, 0)
+    runs = [SpectralFeatures(Gaussian(4.0), MarginGame(5), random_state=3).fit(X, y).measure_ for _ in range(2)]
+    np.testing.assert_array_equal(runs[0].frequencies, runs[1].frequencies)
+
+
+def test_response_is_the_kernel_times_the_signal(seed):
+    X, _, rng = checkered(60, seed)
+    measure = Gaussian(4.0).sample(7, 2, rng)
+    signal = rng.normal(size=(60, 2))
+    height, response = potential_and_response(measure, X, signal)
+    np.testing.assert_allclose(response, measure.kernel(X) @ signal, atol=1e-11)
+    assert height == pytest.approx(np.sum(signal * (measure.kernel(X) @ signal)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"n_rounds": 0}, ValueError, "n_rounds must be at least 1"),
+        ({"C": 0.0}, ValueError, "C must be positive"),
+        ({"C": -1.0}, ValueError, "C must be positive"),
+        ({"step": "fast"}, ValueError, "step must be one of"),
+        ({"step": -0.1}, ValueError, "step must be positive"),
+        ({"step_scale": 0.0}, ValueError, "step_scale"),
+        ({"projection": "none"}, ValueError, "projection"),
+        ({"loss": "log"}, ValueError, "loss"),
+        ({"peaks": "langevin"}, TypeError, "peaks must be a search"),
+    ],
+)
+def test_bad_parameters_are_named(settings, error, message):
+    X, y, rng = checkered(20, 0)
+    with pytest.raises(error, match=message):
+        game(X, y, rng, **settings)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.ones(20), "one class only"),
+        (np.linspace(0, 1, 20), 'loss="squared"'),
+        (None, "requires y"),
+        (np.ones(5), "20 rows but y has shape"),
+    ],
+)
+def test_bad_targets_are_explained(y, message):
+    X, _, rng = checkered(20, 0)
+    with pytest.raises(ValueError, match=message):
+        game(X, y, rng)
+
+
+def test_rows_off_the_sphere_are_refused_by_harmonic_games():
+    X, y, rng = checkered(20, 0, n_features=3)
+    with pytest.raises(ValueError, match="unit rows"):
+        game(X, y, rng, peaks=HarmonicPeaks(3))
+
+
+def test_a_finished_game_warns_about_nothing():
+    X, y, rng = checkered(40, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        game(X, y, rng, n_rounds=3)

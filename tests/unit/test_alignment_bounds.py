@@ -1,0 +1,175 @@
+"""The alignment bounds: formulas with three numbers, and simulations where the true loss is known."""
+
+import numpy as np
+import pytest
+
+from bochner import FourierMeasure, Gaussian, alignment_losses, gibbs_weights
+from bochner.bounds import (
+    chi_square,
+    corollary_2,
+    f_divergence,
+    first_order,
+    kl_divergence,
+    landmark,
+    power_divergence,
+    second_order,
+)
+
+ALL = {
+    "first_order": first_order,
+    "corollary_2": corollary_2,
+    "second_order": second_order,
+    "f_divergence": f_divergence,
+    "chi_square": chi_square,
+}
+
+
+def test_paper_forms_are_the_printed_formulas():
+    n, delta, t = 100, 0.1, 7.0
+    assert first_order(0.3, 2.0, n, delta=delta, t=t, form="paper").complexity == pytest.approx(
+        (2 + t**2 / (2 * (n - 1)) + np.log(10)) / t
+    )
+    assert landmark(0.3, 2.0, n, 5, delta=delta, t=t, form="paper").complexity == pytest.approx(
+        (2 + t**2 / (2 * (n - 1)) + np.log(50)) / t
+    )
+    assert corollary_2(0.3, 2.0, n, delta=delta, t=t, form="paper").complexity == pytest.approx(
+        2 / t * (2 + t**2 / (2 * (n - 1)) + np.log(101 / 0.1))
+    )
+    assert second_order(0.3, 2.0, n, delta=delta, t=t, form="paper").complexity == pytest.approx(
+        (2 + t**2 / (2 * n) + np.log(10)) / t
+    )
+    assert f_divergence(0.3, 2.0, n, mu=1.5, delta=delta, form="paper").complexity == pytest.approx(
+        (1 / 20) ** 0.5 * 3 ** (1 / 1.5) * 10 ** (1 - 1 / 1.5)
+    )
+    assert f_divergence(0.3, 2.0, n, mu=4, delta=delta, form="paper").complexity == pytest.approx(
+        (1 / 400) ** 0.75 * 3**0.25 * 10**0.75
+    )
+    assert chi_square(0.3, 2.0, n, delta=delta, form="paper").complexity == pytest.approx(np.sqrt(3 / (4 * n * delta)))
+
+
+def test_safe_forms_are_the_corrected_formulas():
+    n, delta, t = 101, 0.1, 7.0
+    assert first_order(0.3, 2.0, n, delta=delta, t=t).complexity == pytest.approx(
+        (2 + t**2 / (8 * 100) + np.log(10)) / t
+    )
+    outside = first_order(0.3, 2.0, n, delta=delta, t=t, in_sample=False)
+    assert outside.complexity == pytest.approx((2 + t**2 / (8 * 101) + np.log(10)) / t)
+    assert second_order(0.3, 2.0, n, delta=delta, t=t, n_tried=4).complexity == pytest.approx(
+        (2 + t**2 / (8 * 50) + np.log(40)) / t
+    )
+    assert chi_square(0.3, 2.0, n, delta=delta).complexity == pytest.approx(np.sqrt(3 / (2 * n * delta)))
+    assert f_divergence(0.3, 2.0, n, mu=1.5, delta=delta).complexity == pytest.approx(
+        3 ** (1 / 1.5) * (1 / (2 * n * delta)) ** (1 - 1 / 1.5)
+    )
+    assert f_divergence(0.3, 2.0, n, mu=4, delta=delta).complexity == pytest.approx(
+        3**0.25 * (2 * n) ** -0.5 * 10**0.75
+    )
+
+
+@pytest.mark.parametrize("form", ["safe", "paper"])
+def test_theorem_4_is_continuous_at_two_where_it_is_corollary_5(form):
+    middle = chi_square(0.2, 1.5, 300, form=form).value
+    for mu in (2 - 1e-9, 2.0, 2 + 1e-9):
+        assert f_divergence(0.2, 1.5, 300, mu=mu, form=form).value == pytest.approx(middle, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bounds_say_what_they_are_and_shrink_with_more_rows(name):
+    small, large = ALL[name](0.25, 1.0, 100), ALL[name](0.25, 1.0, 10_000)
+    assert small.value == pytest.approx(small.empirical + small.complexity)
+    assert small.value > large.value > 0.25
+    assert (small.confidence, small.form, small.valid) == (0.95, "safe", True)
+    assert ALL[name](0.25, 1.0, 100, delta=0.01).value > small.value
+    assert ALL[name](0.25, 2.0, 100).value > small.value
+
+
+def test_conditions_that_fail_are_reported():
+    assert not f_divergence(0.2, 1.0, 100, mu=3, form="paper").valid
+    assert "false" in f_divergence(0.2, 1.0, 100, mu=3, form="paper").reason
+    assert f_divergence(0.2, 1.0, 100, mu=3).valid
+    assert not landmark(0.2, 1.0, 100, 5, independent=False).valid
+    for wrong in ({"delta": 0.0}, {"delta": 1.0}, {"form": "tight"}, {"t": -1.0}):
+        with pytest.raises(ValueError):
+            second_order(0.2, 1.0, 100, **wrong)
+    with pytest.raises(ValueError, match="mu must be above 1"):
+        f_divergence(0.2, 1.0, 100, mu=1.0)
+
+
+def test_divergences_of_a_distribution_from_itself_vanish_and_match_their_sums(seed):
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(7), size=2)
+    assert kl_divergence(p, p) == 0
+    assert power_divergence(p, 3 * p, 1.7) == pytest.approx(0, abs=1e-12)
+    assert kl_divergence(q, p) == pytest.approx(np.sum(q * np.log(q / p)))
+    assert power_divergence(q, p, 3.0) == pytest.approx(np.sum(p * (q / p) ** 3) - 1)
+    assert power_divergence([0.5, 0.5], [1.0, 0.0]) == np.inf
+
+
+def finite_world(rng, n_points=12, n_atoms=30):
+    """A distribution on a few labeled points, so that the true alignment loss is a finite double sum."""
+    points, labels = rng.normal(size=(n_points, 2)), rng.integers(2, size=n_points)
+    chances = rng.dirichlet(np.ones(n_points))
+    measure = Gaussian(1.0).sample(n_atoms, 2, rng)
+    cosines = np.cos((points[:, None] - points[None]) @ measure.frequencies.T)
+    similarity = np.where(labels[:, None] == labels[None], 1.0, -1.0)
+    true = np.einsum("i,j,ijm->m", chances, chances, (1 - similarity[:, :, None] * cosines) / 2)
+    return points, labels, chances, measure, true
+
+
+def test_bounds_hold_in_simulation_at_their_confidence(seed):
+    rng = np.random.default_rng(seed)
+    points, labels, chances, measure, true = finite_world(rng)
+    n, runs, delta = 120, 400, 0.1
+    violations = dict.fromkeys(["corollary_2", "second_order", "chi_square", "f 1.5", "f 3"], 0)
+    for _ in range(runs):
+        rows = rng.choice(len(points), size=n, p=chances)
+        losses = alignment_losses(measure, points[rows], labels[rows])
+        weights = gibbs_weights(measure.weights, losses, 3.0, n)
+        kl = kl_divergence(weights, measure.weights)
+        empirical, risk = weights @ losses, weights @ true
+        values = {
+            "corollary_2": corollary_2(empirical, kl, n, delta=delta).value,
+            "second_order": second_order(empirical, kl, n, delta=delta).value,
+            "chi_square": chi_square(empirical, power_divergence(weights, measure.weights), n, delta=delta).value,
+            "f 1.5": f_divergence(
+                empirical, power_divergence(weights, measure.weights, 1.5), n, mu=1.5, delta=delta
+            ).value,
+            "f 3": f_divergence(empirical, power_divergence(weights, measure.weights, 3), n, mu=3, delta=delta).value,
+        }
+        for name, value in values.items():
+            violations[name] += risk > value
+    # At most a share delta of the samples may violate; five standard errors above that would be a broken bound.
+    allowed = runs * delta + 5 * np.sqrt(runs * delta * (1 - delta))
+    assert all(count <= allowed for count in violations.values()), violations
+
+
+def single_hypothesis_excess(n, runs, rng):
+    """True loss minus empirical loss at ω = 0 with two fair labels: the share of unequal pairs, true value 1/2."""
+    ones = rng.binomial(n, 0.5, size=runs)
+    return 0.5 - 2 * ones * (n - ones) / (n * (n - 1))
+
+
+def test_the_printed_theorem_4_is_violated_for_large_mu_and_the_safe_form_is_not(seed):
+    n, runs, delta = 1000, 4000, 0.1
+    measure = FourierMeasure(np.zeros((1, 1)), np.ones(1))
+    rng = np.random.default_rng(seed)
+    # Labels with an unfair coin, where the share of unequal pairs fluctuates at order 1/√n.
+    chance = 0.15
+    true = 2 * chance * (1 - chance)
+    ones = rng.binomial(n, chance, size=runs)
+    empirical = 2 * ones * (n - ones) / (n * (n - 1))
+    y = np.repeat([1, 0], [ones[0], n - ones[0]])
+    assert alignment_losses(measure, np.zeros((n, 1)), y)[0] == pytest.approx(empirical[0])
+    for mu in (4.0, 10.0):
+        printed = f_divergence(0.0, 0.0, n, mu=mu, delta=delta, form="paper").complexity
+        safe = f_divergence(0.0, 0.0, n, mu=mu, delta=delta).complexity
+        violated = np.mean(true > empirical + printed)
+        assert violated > delta + 5 * np.sqrt(delta / runs), f"mu={mu}: printed bound violated in {violated:.1%} only"
+        assert np.mean(true > empirical + safe) < delta
+
+
+def test_the_printed_variance_bound_is_not_true():
+    rng = np.random.default_rng(0)
+    # Two rows, labels by a fair coin, ω = 0: the loss is 0 or 1 with equal chances, so n Var = 1/2 where 1/4 is printed.
+    losses = single_hypothesis_excess(2, 100_000, rng)
+    assert 2 * losses.var() == pytest.approx(0.5, abs=0.01)

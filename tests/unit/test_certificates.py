@@ -1,0 +1,122 @@
+"""Risk bounds on the final predictor: formulas, refusals and coverage."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.datasets import load_breast_cancer
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, certify
+from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
+from bochner.bounds.risk import inverse_binary_kl
+
+
+@pytest.mark.parametrize("n_errors", [0, 1, 7, 49])
+def test_binomial_tail_is_the_exact_one(n_errors):
+    bound = binomial_tail(n_errors, 50, delta=0.03)
+    assert binom.cdf(n_errors, 50, bound.value) == pytest.approx(0.03)
+    assert binomial_tail(50, 50).value == 1
+
+
+def test_binomial_tail_covers_and_is_not_wasteful(seed):
+    rng = np.random.default_rng(seed)
+    rate, n, delta, runs = 0.12, 200, 0.1, 4000
+    errors = rng.binomial(n, rate, size=runs)
+    table = {int(k): binomial_tail(int(k), n, delta=delta).value for k in np.unique(errors)}
+    missed = np.mean([table[int(k)] < rate for k in errors])
+    assert missed <= delta + 5 * np.sqrt(delta / runs)
+    assert missed > delta / 3  # exact up to the steps of the binomial law
+
+
+def test_empirical_bernstein_covers_and_uses_the_variance(seed):
+    rng = np.random.default_rng(seed)
+    delta, runs, n = 0.1, 1000, 300
+    samples = rng.beta(0.3, 2.0, size=(runs, n))
+    missed = np.mean([empirical_bernstein(s, delta=delta).value < 0.3 / 2.3 for s in samples])
+    assert missed <= delta + 5 * np.sqrt(delta / runs)
+    quiet = np.full(1000, 0.2)
+    hoeffding = np.sqrt(np.log(1 / delta) / 2000)
+    assert empirical_bernstein(quiet, delta=delta).complexity < hoeffding / 3
+    with pytest.raises(ValueError, match="outside"):
+        empirical_bernstein([0.5, 1.5])
+
+
+def test_inverse_binary_kl_solves_its_equation():
+    for p, budget in [(0.0, 0.01), (0.1, 0.05), (0.5, 0.3), (1.0, 0.2)]:
+        q = inverse_binary_kl(p, budget)
+        kl = (p * np.log(p / q) if p else 0) + ((1 - p) * np.log((1 - p) / (1 - q)) if p < 1 else 0)
+        assert q >= p
+        assert q == 1 or kl == pytest.approx(budget, rel=1e-9)
+    assert pac_bayes_kl(0.1, 3.0, 1000, n_tried=10).value > pac_bayes_kl(0.1, 3.0, 1000).value
+
+
+def test_certify_classifiers_and_regressors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression().fit(X[:200], y[:200])
+    bound = certify(model, X[200:], y[200:])
+    errors = int(np.sum(model.predict(X[200:]) != y[200:]))
+    assert bound == binomial_tail(errors, 400)
+    values = X[:, 0] + 0.1 * rng.normal(size=600)
+    regressor = LinearRegression().fit(X[:200], values[:200])
+    bound = certify(regressor, X[200:], values[200:], largest_loss=0.25)
+    assert 0.005 < bound.empirical < bound.value < 0.05
+    absolute = certify(regressor, X[200:], values[200:], loss=lambda a, b: np.abs(a - b), largest_loss=0.5)
+    assert absolute.empirical == pytest.approx(np.mean(np.abs(values[200:] - regressor.predict(X[200:]))))
+    with pytest.raises(ValueError, match="largest_loss"):
+        certify(regressor, X, values)
+
+
+def test_certify_refuses_rows_that_were_fitted_on():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    model = DummyClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="used for fitting"):
+        certify(model, X, y, held_out=False)
+    with pytest.raises(ValueError, match="delta"):
+        certify(model, X, y, delta=1.5)
+
+
+def noisy_problem(rng, n):
+    X = rng.normal(size=(n, 2))
+    y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.05)
+    return X, y.astype(int)
+
+
+def test_the_certified_risk_covers_the_true_risk():
+    rng = np.random.default_rng(0)
+    X_new, y_new = noisy_problem(rng, 20_000)
+    runs = 25
+    values, missed_gibbs, missed = [], 0, 0
+    for run in range(runs):
+        X, y = noisy_problem(rng, 800)
+        features = SpectralFeatures(Gaussian(0.5), PacBayes(1.0), n_components=20, n_candidates=200)
+        model = CertifiedClassifier(features, delta=0.1, random_state=run).fit(X, y)
+        votes = model.predict_proba(X_new)[np.arange(len(y_new)), 1 - y_new]
+        missed_gibbs += votes.mean() > model.gibbs_bound_.value
+        missed += np.mean(model.predict(X_new) != y_new) > model.bound_.value
+        values.append(model.gibbs_bound_.value)
+    assert max(missed_gibbs, missed) <= runs * 0.1 + 5 * np.sqrt(runs * 0.1)
+    assert np.mean(values) < 0.35  # chance is 0.5
+
+
+def test_the_certificate_is_not_vacuous_on_breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = CertifiedClassifier(SpectralFeatures(Gaussian(0.02), n_components=100), random_state=0).fit(X, y)
+    assert model.gibbs_bound_.value < 0.25
+    assert model.bound_.value < 0.5
+    assert model.score(X, y) > 0.95
+    assert model.bound_.value == pytest.approx(2 * model.gibbs_bound_.value)
+
+
+def test_a_looser_confidence_gives_a_smaller_bound():
+    X, y = noisy_problem(np.random.default_rng(1), 400)
+    strict = CertifiedClassifier(delta=0.01, random_state=0).fit(X, y)
+    loose = CertifiedClassifier(delta=0.3, random_state=0).fit(X, y)
+    assert loose.gibbs_bound_.value < strict.gibbs_bound_.value
+    for wrong in ({"prior_share": 1.5}, {"C": -1.0}, {"delta": 2}):
+        with pytest.raises(ValueError):
+            CertifiedClassifier(**wrong).fit(X, y)

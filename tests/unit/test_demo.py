@@ -1,0 +1,30 @@
+"""The demo runs, says what it found, and leaves a picture."""
+
+import pytest
+
+from bochner import demo
+
+
+def test_demo_prints_a_table_and_writes_a_picture(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(demo, "SIZES", (5, 20))
+    monkeypatch.setattr(demo, "SEEDS", range(1))
+    everything = demo.data_sets()
+    monkeypatch.setattr(demo, "data_sets", lambda: {"breast cancer": everything["breast cancer"]})
+    monkeypatch.setattr(demo, "picture", _two_panels(demo.picture))
+    assert demo.main(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "exact RBF-SVM" in printed
+    assert "with 95 % confidence" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["accuracy.png"]
+    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+
+
+def _two_panels(picture):
+    """The layout is for several data sets; one of them stands in for both here."""
+
+    def wrapped(accuracies, data):
+        copies = {("again", *key[1:]): value for key, value in accuracies.items()}
+        return picture(accuracies | copies, data | {"again": data["breast cancer"]})
+
+    return wrapped

@@ -1,0 +1,181 @@
+"""SpectralFeatures as its users meet it: pipelines, tables, sparse rows, single precision, and mistakes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from bochner import FourierMeasure, Gaussian, Laplace, Matern, SpectralFeatures
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 4))
+
+
+class FirstAtoms(BaseEstimator):
+    """A learner for tests: puts all weight on the first ``n`` candidates and says so."""
+
+    def __init__(self, n=3):
+        self.n = n
+
+    def learn(self, measure, X, y, rng):
+        return FourierMeasure(measure.frequencies, np.where(np.arange(len(measure)) < self.n, 1 / self.n, 0))
+
+
+class ReportingLearner(FirstAtoms):
+    def learn_with_report(self, measure, X, y, rng):
+        return self.learn(measure, X, y, rng), {"seen": len(X)}
+
+
+def test_features_approach_the_priors_kernel_like_one_over_root_d():
+    errors = []
+    for n_components in (200, 20_000):
+        fitted = SpectralFeatures(Gaussian(gamma=0.2), n_components=n_components, random_state=0).fit(X)
+        gram = fitted.transform(X) @ fitted.transform(X).T
+        errors.append(np.sqrt(np.mean((gram - Gaussian(gamma=0.2).kernel(X)) ** 2)))
+    assert 3 < errors[0] / errors[1] < 30  # expected 10
+
+
+def test_same_seed_same_features_and_a_refit_starts_afresh():
+    model = SpectralFeatures(random_state=3)
+    first = model.fit_transform(X)
+    np.testing.assert_array_equal(model.fit_transform(X), first)
+    np.testing.assert_array_equal(clone(model).fit_transform(X), first)
+    assert np.abs(SpectralFeatures(random_state=4).fit_transform(X) - first).max() > 0.01
+
+
+@pytest.mark.parametrize("random_state", [None, 0, np.random.RandomState(0), np.random.default_rng(0)])
+def test_every_kind_of_random_state_is_taken(random_state):
+    assert SpectralFeatures(n_components=3, random_state=random_state).fit_transform(X).shape == (80, 6)
+
+
+def test_sparse_rows_give_the_features_of_the_dense_ones():
+    dense = np.where(RNG.random(X.shape) < 0.5, 0, X)
+    model = SpectralFeatures(random_state=0).fit(sp.csr_matrix(dense))
+    np.testing.assert_allclose(model.transform(sp.csr_matrix(dense)), model.transform(dense), atol=1e-13)
+    np.testing.assert_allclose(model.transform(sp.coo_array(dense)), model.transform(dense), atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dtype_is_kept(dtype):
+    model = SpectralFeatures(random_state=0).fit(X.astype(dtype))
+    assert model.transform(X.astype(dtype)).dtype == dtype
+    assert model.transform(sp.csr_matrix(X.astype(dtype))).dtype == dtype
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_tables_come_out_named(library):
+    frame_library = pytest.importorskip(library)
+    frame = frame_library.DataFrame(dict(zip("abcd", X.T, strict=True)))
+    model = SpectralFeatures(n_components=2, random_state=0).set_output(transform=library).fit(frame)
+    out = model.transform(frame)
+    assert list(out.columns) == [f"spectralfeatures{i}" for i in range(4)]
+    assert list(model.get_feature_names_out()) == list(out.columns)
+    assert list(model.feature_names_in_) == list("abcd")
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame.rename(columns={"a": "z"}) if library == "pandas" else frame.rename({"a": "z"}))
+
+
+def test_nested_parameters_can_be_searched():
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(
+        SpectralFeatures(Gaussian(), n_components=20, random_state=0), LogisticRegression(max_iter=500)
+    )
+    search = GridSearchCV(
+        model, {"spectralfeatures__prior__gamma": [1e-6, 0.3], "spectralfeatures__n_components": [5, 20]}, cv=3
+    )
+    search.fit(X, y)
+    assert search.best_params_["spectralfeatures__prior__gamma"] == 0.3
+    assert search.best_score_ > 0.9
+
+
+def test_set_params_reaches_the_prior_and_the_learner():
+    model = SpectralFeatures(Matern(), FirstAtoms()).set_params(prior__nu=2.5, learner__n=7)
+    assert model.prior.nu == 2.5
+    assert model.learner.n == 7
+    assert "Matern(nu=2.5)" in repr(model)
+
+
+def test_a_learner_reweights_and_candidates_are_drawn_from_its_weights():
+    whole = SpectralFeatures(learner=FirstAtoms(3), n_components=10, random_state=0).fit(X)
+    assert whole.measure_.weights[3:].sum() == 0
+    drawn = SpectralFeatures(learner=FirstAtoms(3), n_components=6, n_candidates=50, random_state=0).fit(X)
+    assert len(drawn.measure_) == 6
+    assert len(np.unique(drawn.measure_.frequencies, axis=0)) <= 3
+
+
+def test_what_a_learner_reports_is_kept():
+    assert SpectralFeatures(learner=ReportingLearner(), n_components=5).fit(X).report_ == {"seen": 80}
+
+
+def test_transform_writes_into_an_array_or_a_memory_map(tmp_path):
+    model = SpectralFeatures(n_components=5, random_state=0).fit(X)
+    out = np.memmap(tmp_path / "features", mode="w+", shape=(80, 10), dtype=np.float64)
+    assert model.transform(X, out=out) is out
+    np.testing.assert_array_equal(out, model.transform(X))
+
+
+def test_fit_needs_no_targets_without_a_learner_and_ignores_them_if_given():
+    a = SpectralFeatures(random_state=0).fit(X)
+    b = SpectralFeatures(random_state=0).fit(X, np.arange(80))
+    np.testing.assert_array_equal(a.measure_.frequencies, b.measure_.frequencies)
+
+
+FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.nan, X)), ValueError, "NaN or infinity"),
+        (lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.inf, X)), ValueError, "NaN or infinity"),
+        (lambda: FITTED.transform(np.full((2, 4), np.nan)), ValueError, "NaN or infinity"),
+        (lambda: SpectralFeatures().fit(np.empty((0, 4))), ValueError, "0 sample"),
+        (lambda: SpectralFeatures().fit(np.empty((4, 0))), ValueError, "0 feature"),
+        (lambda: SpectralFeatures().fit(X[0]), ValueError, "Expected 2D array"),
+        (lambda: FITTED.transform(X[:, :3]), ValueError, "expecting 4 features"),
+        (lambda: SpectralFeatures().fit(X + 1j), ValueError, "Complex data not supported"),
+        (lambda: SpectralFeatures().fit([["a", "b"], ["c", "d"]]), ValueError, "could not convert string"),
+        (lambda: SpectralFeatures(Gaussian(gamma=-1.0)).fit(X), ValueError, "gamma must be positive"),
+        (lambda: SpectralFeatures(n_components=0).fit(X), ValueError, "n_components must be at least 1"),
+        (lambda: SpectralFeatures(n_components=2.5).fit(X), TypeError, "n_components must be an integer"),
+        (lambda: SpectralFeatures(sampling="sobol").fit(X), ValueError, "sampling must be one of 'iid'"),
+        (lambda: SpectralFeatures(Laplace(), sampling="orthogonal").fit(X), ValueError, "cannot be sampled"),
+        (lambda: SpectralFeatures(prior="rbf").fit(X), TypeError, r"such as Gaussian\(gamma=1.0\)"),
+        (lambda: SpectralFeatures(learner="svm").fit(X), TypeError, "method learn"),
+        (lambda: SpectralFeatures(n_candidates=10).fit(X), ValueError, "without a learner"),
+        (lambda: SpectralFeatures(block_size=0).fit(X), ValueError, "block_size must be at least 1"),
+        (lambda: SpectralFeatures().fit(np.ones((5, 4))), ValueError, "points that differ"),
+        (lambda: SpectralFeatures().transform(X), NotFittedError, "not fitted"),
+        (lambda: FITTED.transform(X, out=np.empty((3, 3))), ValueError, "out has shape"),
+    ],
+)
+def test_each_mistake_has_its_own_message(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_importing_bochner_brings_no_optional_library_and_no_compiler():
+    # scikit-learn itself may import pandas when it is there: what counts is what bochner adds.
+    code = "import sys, sklearn.base; before = set(sys.modules); import bochner; print(*(set(sys.modules) - before))"
+    added = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    libraries = {module.split(".")[0] for module in added}
+    assert "bochner" in libraries
+    assert not libraries & {
+        "dask",
+        "distributed",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "rich",
+        "onnx",
+        "numba",
+        "llvmlite",
+    }

@@ -1,0 +1,190 @@
+"""LandmarkFeatures: choices of landmarks, limits, shapes, bounds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+from bochner import Gaussian, LandmarkFeatures, Laplace
+from bochner.landmark_choice import shares
+
+
+@pytest.fixture
+def problem(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(240, 3))
+    return X, (X[:, 0] > 0).astype(int) + (X[:, 1] > 1)
+
+
+def test_similarities_are_at_most_one_and_one_at_the_landmark(problem, seed):
+    for share in (False, True):
+        fitted = LandmarkFeatures(
+            Gaussian(0.5), n_landmarks=9, landmarks="random", n_components=7, share_frequencies=share, random_state=seed
+        ).fit(*problem)
+        psi = fitted.transform(problem[0])
+        assert psi.shape == (240, 9)
+        assert np.max(np.abs(psi)) <= 1 + 1e-12
+        np.testing.assert_allclose(psi[fitted.landmark_indices_, np.arange(9)], 1, atol=1e-12)
+
+
+def test_beta_zero_and_prior_similarity_estimate_the_closed_form(problem, seed):
+    X, y = problem
+    settings = {"n_landmarks": 6, "n_components": 4000, "random_state": seed}
+    exact = LandmarkFeatures(Gaussian(0.5), similarity="exact", **settings).fit(X, y)
+    np.testing.assert_allclose(exact.transform(X), rbf_kernel(X, exact.landmarks_, gamma=0.5), atol=1e-12)
+    prior = LandmarkFeatures(Gaussian(0.5), similarity="prior", **settings).fit(X, y)
+    flat = LandmarkFeatures(Gaussian(0.5), beta=0.0, **settings).fit(X, y)
+    np.testing.assert_allclose(prior.landmarks_, exact.landmarks_)
+    np.testing.assert_allclose(flat.transform(X), prior.transform(X), atol=1e-12)
+    # cos has variance at most 1/2 here, so a mean of 4000 has a standard error of at most 0.0112.
+    assert np.max(np.abs(prior.transform(X) - exact.transform(X))) < 5 * np.sqrt(0.5 / 4000)
+
+
+def test_learning_pulls_similarities_towards_the_labels(problem, seed):
+    X, y = problem
+    losses = {}
+    for similarity in ("learned", "prior"):
+        fitted = LandmarkFeatures(
+            Gaussian(0.5), n_landmarks=12, n_components=50, similarity=similarity, random_state=seed
+        ).fit(X, y)
+        target = np.where(y[:, None] == fitted.landmark_labels_[None], 1, -1)
+        losses[similarity] = np.mean((1 - target * fitted.transform(X)) / 2)
+    assert losses["learned"] < losses["prior"]
+
+
+def test_landmarks_are_shared_out_over_classes():
+    assert shares([100, 100], 20) == [10, 10]
+    assert shares([100, 4], 20) == [16, 4]
+    assert shares([3, 100, 2, 100], 20) == [3, 8, 2, 7]
+    assert shares([2, 2], 100) == [2, 2]
+    assert sum(shares([50, 50, 50], 20)) == 20
+
+
+@pytest.mark.parametrize("rule", ["random", "kmeans"])
+def test_per_label_gives_each_class_its_share(rule, problem, seed):
+    X, y = problem
+    fitted = LandmarkFeatures(Gaussian(0.5), n_landmarks=15, landmarks=rule, random_state=seed).fit(X, y)
+    np.testing.assert_array_equal(np.bincount(fitted.landmark_labels_), [5, 5, 5])
+    together = LandmarkFeatures(Gaussian(0.5), n_landmarks=15, landmarks=rule, per_label=False, random_state=seed).fit(
+        X, y
+    )
+    assert len(together.landmark_labels_) == 15
+    if rule == "random":
+        np.testing.assert_array_equal(X[fitted.landmark_indices_], fitted.landmarks_)
+        assert len(set(fitted.landmark_indices_)) == 15
+        np.testing.assert_array_equal(y[fitted.landmark_indices_], fitted.landmark_labels_)
+
+
+def test_a_share_of_the_rows_and_too_many_landmarks(problem, seed):
+    X, y = problem
+    tenth = LandmarkFeatures(n_landmarks=0.1, n_components=4, random_state=seed).fit(X, y)
+    assert len(tenth.landmarks_) == 24
+    with pytest.warns(UserWarning, match="more than the 20 rows"):
+        every = LandmarkFeatures(n_landmarks=50, landmarks="random", n_components=4).fit(X[:20], y[:20])
+    assert len(every.landmarks_) == 20
+
+
+def test_own_points_with_and_without_labels(problem, seed):
+    X, y = problem
+    points = np.array([[0.0, 0, 0], [1.0, 1.5, 0], [-1.0, 0, 0]])
+    labeled = LandmarkFeatures(Gaussian(0.5), landmarks=(points, [1, 2, 0]), n_components=5, random_state=seed)
+    np.testing.assert_array_equal(labeled.fit(X, y).landmark_labels_, [1, 2, 0])
+    nearest = LandmarkFeatures(Gaussian(0.5), landmarks=points, n_components=5, random_state=seed).fit(X, y)
+    closest = np.argmin(((X[:, None] - points[None]) ** 2).sum(axis=2), axis=0)
+    np.testing.assert_array_equal(nearest.landmark_labels_, y[closest])
+    assert nearest.transform(X).shape == (240, 3)
+    with pytest.raises(ValueError, match="has 3 features"):
+        LandmarkFeatures(landmarks=points[:, :2]).fit(X, y)
+    with pytest.raises(ValueError, match="declared"):
+        LandmarkFeatures(landmarks=(points, [1, 2, 9])).fit(X, y)
+
+
+def test_sparse_rows_float32_and_small_blocks_change_nothing(problem, seed):
+    X, y = problem
+    X = np.where(np.abs(X) < 0.5, 0, X)
+    for similarity in ("learned", "exact"):
+        settings = {"n_landmarks": 7, "n_components": 6, "similarity": similarity, "landmarks": "random"}
+        dense = LandmarkFeatures(Gaussian(0.5), random_state=seed, **settings).fit(X, y)
+        expected = dense.transform(X)
+        sparse = LandmarkFeatures(Gaussian(0.5), random_state=seed, **settings).fit(sp.csr_matrix(X), y)
+        np.testing.assert_allclose(sparse.transform(sp.csr_matrix(X)), expected, atol=1e-10)
+        blocks = LandmarkFeatures(Gaussian(0.5), random_state=seed, block_size=11, **settings).fit(X, y)
+        np.testing.assert_allclose(blocks.transform(X), expected, atol=1e-12)
+        single = LandmarkFeatures(Gaussian(0.5), random_state=seed, **settings).fit(X.astype(np.float32), y)
+        psi = single.transform(X.astype(np.float32))
+        assert psi.dtype == np.float32
+        np.testing.assert_allclose(psi, expected, atol=2e-5)
+        out = np.empty((240, 7))
+        assert dense.transform(X, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_dask_rows_give_the_same_similarities(problem, seed):
+    da = pytest.importorskip("dask.array")
+    X, y = problem
+    settings = {"n_landmarks": 5, "n_components": 6, "landmarks": "random", "random_state": seed}
+    whole = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y)
+    chunks = da.from_array(X, chunks=(50, 3))
+    np.testing.assert_allclose(
+        LandmarkFeatures(Gaussian(0.5), **settings).fit(chunks, y).transform(chunks).compute(), whole.transform(X)
+    )
+
+
+def test_many_landmarks_and_odd_sizes_cross_tiles(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(1100, 4)), rng.integers(2, size=1100)
+    fitted = LandmarkFeatures(Gaussian(0.3), n_landmarks=61, n_components=37, landmarks="random", random_state=seed)
+    fitted.fit(X, y)
+    held = fitted.similarity_map_
+    loop = np.stack(
+        [np.cos((X - p) @ w.T) @ q for p, w, q in zip(fitted.landmarks_, held.frequencies, held.weights)], axis=1
+    )
+    np.testing.assert_allclose(fitted.transform(X), loop, atol=1e-12)
+
+
+def test_relearning_equals_fitting_with_the_other_beta(problem, seed):
+    X, y = problem
+    settings = {"n_landmarks": 5, "n_components": 20, "random_state": seed}
+    fitted = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y)
+    fresh = LandmarkFeatures(Gaussian(0.5), beta=4.0, **settings).fit(X, y)
+    np.testing.assert_allclose(fitted.relearned(beta=4.0).transform(X), fresh.transform(X), atol=1e-12)
+    fewer = fitted.relearned(n_components=3)
+    assert fewer.similarity_map_.frequencies.shape == (5, 3, 3)
+    np.testing.assert_allclose(fewer.similarity_map_.weights.sum(axis=1), 1)
+    with pytest.raises(ValueError, match="Only 20"):
+        fitted.relearned(n_components=21)
+
+
+def test_alignment_bound_holds_for_random_rows_and_not_for_centroids(problem, seed):
+    X, y = problem
+    random = LandmarkFeatures(Gaussian(0.5), n_landmarks=6, landmarks="random", per_label=False, random_state=seed)
+    mean = random.fit(X, y).alignment_bound()
+    each = [random.alignment_bound(landmark=k) for k in range(6)]
+    assert mean.valid
+    assert mean.value == pytest.approx(np.mean([bound.value for bound in each]))
+    by_label = LandmarkFeatures(Gaussian(0.5), n_landmarks=6, landmarks="random", random_state=seed).fit(X, y)
+    assert by_label.alignment_bound().valid
+    t = np.sqrt(240)
+    uniform_cost = by_label.alignment_bound(delta=0.05).complexity - by_label.alignment_bound(delta=0.5).complexity
+    assert uniform_cost == pytest.approx(np.log(10) / t)
+    centroids = LandmarkFeatures(Gaussian(0.5), n_landmarks=6, random_state=seed).fit(X, y)
+    assert not centroids.alignment_bound().valid
+    assert "k-means" in centroids.alignment_bound().reason
+    default = LandmarkFeatures(n_landmarks=6, landmarks="random", random_state=seed).fit(X, y)
+    assert not default.alignment_bound().valid
+
+
+def test_other_priors_and_no_labels(problem, seed):
+    X, _ = problem
+    fitted = LandmarkFeatures(Laplace(0.5), similarity="exact", n_landmarks=4, random_state=seed).fit(X)
+    np.testing.assert_allclose(fitted.transform(X), Laplace(0.5).kernel(X, fitted.landmarks_))
+    with pytest.raises(ValueError, match="requires y"):
+        LandmarkFeatures().fit(X)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_landmarks": 0}, {"n_landmarks": 1.5}, {"landmarks": "grid"}, {"beta": -1}, {"similarity": "rbf"}]
+)
+def test_wrong_parameters_are_refused(wrong, problem):
+    with pytest.raises(ValueError, match="must"):
+        LandmarkFeatures(**wrong).fit(*problem)

@@ -1,0 +1,109 @@
+"""Priors: bandwidths from the data, closed forms at known values, and what they refuse."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from bochner.priors.base import typical_length
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(3.0, 2.0, size=(200, 3))
+
+
+def test_closed_forms_agree_with_scikit_learn():
+    np.testing.assert_allclose(Gaussian(gamma=0.3).kernel(X), rbf_kernel(X, gamma=0.3), atol=1e-12)
+    np.testing.assert_allclose(Laplace(gamma=0.3).kernel(X), laplacian_kernel(X, gamma=0.3), atol=1e-12)
+    for nu in (0.5, 0.8, 1.5, 2.5, 3.7, 40.0, 60.0):
+        ours, theirs = Matern(nu=nu, length_scale=1.7), gp.Matern(nu=nu, length_scale=1.7)
+        np.testing.assert_allclose(ours.kernel(X), theirs(X), atol=1e-9)
+    ours, theirs = RationalQuadratic(alpha=0.6, length_scale=1.7), gp.RationalQuadratic(alpha=0.6, length_scale=1.7)
+    np.testing.assert_allclose(ours.kernel(X), theirs(X), atol=1e-12)
+
+
+def test_matern_tends_to_the_gaussian_and_is_one_at_zero():
+    exact = Gaussian(gamma=0.5).kernel(X)
+    errors = [np.abs(Matern(nu=nu).kernel(X) - exact).max() for nu in (1e2, 1e3, 1e4)]
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 10, rtol=0.1)  # the difference is of order 1/nu
+    assert np.all(Matern(nu=0.9).kernel(X[:1], X[:1] + 1e-300) == 1)
+
+
+def test_ard_is_a_rescaling_of_the_columns():
+    lengths = np.array([0.5, 1.0, 3.0])
+    np.testing.assert_allclose(Matern(length_scale=lengths).kernel(X), Matern().kernel(X / lengths), atol=1e-12)
+    np.testing.assert_allclose(Gaussian(gamma=lengths).kernel(X), Gaussian().kernel(X * np.sqrt(lengths)), atol=1e-12)
+    np.testing.assert_allclose(Cauchy(scale=lengths).kernel(X), Cauchy().kernel(X / lengths), atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix, lambda X: X.astype(np.float32)])
+def test_scale_is_scikit_learns_gamma_scale(storage):
+    resolved = Gaussian(gamma="scale").resolved(storage(X))
+    assert resolved.gamma == pytest.approx(1 / (3 * X.var()), rel=1e-5)
+
+
+def test_scale_survives_a_large_offset():
+    assert typical_length(X + 1e8, "scale") == pytest.approx(typical_length(X, "scale"), rel=1e-6)
+
+
+def test_median_is_the_median_distance():
+    assert Matern(length_scale="median").resolved(X).length_scale == pytest.approx(np.median(pdist(X)))
+    assert Gaussian(gamma="median").resolved(X).gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)
+    assert Laplace(gamma="median").resolved(X).gamma == pytest.approx(1 / np.median(pdist(X, "cityblock")))
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize("prior", [Gaussian, Cauchy, Sinc, Matern, RationalQuadratic])
+def test_bandwidth_rules_give_kernels_of_equal_curvature(prior, rule):
+    """1 − k(δ) is ‖δ‖² / (2 length²) to second order, whatever the prior (Matérn 3/2 bends 3 times as much)."""
+    resolved = prior(**{prior._bandwidth: rule}).resolved(X)
+    step = 1e-3 * np.eye(1, 3)
+    curvature = 2 * (1 - resolved.kernel(np.zeros((1, 3)), step)[0, 0]) / 1e-6
+    expected = 1 / typical_length(X, rule) ** 2
+    assert curvature == pytest.approx(expected * (3 if prior is Matern else 1), rel=2e-2)
+
+
+def test_resolving_numbers_changes_nothing():
+    prior = Gaussian(gamma=0.3)
+    assert prior.resolved(X) is prior
+    mixture = SpectralMixture([1.0], [[0.0, 0, 0]], [1.0])
+    assert mixture.resolved(X) is mixture
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Gaussian(gamma=-1).kernel(X), "gamma must be positive and finite"),
+        (lambda: Gaussian(gamma=np.inf).kernel(X), "gamma must be positive and finite"),
+        (lambda: Gaussian(gamma=[1, 2]).kernel(X), "the data has 3 features"),
+        (lambda: Gaussian(gamma="scale").kernel(X), "taken from the data"),
+        (lambda: Gaussian(gamma="auto").resolved(X), "must be one of 'scale', 'median'"),
+        (lambda: Gaussian(gamma="scale").resolved(np.ones((5, 3))), "points that differ"),
+        (lambda: Gaussian(gamma="median").resolved(np.ones((5, 3))), "points that differ"),
+        (lambda: Matern(nu=0).kernel(X), "nu must be positive"),
+        (lambda: RationalQuadratic(alpha=-2).kernel(X), "alpha must be positive"),
+        (lambda: Sinc(bandwidth=0).kernel(X), "bandwidth must be positive"),
+        (lambda: SpectralMixture([-1.0], [[0.0, 0, 0]], [1.0]).kernel(X), "non-negative numbers"),
+        (lambda: SpectralMixture([1.0], [[0.0, 0]], [1.0]).kernel(X), r"need \(1, 3\)"),
+        (lambda: SpectralMixture([1.0], [[0.0, 0, 0]], [-1.0]).kernel(X), "scales must be non-negative"),
+        (lambda: Gaussian().kernel(X[0]), "two-dimensional"),
+        (lambda: Gaussian().sample(0, 3, RNG), "n_atoms must be at least 1"),
+        (lambda: Gaussian().sample(3, 3, RNG, "sobol"), "sampling must be one of"),
+        (lambda: Laplace().sample(3, 3, RNG, "orthogonal"), "Laplace cannot be sampled"),
+        (lambda: Laplace().sample(3, 30_000, RNG, "qmc"), "only 21201"),
+    ],
+)
+def test_bad_parameters_say_what_is_needed(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_wrong_types_say_what_is_needed():
+    with pytest.raises(TypeError, match="Generator"):
+        Gaussian().sample(3, 3, 0)
+    with pytest.raises(TypeError, match="number"):
+        Gaussian(gamma=None).kernel(X)
+    with pytest.raises(TypeError, match="integer"):
+        Gaussian().sample(3.5, 3, RNG)

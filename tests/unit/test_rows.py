@@ -1,0 +1,173 @@
+"""Row sums over blocks, threads and storages: where the rows are changes nothing."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bochner._compute import assert_finite, blocks_of, fourier_sums_block, row_block_size, row_map, row_sum, rows
+from bochner.alignment import fourier_sums, potential, potential_and_gradient
+from bochner.measures import FourierMeasure
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(2500, 4))
+SIGNAL = RNG.normal(size=(2500, 2))
+MEASURE = FourierMeasure(RNG.normal(size=(30, 4)), np.ones(30))
+WHOLE = (SIGNAL.T @ np.exp(1j * X @ MEASURE.frequencies.T))[:, None]
+WHOLE = np.concatenate([WHOLE.real, WHOLE.imag], axis=1)
+
+
+@pytest.mark.parametrize("block_size", ["auto", 1, 7, 999, 2500, 10_000])
+def test_sums_do_not_depend_on_the_block_size(block_size):
+    with row_block_size(block_size):
+        np.testing.assert_allclose(fourier_sums(MEASURE, X, SIGNAL), WHOLE, atol=1e-10)
+
+
+def test_one_thread_and_two_give_the_same_bits():
+    two = fourier_sums(MEASURE, X, SIGNAL)
+    with threadpool_limits(1):
+        assert rows.thread_count() == 1
+        one = fourier_sums(MEASURE, X, SIGNAL)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_blocks_cover_the_rows_once_within_the_budget():
+    for n_rows in (1, 255, 256, 1000, 4096, 100_000):
+        for row_bytes in (0, 8, 100_000, 2 * rows.BLOCK_BYTES):
+            blocks = blocks_of(n_rows, row_bytes)
+            assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [b.start for b in blocks[1:]]
+            assert blocks[0].start == 0
+            assert blocks[-1].stop == n_rows
+            largest = max(b.stop - b.start for b in blocks)
+            assert largest == 1 or largest * row_bytes <= rows.BLOCK_BYTES
+
+
+def test_sparse_rows_and_memory_maps_give_the_same_sums(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    for mode in ("r", "r+", "c"):
+        mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
+        np.testing.assert_allclose(fourier_sums(MEASURE, mapped, SIGNAL), WHOLE, atol=1e-10)
+    np.testing.assert_allclose(fourier_sums(MEASURE, sp.csr_matrix(X), SIGNAL), WHOLE, atol=1e-10)
+
+
+def test_changes_to_a_copy_on_write_map_survive(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
+    mapped[:] = 1.0
+    fourier_sums(MEASURE, mapped, SIGNAL)
+    assert np.all(mapped == 1.0)
+
+
+def test_results_written_to_a_memory_map_reach_the_file(tmp_path):
+    out = np.lib.format.open_memmap(tmp_path / "out.npy", mode="w+", dtype=np.float64, shape=(2500, 60))
+    MEASURE.features(X, out=out)
+    out.flush()
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), MEASURE.features(X))
+
+
+def test_float32_partial_sums_are_added_in_float64():
+    ones = np.ones((3_000_000, 1), dtype=np.float32)
+    total = row_sum(partial(np.sum, axis=0), ones)
+    assert total.dtype == np.float64
+    assert total[0] == 3_000_000
+
+
+def test_tuples_of_statistics_are_added_one_by_one():
+    total, count = row_sum(_total_and_count, X)
+    np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
+    assert count == 2500
+
+
+def _total_and_count(block):
+    return block.sum(axis=0), np.float64(len(block))
+
+
+def test_the_first_block_is_not_overwritten_by_the_sum():
+    pieces = np.ones((1000, 3))
+    with row_block_size(250):
+        row_sum(lambda block: block[0], pieces)
+    assert np.all(pieces == 1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_non_finite_numbers_are_named_before_any_work(bad, storage):
+    broken = X.copy()
+    broken[1234, 2] = bad
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        assert_finite(storage(broken))
+    assert_finite(storage(X))
+
+
+def test_numbers_whose_sum_overflows_are_finite():
+    assert_finite(np.full((1000, 2), 1e308))
+
+
+def test_blas_threads_are_restored_even_from_many_threads():
+    before = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+    workers = [threading.Thread(target=lambda: fourier_sums(MEASURE, X, SIGNAL)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"] == before
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(block):
+        raise ZeroDivisionError("inside a block")
+
+    with pytest.raises(ZeroDivisionError, match="inside"):
+        row_sum(fail, X)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
+def test_an_interruption_stops_the_remaining_blocks():
+    # A shell's background jobs start with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    done = []
+
+    def slow(block, out):
+        done.append(1)
+        time.sleep(0.01)
+
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        with row_block_size(1), pytest.raises(KeyboardInterrupt):
+            row_map(slow, X, np.empty_like(X))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < len(done) < 2000
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 2**27])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_potential_and_gradient_agree_with_finite_differences(kept_bytes, storage, monkeypatch):
+    monkeypatch.setattr("bochner.alignment._KEPT_PROJECTION_BYTES", kept_bytes)
+    signs = [1.0, -0.5]
+    value, gradient = potential_and_gradient(MEASURE, storage(X), SIGNAL, signs)
+    waves = SIGNAL.T @ np.exp(1j * X @ MEASURE.frequencies.T)
+    np.testing.assert_allclose(value, signs @ np.abs(waves) ** 2, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(potential(MEASURE, X, SIGNAL, signs), value, rtol=1e-10, atol=1e-8)
+    step = 1e-6
+    for feature in range(4):
+        shift = step * np.eye(4)[feature]
+        above = potential(FourierMeasure(MEASURE.frequencies + shift, MEASURE.weights), X, SIGNAL, signs)
+        below = potential(FourierMeasure(MEASURE.frequencies - shift, MEASURE.weights), X, SIGNAL, signs)
+        # Central differences: error step² · third derivative, below 1e-5 of the largest slope here.
+        np.testing.assert_allclose(
+            gradient[:, feature], (above - below) / (2 * step), atol=1e-5 * np.abs(gradient).max()
+        )
+
+
+def test_fourier_sums_block_can_travel_between_processes():
+    import pickle
+
+    block = pickle.loads(pickle.dumps(partial(fourier_sums_block, MEASURE.frequencies)))
+    np.testing.assert_allclose(block(X, SIGNAL), WHOLE, atol=1e-10)

@@ -1,0 +1,292 @@
+"""Running experiments: discovery, resuming after a kill, failures, skipped cases, verdicts; with small fake experiments."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
+from bochner.experiments._runner import reproduce, result_path
+from bochner.experiments._store import ResultFile, finished_records
+from bochner.experiments._workers import Outcome, Task, case_rng, run_tasks
+
+EXPERIMENT = """
+import os, time
+from pathlib import Path
+PAPER, CLAIM = "Table 0", "Numbers are numbers."
+LOG = Path(os.environ.get("FAKE_LOG", "/dev/null"))
+def cases(scale):
+    return [{"method": m, "seed": s} for m in ("a", "b") for s in range({"smoke": 3, "quick": 6, "paper": 20}[scale])]
+def run(case, rng):
+    with LOG.open("a") as log:
+        log.write(f"start {os.getpid()} {case['method']}{case['seed']}\\n")
+    time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+    with LOG.open("a") as log:
+        log.write(f"end {os.getpid()} {case['method']}{case['seed']}\\n")
+    return {"error": rng.random(), "threads": os.environ["OMP_NUM_THREADS"]}
+def verdict(results):
+    return "holds", f"{len(results)} results"
+"""
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """Write a package of fake experiments; returns a function that adds one."""
+    package = f"fakelab_{abs(hash(str(tmp_path)))}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+
+    def add(name, source=EXPERIMENT, **replacements):
+        for old, new in replacements.items():
+            source = source.replace(old, new)
+        (folder / f"{name}.py").write_text(textwrap.dedent(source))
+        return package
+
+    add.package = package
+    add.out = tmp_path / "out"
+    return add
+
+
+def run_all(lab, *names, scale="smoke", n_jobs=1, **options):
+    return list(reproduce(choose(names, lab.package), scale, lab.out, n_jobs=n_jobs, quiet=True, **options))
+
+
+def errors(summary):
+    return [entry["result"]["error"] for entry in summary["results"]]
+
+
+def test_results_are_written_summarized_and_not_repeated(lab, tmp_path):
+    lab("one")
+    (summary,) = run_all(lab, "one", n_jobs=2)
+    assert summary["verdict"] == "holds"
+    assert summary["n_finished"] == summary["n_cases"] == 6
+    assert [row[0] for row in summary["table"]["rows"]] == ["a", "b"]
+    assert summary["table"]["rows"][0][1]["n"] == 3
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert {entry["result"]["threads"] for entry in summary["results"]} == {str(max(1, cores // 2))}
+
+    (again,) = run_all(lab, "one", n_jobs=2)
+    assert (tmp_path / "log").read_text().count("end") == 6
+    assert again["table"] == summary["table"]
+    assert again["results"] == summary["results"]
+
+    (fresh,) = run_all(lab, "one", fresh=True)  # on one worker: the same random numbers
+    assert (tmp_path / "log").read_text().count("end") == 12
+    assert errors(fresh) == errors(summary)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from bochner.experiments._catalog import choose
+from bochner.experiments._runner import reproduce
+for summary in reproduce(choose(["slow"], sys.argv[1]), "quick", Path(sys.argv[2]), n_jobs=2, quiet=True):
+    print(summary["n_finished"])
+"""
+
+
+def start(lab, tmp_path):
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
+        "FAKE_SLEEP": "0.15",
+    }
+    return subprocess.Popen([sys.executable, "-c", DRIVER, lab.package, str(lab.out)], env=environment)
+
+
+def wait_for_lines(path, count, process, seconds=120):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if path.is_file() and path.read_bytes().count(b"\n") >= count:
+            return
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    raise AssertionError("no results in time")
+
+
+def alive(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return not status.is_file() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_a_killed_run_goes_on_without_losing_or_repeating_a_case(lab, tmp_path):
+    lab("slow")
+    path, log = result_path(lab.out, "slow", "quick"), tmp_path / "log"
+    process = start(lab, tmp_path)
+    try:
+        wait_for_lines(path, 4, process)
+    finally:
+        process.kill()
+        process.wait()
+    with path.open("ab") as file:
+        file.write(b'{"case": {"method": "a", "se')  # the half line that a kill in mid-write leaves
+    before = {record["case"]["method"] + str(record["case"]["seed"]) for record in lines(path)}
+    workers = {int(line.split()[1]) for line in log.read_text().splitlines()}
+    deadline = time.monotonic() + 30
+    while any(alive(pid) for pid in workers):
+        assert time.monotonic() < deadline, "workers of a killed run must not compute on"
+        time.sleep(0.05)
+
+    (summary,) = run_all(lab, "slow", scale="quick")
+    assert summary["n_finished"] == 12
+    finished = [line.split()[2] for line in log.read_text().splitlines() if line.startswith("end")]
+    assert all(finished.count(name) == 1 for name in before), "a recorded case ran twice"
+    names = [record["case"]["method"] + str(record["case"]["seed"]) for record in lines(path)]
+    assert len(names) == len(set(names)) == 12
+
+    experiment = choose(["slow"], lab.package)[0]
+    tasks = [Task(experiment.module.__name__, case) for case in experiment.cases("quick")]
+    assert errors(summary) == [case_rng(task).random() for task in tasks], "the table of an uninterrupted run"
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def test_one_failing_case_does_not_stop_the_others_and_is_tried_again(lab, tmp_path):
+    flag = tmp_path / "repaired"
+    broken = (
+        f"if case['method'] == 'a' and not Path({str(flag)!r}).exists(): raise RuntimeError('broken <b>')\n    return"
+    )
+    lab("one", **{"return {": broken + " {"})
+    (summary,) = run_all(lab, "one")
+    assert summary["n_finished"] == 3
+    assert len(summary["failed"]) == 3
+    assert summary["failed"][0]["error"] == "RuntimeError: broken <b>"
+    assert "3 of 6 cases are missing" in summary["why"]
+    flag.write_text("")
+    (summary,) = run_all(lab, "one")
+    assert summary["n_finished"] == 6
+    assert summary["failed"] == []
+
+
+def test_a_crashing_worker_costs_one_case(lab):
+    lab("one", **{"return {": "if case == {'method': 'b', 'seed': 1}: os._exit(9)\n    return {"})
+    (summary,) = run_all(lab, "one")
+    assert summary["n_finished"] == 5
+    assert [entry["case"] for entry in summary["failed"]] == [{"method": "b", "seed": 1}]
+    assert "worker process died (exit code 9)" in summary["failed"][0]["error"]
+
+
+def test_missing_data_and_missing_rivals_are_skipped_in_words(lab, monkeypatch):
+    monkeypatch.setenv("BOCHNER_DATA", str(lab.out))
+    monkeypatch.setenv("BOCHNER_CACHE", str(lab.out))
+    load = "from bochner.datasets import load\n    if case['method'] == 'a': load('occupancy' if case['seed'] else 'sonar')\n    import no_such_rival\n    return {"
+    lab("one", **{"return {": load})
+    (summary,) = run_all(lab, "one")
+    assert summary["failed"] == []
+    assert summary["verdict"] == "cannot tell"
+    reasons = {entry["reason"] for entry in summary["skipped"]}
+    assert any("occupancy.npz" in reason for reason in reasons)
+    assert any("no_such_rival" in reason for reason in reasons)
+    assert any("BOCHNER_OFFLINE" in reason for reason in reasons), "workers stay off the network unless asked"
+
+
+def test_an_interrupted_run_ends_its_workers(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_SLEEP", "60")
+    lab("one")
+    tasks = [Task(f"{lab.package}.one", {"method": "a", "seed": seed}) for seed in range(2)]
+    tasks.append(Task(f"{lab.package}.missing", {"method": "a"}))
+    outcomes = run_tasks(tasks[::-1], n_jobs=2)
+    assert isinstance(next(outcomes), Outcome)
+    log = tmp_path / "log"
+    deadline = time.monotonic() + 60
+    while not (log.is_file() and log.read_text().count("start") == 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    outcomes.close()
+    workers = {int(line.split()[1]) for line in log.read_text().splitlines()}
+    deadline = time.monotonic() + 30
+    while any(alive(pid) for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def fill(lab, name, source):
+    """All results of an experiment, written without running it."""
+    cases = choose([name], lab.package)[0].cases("smoke")
+    with ResultFile(result_path(lab.out, name, "smoke")) as store:
+        for case in cases:
+            store.append({"case": case, "result": {"error": 1.0}, "seconds": 1.0, "source": source})
+
+
+def test_a_verdict_that_cannot_be_drawn_is_a_failure(lab):
+    lab("one", **{'return "holds", f"{len(results)} results"': "return results[99]"})
+    lab("two", **{'"holds"': '"maybe"'})
+    fill(lab, "one", "")
+    fill(lab, "two", "")
+    one, two = run_all(lab, "one", "two")
+    assert one["verdict"] == two["verdict"] == "cannot tell"
+    assert one["failed"][0]["error"].startswith("verdict: ")
+    assert "must return one of" in two["failed"][0]["error"]
+
+
+def test_results_of_earlier_code_are_counted(lab):
+    lab("one")
+    lab("two")
+    fill(lab, "one", "older")
+    fill(lab, "two", choose(["two"], lab.package)[0].source)
+    one, two = run_all(lab, "one", "two")
+    assert one["n_of_earlier_code"] == 6
+    assert two["n_of_earlier_code"] == 0
+    assert one["seconds"] == 6
+
+
+def test_two_runs_cannot_write_one_file(lab):
+    pytest.importorskip("fcntl")
+    lab("one")
+    path = result_path(lab.out, "one", "smoke")
+    with ResultFile(path), pytest.raises(ExperimentError, match="Another run is writing"):
+        run_all(lab, "one")
+
+
+def test_foreign_lines_are_refused_with_their_number(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"case": {}, "result": {}}\nnot json\n')
+    with pytest.raises(ExperimentError, match="Line 2"):
+        finished_records(path)
+
+
+def test_discovery_skips_helpers_and_names_broken_modules(lab):
+    lab("one")
+    lab("_private")
+    lab("helper", "x = 1")
+    lab("broken", "import no_such_package_at_all")
+    lab("partial", "CLAIM = 'x'")
+    found, broken = discover(lab.package)
+    assert list(found) == ["one"]
+    assert "no_such_package_at_all" in broken["broken"]
+    assert "lacks PAPER" in broken["partial"]
+    with pytest.raises(ExperimentError, match="cannot be used"):
+        choose(["broken"], lab.package)
+    with pytest.raises(ExperimentError, match=r"There is no experiment 'two'\. There are: one"):
+        choose(["two"], lab.package)
+
+
+def test_cases_are_plain_and_distinct(lab):
+    lab("one", **{"return [{": "return 2 * [{"})
+    with pytest.raises(ExperimentError, match="lists a case twice"):
+        choose(["one"], lab.package)[0].cases("smoke")
+    assert case_key({"a": 1, "b": 2}) == case_key({"b": 2, "a": 1})
+
+
+def test_each_case_has_its_own_stream():
+    draws = [case_rng(Task("lab.x", {"seed": seed})).random() for seed in range(3)]
+    assert len(set(draws)) == 3
+    assert draws[0] == case_rng(Task("elsewhere.x", {"seed": 0})).random()
+    assert case_rng(Task("lab.y", {"seed": 0})).random() != draws[0]
+    assert isinstance(case_rng(Task("lab.x", {})), np.random.Generator)

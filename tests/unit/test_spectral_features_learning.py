@@ -1,0 +1,170 @@
+"""Learning inside SpectralFeatures: candidates, selection, streaming, merging, bounds."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bochner import Gaussian, OptimalAlignment, PacBayes, SpectralFeatures, alignment_losses
+
+
+@pytest.fixture
+def problem(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=300), [-0.5, 0.5])
+
+
+def features(seed, **changes):
+    settings = {"n_candidates": 200, "n_components": 12, "random_state": seed} | changes
+    return SpectralFeatures(Gaussian(0.5), PacBayes(3.0), **settings)
+
+
+def test_drawn_components_are_candidates_of_equal_weight(problem, seed):
+    fitted = features(seed).fit(*problem)
+    assert len(fitted.measure_) == 12
+    np.testing.assert_allclose(fitted.measure_.weights, 1 / 12)
+    np.testing.assert_array_equal(fitted.measure_.frequencies, fitted.candidates_.frequencies[fitted.selected_])
+    expected = np.exp(-3 * np.sqrt(300) * alignment_losses(fitted.candidates_, *problem))
+    np.testing.assert_allclose(fitted.learned_.weights, expected / expected.sum(), rtol=1e-9)
+
+
+def test_draws_follow_the_learned_weights(problem, seed):
+    for selection in ("multinomial", "systematic"):
+        fitted = features(seed, n_components=20_000, selection=selection).fit(*problem)
+        shares = np.bincount(fitted.selected_, minlength=200) / 20_000
+        weights = fitted.learned_.weights
+        error = np.sqrt(weights * (1 - weights) / 20_000)
+        assert np.max(np.abs(shares - weights) / np.maximum(error, 1e-4)) < 5
+        if selection == "systematic":
+            assert np.max(np.abs(shares - weights)) <= 1 / 20_000 + 1e-12
+
+
+def test_top_keeps_the_largest_and_all_keeps_everything(problem, seed):
+    top = features(seed, selection="top").fit(*problem)
+    largest = np.sort(top.learned_.weights)[-12:]
+    assert top.measure_.weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(np.sort(top.measure_.weights), largest / largest.sum())
+    everything = features(seed, selection="all").fit(*problem)
+    X = problem[0][:20]
+    np.testing.assert_allclose(everything.measure_.kernel(X), everything.learned_.kernel(X))
+    assert everything.transform(X).shape == (20, 400)
+
+
+def test_beta_zero_is_plain_random_features(problem, seed):
+    X, y = problem
+    fitted = SpectralFeatures(Gaussian(0.5), PacBayes(0.0), n_components=30, random_state=seed).fit(X, y)
+    plain = SpectralFeatures(Gaussian(0.5), n_components=30, random_state=seed).fit(X)
+    np.testing.assert_allclose(fitted.transform(X), plain.transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(0.5)])
+@pytest.mark.parametrize("kind", ["labels", "values"])
+def test_streaming_over_random_batches_equals_one_fit(problem, seed, learner, kind):
+    X, y = problem
+    y = y if kind == "labels" else X[:, 1] + 50
+    rng = np.random.default_rng(seed)
+    whole = features(seed).set_params(learner=learner).fit(X, y)
+    streamed = features(seed).set_params(learner=learner)
+    cuts = np.sort(rng.choice(np.arange(1, 300), size=9, replace=False))
+    for rows in np.split(np.arange(300), cuts):
+        streamed.partial_fit(X[rows], y[rows], classes=[0, 1, 2] if kind == "labels" else None)
+    np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(streamed.selected_, whole.selected_)
+    np.testing.assert_allclose(streamed.transform(X), whole.transform(X), atol=1e-12)
+
+
+def test_rows_one_by_one_and_classes_as_they_come(problem, seed):
+    X, y = problem
+    X, y = X[:40], np.array(["low", "middle", "high"])[y[:40]]
+    streamed = features(seed)
+    for i in range(40):
+        streamed.partial_fit(X[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(streamed.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=0, atol=1e-10)
+
+
+def test_two_halves_merge_to_the_whole_even_through_a_pickle(problem, seed):
+    X, y = problem
+    order = np.argsort(y, kind="stable")  # no half sees all classes
+    X, y = X[order], y[order]
+    left, right = features(seed).fit(X[:150], y[:150]), features(seed).fit(X[150:], y[150:])
+    merged = left.merge(pickle.loads(pickle.dumps(right)))
+    whole = features(seed).fit(X, y)
+    np.testing.assert_allclose(merged.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(merged.selected_, whole.selected_)
+    with pytest.raises(ValueError, match="different candidates"):
+        left.merge(features(seed + 100).fit(X, y))
+
+
+def test_undeclared_labels_and_several_outputs_cannot_be_streamed(problem, seed):
+    X, y = problem
+    with pytest.raises(ValueError, match="declared"):
+        features(seed).partial_fit(X, y, classes=[0, 1])
+    several = features(seed).partial_fit(X[:9], X[:9, :2])
+    with pytest.raises(ValueError, match="Several real outputs"):
+        several.partial_fit(X[9:], X[9:, :2])
+
+
+def test_fit_forgets_and_partial_fit_after_fit_continues(problem, seed):
+    X, y = problem
+    twice = features(seed).fit(X[:100], y[:100]).fit(X, y)
+    continued = features(seed).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    np.testing.assert_allclose(twice.learned_.weights, continued.learned_.weights, atol=1e-10)
+
+
+def test_a_learner_that_cannot_stream_has_no_partial_fit(problem):
+    class Keeps:
+        def learn(self, measure, X, y, rng):
+            return measure
+
+    estimator = SpectralFeatures(learner=Keeps())
+    assert not hasattr(estimator, "partial_fit")
+    assert not hasattr(estimator.fit(*problem), "sums_")
+
+
+def test_relearning_equals_fitting_with_the_other_parameters(problem, seed):
+    X, y = problem
+    fitted = features(seed).fit(X, y)
+    again = fitted.relearned(OptimalAlignment(0.2), n_components=5)
+    fresh = features(seed, n_components=5).set_params(learner=OptimalAlignment(0.2)).fit(X, y)
+    np.testing.assert_allclose(again.transform(X), fresh.transform(X), atol=1e-12)
+    assert fitted.n_components == 12
+    assert len(fitted.measure_) == 12
+    clone(again)
+
+
+def test_alignment_bound_speaks_of_the_kernel_in_use(problem, seed):
+    X, y = problem
+    fitted = features(seed).fit(X, y)
+    selected, learned = fitted.alignment_bound(), fitted.alignment_bound(of="learned")
+    assert selected.valid
+    gram = fitted.measure_.kernel(X)
+    target = np.where(y[:, None] == y[None], 1, -1)
+    off_diagonal = ~np.eye(300, dtype=bool)
+    assert selected.empirical == pytest.approx(np.mean((1 - target * gram)[off_diagonal] / 2))
+    assert learned.empirical != selected.empirical
+    assert selected.complexity > learned.complexity
+    looser = fitted.alignment_bound(delta=0.001)
+    assert looser.value > selected.value
+    ball = fitted.relearned(OptimalAlignment(0.5, mu=3))
+    assert ball.alignment_bound().valid
+    assert not ball.alignment_bound(form="paper").valid
+
+
+def test_a_prior_read_off_the_data_is_no_prior(problem, seed):
+    X, y = problem
+    for prior in (None, Gaussian("median")):
+        bound = SpectralFeatures(prior, PacBayes(), random_state=seed).fit(X, y).alignment_bound()
+        assert not bound.valid
+        assert "data" in bound.reason
+    with pytest.raises(TypeError, match="learner by alignment"):
+        SpectralFeatures().fit(X).alignment_bound()
+
+
+def test_float32_rows_get_float32_candidates(problem, seed):
+    X, y = problem
+    single = features(seed).fit(X.astype(np.float32), y)
+    assert single.candidates_.frequencies.dtype == np.float32
+    np.testing.assert_allclose(single.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=1e-4)
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
