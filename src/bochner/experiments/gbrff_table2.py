@@ -122,7 +122,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
 
 def _case(table, split, method, grid, n_folds=5, n_rounds=100, max_train=None):
     return {
-        "table": table, "split": split, "method": method, "grid": grid,
+        "dataset": table, "split": split, "method": method, "grid": grid,
         "n_folds": n_folds, "n_rounds": n_rounds, "max_train": max_train,
     }  # fmt: skip
 
@@ -134,7 +134,7 @@ def _shortened(table, method):
 
 def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Tune by cross-validation on the training part, fit it whole, score the test part."""
-    data = load(case["table"])
+    data = load(case["dataset"])
     X, y = np.asarray(data.data, dtype=np.float64), data.y_binary.astype(int)
     X, X_test, y, y_test = train_test_split(X, y, stratify=y, test_size=0.3, random_state=case["split"])
     if case["max_train"] and len(y) > case["max_train"]:
@@ -204,7 +204,7 @@ def summary(results: list[Any]) -> dict[str, Any]:
     """Mean accuracy of each method on each table, and over the fifteen tables where it has all of them; average ranks."""
     by_cell: dict[Any, list[float]] = {}
     for case, result in results:
-        by_cell.setdefault((case["table"], case["method"]), []).append(result["accuracy"])
+        by_cell.setdefault((case["dataset"], case["method"]), []).append(result["accuracy"])
     cells = {key: float(np.mean(values)) for key, values in by_cell.items()}
     fifteen = [*SMALL, *LARGE]
     means = {
