@@ -12,6 +12,7 @@ from bochner.experiments.rivals import BoostedKernelRegression, GreedyFourierFea
 from bochner.experiments.rivals.greedy_features import ridge_mse_and_gradient
 
 NAMES = ["gbrff_table2", "gbrff_figure1", "gbrff_figure2", "gbrff_figure3", "gbrff_figure4", "gbrff_figure5"]
+NAMES += ["fourier_boosting_regression"]
 
 
 @pytest.mark.parametrize("name", NAMES)
