@@ -3,6 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
+from .batches import is_mapped, shuffled_batches, take_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
 from .landmark_blocks import landmark_block, shared_landmark_block
 from .rows import (
@@ -25,13 +26,16 @@ __all__ = [
     "fourier_sums_block",
     "gram_block",
     "is_dask",
+    "is_mapped",
     "landmark_block",
     "potential_gradient_block",
     "row_block_size",
     "row_map",
     "row_sum",
     "shared_landmark_block",
+    "shuffled_batches",
     "single_threaded_blas",
+    "take_rows",
     "thread_count",
     "working_dtype",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import is_dask
+from .._compute import take_rows
 from .expansion import FourierExpansion
 from .joint import JointEpochs, Standardization, WaveParameters
 from .losses import Loss
@@ -179,8 +179,7 @@ def draw_sample(X, targets, weights, rows, standardization, dtype) -> tuple[Samp
             f"Boosting looks at {len(rows)} rows of {X.shape[1]} columns as a dense array of {size / 2**30:.1f} GiB. "
             f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(rows) // size)} or less, or reduce the columns first."
         )
-    points = X if len(rows) == X.shape[0] and not is_dask(X) else X[rows]
-    points = points.compute() if is_dask(points) else points
+    points = take_rows(X, rows)
     points = points.toarray() if sp.issparse(points) else np.asarray(points)
     row_weights = np.ones(len(rows)) if weights is None else weights[rows].astype(np.float64)
     if standardization is None:

@@ -6,7 +6,7 @@ chunks of fixed size whose gradients are added in order, so the result does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._compute import is_dask, single_threaded_blas, thread_count
+from .._compute import shuffled_batches, single_threaded_blas, thread_count
 from .._compute.boosting_kernels import joint_backward, joint_forward, trigonometry
 from .losses import Loss
 
 CHUNK = 512
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.99
-# Rows read at once from a memory map, a sparse matrix or a Dask array; shuffled within, in random order among themselves.
-_STREAMED_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -186,41 +184,3 @@ def _adam(vector, gradient, first, second, rate, step):
     np.divide(first, root, out=root)
     root *= scale
     vector -= root
-
-
-def shuffled_batches(
-    X: Any, kept: np.ndarray | None, size: int, rng: np.random.Generator
-) -> Iterator[tuple[Any, np.ndarray]]:
-    """(rows, their indices) in random order, each row once.
-
-    Arrays in memory are shuffled as a whole; what is streamed (memory maps, sparse, Dask) comes in blocks, in random order and
-    shuffled within, so that a file is read block by block.
-    """
-    if isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
-        order = rng.permutation(X.shape[0] if kept is None else np.flatnonzero(kept))
-        for start in range(0, len(order), size):
-            picked = order[start : start + size]
-            yield X.take(picked, axis=0), picked
-        return
-    for start, block in _streamed_blocks(X, rng):
-        picked = np.arange(start, start + block.shape[0])
-        if kept is not None:
-            picked = picked[kept[picked]]
-        picked = rng.permutation(picked)
-        for first in range(0, len(picked), size):
-            rows = picked[first : first + size]
-            yield block[rows - start], rows
-
-
-def _streamed_blocks(X, rng):
-    if is_dask(X):
-        stops = np.cumsum(X.chunks[0])
-        for i in rng.permutation(len(stops)):
-            yield int(stops[i] - X.chunks[0][i]), X.blocks[int(i)].compute()
-        return
-    row_bytes = max(int(X.nnz * 12 / X.shape[0]), 1) if sp.issparse(X) else X.dtype.itemsize * X.shape[1]
-    size = max(256, _STREAMED_BYTES // row_bytes)
-    starts = np.arange(0, X.shape[0], size)
-    for start in rng.permutation(starts):
-        block = X[start : start + size]
-        yield int(start), block if sp.issparse(block) else np.array(block)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .._compute import is_dask, row_sum, thread_count
+from .._compute import is_dask, is_mapped, row_sum, thread_count
 from .._progress import track
 from .._validation import check_count, check_positive, check_rows
 from ..features import as_generator
@@ -28,7 +28,7 @@ SMALL = 2**17
 
 def at_once(rows):
     """Whether all rows may go to one call: they are in memory, and too few or on too few threads to share them out."""
-    in_memory = isinstance(rows, np.ndarray) and not isinstance(rows, np.memmap)
+    in_memory = isinstance(rows, np.ndarray) and not is_mapped(rows)
     return in_memory and (rows.size <= SMALL or thread_count() == 1)
 
 
