@@ -2,6 +2,13 @@
 
 from . import bounds
 from .alignment import alignment_losses, alignment_losses_and_gradient
+from .boosting import (
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    FourierExpansion,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+)
 from .certificates import CertifiedClassifier, certify
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
@@ -46,7 +53,12 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "FourierBoostingClassifier",
+    "FourierBoostingRegressor",
+    "FourierExpansion",
     "FourierMeasure",
+    "GBRFF1Classifier",
+    "GBRFF2Classifier",
     "Gaussian",
     "HarmonicMeasure",
     "HarmonicPeaks",

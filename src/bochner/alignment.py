@@ -136,7 +136,8 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, classes: Any = None)
         sums = class_sums(measure, X, target.codes, len(target.classes))
         return LabelSums(sums, n_samples, target.classes)
     if isinstance(target, TargetSimilarity):
-        return FactorSums(fourier_sums(measure, X, target.factors), n_samples, target.signs, target.trace)
+        sums = fourier_sums(measure, X, target.factors)
+        return FactorSums(sums, n_samples, target.signs, target.trace, target.largest)
     shift = target.rows.mean(axis=0)
     centered = target.rows - shift
     signal = np.column_stack([centered, np.ones(n_samples)])
@@ -164,6 +165,11 @@ class AlignmentSums(ABC):
         n_pairs = _pair_count(self.n_samples)
         energy, trace = self._energy_and_trace()
         return 0.5 - (energy - trace) / (2 * n_pairs)
+
+    @property
+    def caveat(self) -> str:
+        """Why no theorem covers losses of this target, or an empty text."""
+        return ""
 
     def __add__(self, other: Any) -> AlignmentSums:
         if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
@@ -205,6 +211,15 @@ class FactorSums(AlignmentSums):
 
     signs: np.ndarray
     trace: float
+    largest: float
+
+    @property
+    def caveat(self) -> str:
+        return (
+            ""
+            if self.largest <= 1 + 1e-12
+            else f"similarities up to {self.largest:.3g}, but the theorems need |λ| <= 1"
+        )
 
     def _energy_and_trace(self):
         return _signed_energy(self.sums, self.signs), self.trace
@@ -212,8 +227,12 @@ class FactorSums(AlignmentSums):
     def _add(self, other):
         if not np.array_equal(self.signs, other.signs):
             raise ValueError("Two target similarities of different signs cannot be added.")
-        return FactorSums(
-            self.sums + other.sums, self.n_samples + other.n_samples, self.signs, self.trace + other.trace
+        return replace(
+            self,
+            sums=self.sums + other.sums,
+            n_samples=self.n_samples + other.n_samples,
+            trace=self.trace + other.trace,
+            largest=max(self.largest, other.largest),
         )
 
 
@@ -231,6 +250,10 @@ class ValueSums(AlignmentSums):
     low: np.ndarray
     high: np.ndarray
     largest_row: float | None
+
+    @property
+    def caveat(self) -> str:
+        return "real targets are centered and scaled by the sample itself, so their similarities are no fixed function of pairs"
 
     def _energy_and_trace(self):
         offset = self.first / self.n_samples

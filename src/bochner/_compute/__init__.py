@@ -3,6 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
+from .batches import is_mapped, shuffled_batches, take_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
 from .landmark_blocks import landmark_block, shared_landmark_block
 from .rows import (
@@ -14,6 +15,7 @@ from .rows import (
     row_map,
     row_sum,
     single_threaded_blas,
+    thread_count,
 )
 
 __all__ = [
@@ -24,12 +26,16 @@ __all__ = [
     "fourier_sums_block",
     "gram_block",
     "is_dask",
+    "is_mapped",
     "landmark_block",
     "potential_gradient_block",
     "row_block_size",
     "row_map",
     "row_sum",
     "shared_landmark_block",
+    "shuffled_batches",
     "single_threaded_blas",
+    "take_rows",
+    "thread_count",
     "working_dtype",
 ]

@@ -1,0 +1,176 @@
+"""Boosting against its peers: LightGBM, a plain NumPy/SciPy GBRFF2, and the floor of one matrix-vector product.
+
+``rows()`` yields (what, ratio, target, note): our time over the peer's, both measured in turn in this process.  One thread is
+process CPU time, two threads wall time.  ``python benchmarks/bench_boosting.py [quick]`` prints the table.
+"""
+
+import multiprocessing
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+from scipy.optimize import fmin_l_bfgs_b, fminbound
+from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_limits
+
+from bochner import FourierBoostingClassifier, GBRFF2Classifier
+
+warnings.filterwarnings("ignore", message="X does not have valid feature names")
+
+
+def plain_gbrff2(X, y, n_rounds, gamma, rng):
+    """Algorithm 3 as one writes it with NumPy and SciPy: bounded scalar search for the phase, L-BFGS for the frequency."""
+    scores = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
+    start = scores[0]
+    atoms = []
+    for _ in range(n_rounds):
+        weights = np.exp(-y * scores)
+        signal = y * weights
+        frequency = rng.normal(size=X.shape[1]) * np.sqrt(2 * gamma)
+        angle = X @ frequency
+        phase = fminbound(lambda b: np.exp(-signal * np.cos(angle - b)).mean(), -np.pi, np.pi, xtol=1e-2)  # noqa: B023
+
+        def objective(w):
+            angle = X @ w - phase  # noqa: B023
+            losses = np.exp(-signal * np.cos(angle))  # noqa: B023
+            return losses.mean(), (signal * losses * np.sin(angle)) @ X / len(X)  # noqa: B023
+
+        frequency, _, _ = fmin_l_bfgs_b(objective, frequency, maxiter=10)
+        h = np.cos(X @ frequency - phase)
+        edge, total = (y * h) @ weights, weights.sum()
+        alpha = 0.5 * np.log((total + edge) / (total - edge))
+        scores += alpha * h
+        atoms.append((frequency, phase, alpha))
+    return start, atoms
+
+
+def _accuracy_of(start, atoms, X, y):
+    scores = start + sum(alpha * np.cos(X @ frequency - phase) for frequency, phase, alpha in atoms)
+    return np.mean((scores >= 0) == (y > 0))
+
+
+def _timed(function, clock):
+    begun = clock()
+    result = function()
+    return clock() - begun, result
+
+
+def gbrff2_row(n=100_000, n_rounds=20, repeats=3):
+    """GBRFF2 against the plain version, same data, same number of rounds."""
+    X, y = make_classification(n + 20_000, n_features=20, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    sign = 2.0 * y - 1
+    model = GBRFF2Classifier(T=n_rounds, gamma=1 / 20, random_state=0)
+    with threadpool_limits(1):
+        GBRFF2Classifier(T=1, random_state=0).fit(X[:n], y[:n])
+        ours, plain, accuracies = [], [], []
+        for seed in range(repeats):
+            ours.append(_timed(lambda: model.fit(X[:n], y[:n]), time.process_time)[0])
+            seconds, fitted = _timed(
+                lambda seed=seed: plain_gbrff2(X[:n], sign[:n], n_rounds, 1 / 20, np.random.default_rng(seed)),
+                time.process_time,
+            )
+            plain.append(seconds)
+            accuracies.append(_accuracy_of(*fitted, X[n:], y[n:]))
+        accuracy = model.score(X[n:], y[n:])
+    note = f"{n_rounds} rounds, {min(ours):.2f} s; accuracy {100 * accuracy:.2f}, plain {100 * np.mean(accuracies):.2f}"
+    return f"GBRFF2 fit / NumPy+SciPy version, n={n}, d=20", min(ours) / min(plain), "<= 0.33", note
+
+
+def gradient_row(n=1_000_000, repeats=7):
+    """Value and gradient of a round's objective against the one product X w that no method can avoid."""
+    from bochner.boosting.gbrff2 import frequency_objective
+
+    rng = np.random.default_rng(0)
+    X, signal, frequency = rng.normal(size=(n, 20)), rng.normal(size=n), rng.normal(size=20)
+    with threadpool_limits(1):
+        frequency_objective(X[:9000], signal[:9000], 0.3, 0.0, frequency)
+        ours, floor = [], []
+        for _ in range(repeats):
+            ours.append(_timed(lambda: frequency_objective(X, signal, 0.3, 0.0, frequency), time.process_time)[0])
+            floor.append(_timed(lambda: X @ frequency, time.process_time)[0])
+    return f"value and gradient / one X @ w, n={n}, d=20", min(ours) / min(floor), "<= 1.6", f"{1e3 * min(ours):.1f} ms"
+
+
+def lightgbm_rows(n, n_threads, n_seeds, target):
+    """Fit and predict, 100 rounds against 100 trees of 31 leaves, on make_classification with 20 columns."""
+    from lightgbm import LGBMClassifier
+
+    clock = time.process_time if n_threads == 1 else time.perf_counter
+    fit_ratios, predict_ratios, differences, seconds = [], [], [], []
+    with threadpool_limits(n_threads):
+        for seed in range(n_seeds):
+            X, y = make_classification(n + 20_000, n_features=20, random_state=seed)
+            X, X_test, y, y_test = X[:n], X[n:], y[:n], y[n:]
+            ours = FourierBoostingClassifier(random_state=0)
+            peer = LGBMClassifier(n_estimators=100, num_leaves=31, n_jobs=n_threads, verbose=-1)
+            if seed == 0:
+                FourierBoostingClassifier(n_rounds=3, random_state=0).fit(X[:5000], y[:5000]).predict(X[:100])
+            own_fit, own_predict, peer_fit, peer_predict = [], [], [], []
+            for _ in range(1 if n > 200_000 else 2):
+                own_fit.append(_timed(lambda o=ours, X=X, y=y: o.fit(X, y), clock)[0])
+                peer_fit.append(_timed(lambda p=peer, X=X, y=y: p.fit(X, y), clock)[0])
+            for _ in range(3):
+                took, own = _timed(lambda o=ours, X=X_test: o.predict(X), clock)
+                own_predict.append(took)
+                took, other = _timed(lambda p=peer, X=X_test: p.predict(X), clock)
+                peer_predict.append(took)
+            fit_ratios.append(min(own_fit) / min(peer_fit))
+            predict_ratios.append(min(own_predict) / min(peer_predict))
+            differences.append(100 * (np.mean(own == y_test) - np.mean(other == y_test)))
+            seconds.append(min(own_fit))
+    where = f"n={n}, d=20, {n_threads} thread{'s' * (n_threads > 1)}"
+    note = (
+        f"accuracy {np.mean(differences):+.2f} points (target >= -0.2), {n_seeds} data seeds, {np.mean(seconds):.2f} s"
+    )
+    yield f"FourierBoostingClassifier fit / LightGBM, {where}", float(np.median(fit_ratios)), target, note
+    yield f"predict 20000 rows / LightGBM, {where}", float(np.median(predict_ratios)), "<= 0.15", ""
+
+
+def _peak_of(kind, n, queue):
+    """Peak resident memory of one fit in a fresh process, above what the data itself takes."""
+    X, y = make_classification(n, n_features=20, random_state=0)
+    if kind == "ours":
+        FourierBoostingClassifier(n_rounds=3, random_state=0).fit(X[:5000], y[:5000])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if kind == "ours":
+        FourierBoostingClassifier(random_state=0).fit(X, y)
+    else:
+        from lightgbm import LGBMClassifier
+
+        LGBMClassifier(n_estimators=100, num_leaves=31, n_jobs=1, verbose=-1).fit(X, y)
+    queue.put((before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+
+
+def memory_row(n=1_000_000):
+    """Peak memory of a whole process that makes the data and fits."""
+    peaks = {}
+    context = multiprocessing.get_context("spawn")
+    for kind in ("ours", "LightGBM"):
+        queue = context.Queue()
+        process = context.Process(target=_peak_of, args=(kind, n, queue))
+        process.start()
+        peaks[kind] = queue.get()[1] / 1024
+        process.join()
+    note = f"{peaks['ours']:.0f} MB against {peaks['LightGBM']:.0f} MB"
+    return f"peak memory of a fit / LightGBM, n={n}", peaks["ours"] / peaks["LightGBM"], "<= 1.0", note
+
+
+def rows(quick=False):
+    """All lines of the table; ``quick`` leaves out a million rows."""
+    yield gbrff2_row()
+    yield gradient_row()
+    for n_threads in (1, 2):
+        yield from lightgbm_rows(10_000, n_threads, 5, "<= 0.7")
+        yield from lightgbm_rows(100_000, n_threads, 5 if n_threads == 1 else 3, "<= 0.35")
+        if not quick:
+            yield from lightgbm_rows(1_000_000, n_threads, 1, "<= 0.15")
+    if not quick:
+        yield memory_row()
+
+
+if __name__ == "__main__":
+    for what, ratio, target, note in rows(quick="quick" in sys.argv[1:]):
+        print(f"{what:70s} {ratio:6.3f}  (target {target})  {note}", flush=True)

@@ -1,0 +1,78 @@
+"""GFC: greedy construction of cosines by least squares, then a linear SVM (Oglic and Gärtner 2016, as run by Gautheron et al.)."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.optimize import fmin_l_bfgs_b
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+
+def ridge_mse_and_gradient(parameters, X, fitted, y):
+    """Training MSE of the ridge fit on [fitted, sin ω·x, cos ω·x] as a function of (ω, g), and its gradient.
+
+    The ridge is g² + 1e-10; the gradient goes through the solution of the 3 x 3 system.
+    """
+    frequency, root = parameters[:-1], parameters[-1]
+    n = len(y)
+    angle = X @ frequency
+    sine, cosine = np.sin(angle), np.cos(angle)
+    columns = np.stack([fitted, sine, cosine], axis=1)
+    normal = columns.T @ columns / n + (root**2 + 1e-10) * np.eye(3)
+    amplitudes = np.linalg.solve(normal, columns.T @ y / n)
+    error = columns @ amplitudes - y
+    back = np.linalg.solve(normal, columns.T @ error / n)
+    inner = (error - columns @ back) * (amplitudes[1] * cosine - amplitudes[2] * sine)
+    inner -= error * (back[1] * cosine - back[2] * sine)
+    gradient = np.append(2 / n * (inner @ X), -4 * root * back @ amplitudes)
+    return float(error @ error / n), gradient
+
+
+class GreedyFourierFeatures(ClassifierMixin, BaseEstimator):
+    """T greedy frequencies, then a linear SVM on their sines and cosines; the greedy amplitudes are thrown away."""
+
+    def __init__(self, n_rounds=100, C=1.0, random_state=None):
+        self.n_rounds = n_rounds
+        self.C = C
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Construct the frequencies and fit the SVM on labels −1 and +1."""
+        self.construct(X, y)
+        return self.fit_machine(X, y)
+
+    def construct(self, X, y):
+        """Only the frequencies: they do not depend on C."""
+        rng = np.random.default_rng(self.random_state)
+        y = y.astype(np.float64)
+        fitted = np.full(len(y), y.mean())
+        self.frequencies_ = np.empty((self.n_rounds, X.shape[1]))
+        for t in range(self.n_rounds):
+            start = np.append(rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1]), 1e-2)
+            best, _, _ = fmin_l_bfgs_b(ridge_mse_and_gradient, start, args=(X, fitted, y), maxiter=200)
+            self.frequencies_[t] = best[:-1]
+            angle = X @ best[:-1]
+            columns = np.stack([fitted, np.sin(angle), np.cos(angle)], axis=1)
+            normal = columns.T @ columns / len(y) + (best[-1] ** 2 + 1e-10) * np.eye(3)
+            fitted = columns @ np.linalg.solve(normal, columns.T @ y / len(y))
+        return self
+
+    def fit_machine(self, X, y):
+        """Only the linear SVM, on frequencies constructed before."""
+        self.classes_ = np.array([-1, 1])
+        self.machine_ = SVC(kernel="linear", C=self.C, max_iter=10_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.machine_.fit(self._columns(X), y)
+        return self
+
+    def predict(self, X):
+        """The side of the SVM's plane."""
+        return self.machine_.predict(self._columns(X))
+
+    def _columns(self, X):
+        angle = X @ self.frequencies_.T
+        return np.concatenate([np.sin(angle), np.cos(angle)], axis=1)

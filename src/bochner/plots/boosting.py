@@ -1,0 +1,107 @@
+"""Boosting: loss and accuracy per round, decision boundaries with landmarks, the loss over the plane of landmarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_BLUE, _RED = "#2b6cb0", "#c53030"
+
+
+def plot_rounds(
+    model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, axes: Any = None
+) -> Any:
+    """Training (and validation) loss per round and, with data, accuracy per round beside it; returns the axes.
+
+    Works for every booster of bochner; accuracies come from ``staged_predict``, so they need a classifier.
+    """
+    import matplotlib.pyplot as plt
+
+    with_accuracy = X is not None
+    if axes is None:
+        _, axes = plt.subplots(1, 1 + with_accuracy, figsize=(5 + 5 * with_accuracy, 3.6), layout="constrained")
+    left, *rest = np.atleast_1d(axes)
+    losses = np.asarray(model.train_loss_)
+    losses = losses.mean(axis=1) if losses.ndim == 2 else losses
+    left.plot(np.arange(1, len(losses) + 1), losses, color=_BLUE, label="training")
+    validation = getattr(model, "validation_loss_", [])
+    if len(validation):
+        left.plot(np.arange(1, len(validation) + 1), validation, color=_RED, label="validation")
+    left.set(xlabel="round", ylabel="mean loss", title="Loss")
+    if np.min(losses) > 0 and np.max(losses) / np.min(losses) > 20:
+        left.set_yscale("log")
+    left.legend()
+    if with_accuracy:
+        parts = [("training", X, y, _BLUE), ("test", X_test, y_test, _RED)]
+        for label, points, labels, color in parts:
+            if points is not None:
+                accuracy = [np.mean(stage == labels) for stage in model.staged_predict(points)]
+                rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, color=color, label=label)
+        rest[0].set(xlabel="round", ylabel="accuracy", title="Accuracy")
+        rest[0].legend(loc="lower right")
+    return axes
+
+
+def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200) -> Any:
+    """The decision boundary of a two-class model in the plane, its data and, when given, landmarks; returns the axes."""
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
+    columns, rows, points = _plane(np.concatenate([X, landmarks]) if landmarks is not None else X, n_steps)
+    scores = _scores(model, points).reshape(len(rows), len(columns))
+    limit = np.quantile(np.abs(scores), 0.95) + 1e-12
+    ax.pcolormesh(columns, rows, scores, cmap="RdBu_r", vmin=-limit, vmax=limit, alpha=0.45, rasterized=True)
+    if scores.min() < 0 < scores.max():
+        ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
+    classes = np.unique(y)
+    for label, color, marker in zip(classes, (_BLUE, _RED), "os"):
+        chosen = y == label
+        ax.scatter(
+            X[chosen, 0], X[chosen, 1], s=14, c=color, marker=marker, edgecolors="w", linewidths=0.4, label=str(label)
+        )
+    if landmarks is not None:
+        ax.scatter(landmarks[:, 0], landmarks[:, 1], s=70, c="k", marker="x", linewidths=2, label="landmark")
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
+    return ax
+
+
+def plot_landmark_loss(
+    frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
+) -> Any:
+    """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9); returns the axes."""
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
+    columns, rows, points = _plane(X if landmark is None else np.concatenate([X, np.atleast_2d(landmark)]), n_steps)
+    losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
+    mesh = ax.pcolormesh(columns, rows, losses, cmap="viridis_r", rasterized=True)
+    ax.figure.colorbar(mesh, ax=ax, label="loss of a landmark here", shrink=0.85)
+    ax.scatter(X[:, 0], X[:, 1], s=8, c=np.where(np.asarray(signal) > 0, _RED, _BLUE), alpha=0.6)
+    if landmark is not None:
+        ax.scatter(*np.ravel(landmark), s=130, c="k", marker="x", linewidths=4)
+        ax.scatter(*np.ravel(landmark), s=110, c="w", marker="x", linewidths=2)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    return ax
+
+
+def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.ndarray:
+    """mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
+    frequencies = np.atleast_2d(frequencies)
+    here, there = points @ frequencies.T, X @ frequencies.T
+    similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(frequencies)
+    return np.exp(-similarity * np.asarray(signal)).mean(axis=1)
+
+
+def _plane(X, n_steps):
+    low, high = np.min(X, axis=0), np.max(X, axis=0)
+    margin = 0.08 * (high - low)
+    columns, rows = np.linspace(low - margin, high + margin, n_steps).T
+    grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
+    return columns, rows, grid
+
+
+def _scores(model, points):
+    if hasattr(model, "decision_function"):
+        return model.decision_function(points)
+    return model.predict_proba(points)[:, 1] - 0.5

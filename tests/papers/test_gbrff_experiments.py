@@ -1,0 +1,92 @@
+"""The boosting paper's experiments at their smallest scale."""
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from bochner.datasets import data_folder
+from bochner.experiments import gbrff_table2
+from bochner.experiments.rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
+from bochner.experiments.rivals.greedy_features import ridge_mse_and_gradient
+
+NAMES = ["gbrff_table2", "gbrff_figure1", "gbrff_figure2", "gbrff_figure3", "gbrff_figure4", "gbrff_figure5"]
+NAMES += ["fourier_boosting_regression"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_smallest_scale_runs_and_draws(name):
+    module = importlib.import_module(f"bochner.experiments.{name}")
+    if getattr(module, "NEEDS", None) and data_folder() is None:
+        pytest.skip("needs BOCHNER_DATA")
+    cases = module.cases("smoke")
+    if any(case.get("method") == "LGBM" for case in cases):
+        pytest.importorskip("lightgbm")
+    results = [(case, module.run(case, np.random.default_rng(0))) for case in cases]
+    json.dumps(results, allow_nan=False)
+    assert module.verdict(results)[0] in ("holds", "does not hold", "cannot tell")
+    if hasattr(module, "figure"):
+        import matplotlib.pyplot as plt
+
+        plt.close(module.figure(results))
+    assert len(module.cases("paper")) >= len(module.cases("quick")) > 0
+
+
+def test_table_2_verdict_can_fail():
+    def results(value):
+        return [
+            ({"dataset": table, "method": method}, {"accuracy": value(table, method)})
+            for table in gbrff_table2.PUBLISHED
+            for method in ("GBRFF1", "GBRFF2", "LGBM")
+        ]
+
+    def published(table, method):
+        return gbrff_table2.PUBLISHED[table][method][0]
+
+    assert gbrff_table2.verdict(results(published))[0] == "holds"
+    assert gbrff_table2.verdict(results(lambda t, m: published(t, m) - (t == "wdbc") * 2))[0] == "does not hold"
+    assert gbrff_table2.verdict(results(lambda t, m: 80.0))[0] == "does not hold"
+
+
+def test_published_means_are_the_papers():
+    mean = np.mean([gbrff_table2.PUBLISHED[t]["GBRFF2"][0] for t in gbrff_table2.SMALL + gbrff_table2.LARGE])
+    assert round(mean, 1) == 89.1
+
+
+def test_greedy_features_gradient_goes_through_the_solve(seed):
+    from scipy.optimize import approx_fprime
+
+    rng = np.random.default_rng(seed)
+    X, fitted, y = rng.normal(size=(40, 3)), rng.normal(size=40), rng.normal(size=40)
+    point = np.append(rng.normal(size=3), 0.3)
+    _, gradient = ridge_mse_and_gradient(point, X, fitted, y)
+    numeric = approx_fprime(point, lambda p: ridge_mse_and_gradient(p, X, fitted, y)[0], 1e-7)
+    np.testing.assert_allclose(gradient, numeric, atol=1e-5)
+
+
+def test_random_landmarks_are_the_pairwise_definition():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], size=20)
+    model = RandomLandmarks(n_landmarks=3, n_frequencies=4, gamma=0.5, beta=2.0, random_state=0).represent(X, y)
+    chosen = np.random.default_rng(0).integers(20, size=3)
+    for k, landmark in enumerate(chosen):
+        frequencies = model.frequencies_[k]
+        pairs = [
+            [(1 - y[landmark] * y[i] * np.cos(w @ (X[landmark] - X[i]))) / 2 for i in range(20) if i != landmark]
+            for w in frequencies
+        ]
+        losses = np.mean(pairs, axis=1)
+        expected = np.exp(-2.0 * np.sqrt(20) * losses)
+        np.testing.assert_allclose(model.weights_[k], expected / expected.sum(), rtol=1e-9)
+        own = sum(q * np.cos(w @ (X[landmark] - X[7])) for q, w in zip(model.weights_[k], frequencies))
+        assert model.map(X)[7, k] == pytest.approx(own, rel=1e-9)
+
+
+@pytest.mark.parametrize("rival", [BoostedKernelRegression(3), GreedyFourierFeatures(5, random_state=0)], ids=repr)
+def test_rivals_learn_the_moons(rival):
+    from sklearn.datasets import make_moons
+
+    X, y = make_moons(120, noise=0.1, random_state=0)
+    y = 2 * y - 1
+    assert np.mean(rival.fit(X, y).predict(X) == y) > 0.9

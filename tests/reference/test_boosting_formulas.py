@@ -1,0 +1,161 @@
+"""The boosting paper's formulas, row by row and by brute force, against the fused passes."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+
+from bochner import GBRFF1Classifier, GBRFF2Classifier
+from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
+from bochner.boosting.gbrff2 import best_phase, frequency_objective
+from bochner.boosting.losses import Exponential, Logistic, Multinomial, Squared
+from bochner.boosting.published import bound_minimizer, log_odds
+from bochner.boosting.rounds import closed_form
+from bochner.measures import FourierMeasure
+
+
+@pytest.fixture
+def problem(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0.1, 1.0, -1.0)
+    return X, y, rng
+
+
+def slow_frequency_objective(X, signal, phase, lam, frequency):
+    total = 0.0
+    for x, weight in zip(X, signal):
+        total += np.exp(-weight * np.cos(frequency @ x - phase))
+    return lam * frequency @ frequency + total / len(X)
+
+
+def test_frequency_objective_is_the_papers_sum_and_its_gradient(problem):
+    X, y, rng = problem
+    signal = y * np.exp(0.3 * rng.normal(size=len(y)))
+    frequency = rng.normal(size=3)
+    value, gradient = frequency_objective(X, signal, 0.4, 0.1, frequency)
+    assert value == pytest.approx(slow_frequency_objective(X, signal, 0.4, 0.1, frequency), rel=1e-12)
+    numeric = approx_fprime(frequency, lambda w: slow_frequency_objective(X, signal, 0.4, 0.1, w), 1e-7)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
+
+
+def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
+    X = np.array([[0.0], [1.0], [2.0]])
+    signal = np.array([1e4, -1e3, 1.0])
+    value, gradient = frequency_objective(X, signal, 0.3, 0.0, np.array([2.5]))
+    assert np.isfinite(value)
+    numeric = approx_fprime(np.array([2.5]), lambda w: frequency_objective(X, signal, 0.3, 0.0, w)[0], 1e-7)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4)
+
+
+def test_landmark_loss_is_equation_9_and_each_frequency_carries_its_own_sine(problem):
+    X, y, rng = problem
+    signal = y * np.exp(0.3 * rng.normal(size=len(y)))
+    frequencies = rng.normal(size=(4, 3))
+    kernel = FourierMeasure(frequencies, np.ones(4))
+
+    def equation_9(landmark):
+        return sum(
+            np.exp(-signal[i] * np.mean([np.cos(w @ (landmark - X[i])) for w in frequencies])) for i in range(len(X))
+        )
+
+    landmark = rng.normal(size=3)
+    value, by_phase = landmark_block(kernel, frequencies @ landmark, X, signal)
+    assert value == pytest.approx(equation_9(landmark), rel=1e-12)
+    numeric = approx_fprime(landmark, equation_9, 1e-7)
+    np.testing.assert_allclose(frequencies.T @ by_phase, numeric, rtol=1e-5, atol=1e-4)
+    kept = landmark_block(None, frequencies @ landmark, kernel.features(X), signal)
+    np.testing.assert_allclose(kept[1], by_phase, rtol=1e-12)
+
+
+def test_frequency_losses_are_the_sums_of_equation_10(problem):
+    X, y, rng = problem
+    frequencies, landmark = rng.normal(size=(4, 3)), rng.normal(size=3)
+    kernel = FourierMeasure(frequencies, np.ones(4))
+    expected = [sum(np.exp(-y[i] * np.cos(w @ (landmark - X[i]))) for i in range(len(X))) for w in frequencies]
+    np.testing.assert_allclose(frequency_losses_block(kernel, frequencies @ landmark, X, y), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [40, 700])
+def test_phase_is_the_global_minimum_by_brute_force(n_rows, seed):
+    rng = np.random.default_rng([seed, n_rows])
+    grid = np.linspace(-np.pi, np.pi, 2001)
+    for _ in range(5):
+        turns, signal = 3 * rng.normal(size=n_rows), 3 * rng.normal(size=n_rows)
+        best = min(np.exp(-signal * np.cos(np.pi * turns - b)).sum() for b in grid)
+        found = np.exp(-signal * np.cos(np.pi * turns - best_phase(turns, signal))).sum()
+        assert found <= best * (1 + 1e-5)
+
+
+def test_step_minimizes_its_bound_and_the_texts_sign_raises_the_loss(problem):
+    _, y, rng = problem
+    h, w = rng.uniform(-1, 1, size=len(y)) * 0.5 + 0.4 * y, rng.uniform(0.1, 2, size=len(y))
+    alpha = bound_minimizer(y * h, w)
+
+    def bound(a):
+        return np.sum((1 - y * h) / 2 * w) * np.exp(a) + np.sum((1 + y * h) / 2 * w) * np.exp(-a)
+
+    assert bound(alpha) <= min(bound(alpha - 1e-3), bound(alpha + 1e-3))
+    assert np.sum(w * np.exp(-alpha * y * h)) < np.sum(w) < np.sum(w * np.exp(alpha * y * h))
+
+
+def test_one_round_of_gbrff2_without_refinement_is_the_best_phase_by_brute_force(problem):
+    X, y, _ = problem
+    model = GBRFF2Classifier(T=1, gamma=0.5, max_frequency_iterations=0, random_state=0).fit(X, y)
+    frequency, phase = model.expansion_.frequencies[0], model.expansion_.phases[0, 0]
+    weights = np.exp(-y * log_odds(y))
+
+    def objective(b):
+        return np.mean(np.exp(-y * weights * np.cos(X @ frequency - b)))
+
+    grid = np.linspace(-np.pi, np.pi, 20001)
+    assert objective(phase) <= min(map(objective, grid)) * (1 + 1e-6)
+    h = np.cos(X @ frequency - phase)
+    alpha = 0.5 * np.log(np.sum((1 + y * h) * weights) / np.sum((1 - y * h) * weights))
+    assert model.expansion_.amplitudes[0, 0] == pytest.approx(alpha, rel=1e-6)
+
+
+def test_gbrff1_round_is_the_papers_weak_learner(problem):
+    """One round written out: posterior weights (Eq. 10), prediction (Eq. 8), step (Algorithm 2, line 8)."""
+    X, y, _ = problem
+    model = GBRFF1Classifier(T=1, K=5, gamma=0.5, beta=2.0, random_state=1).fit(X, y)
+    expansion, landmark = model.expansion_, model.landmarks_[0]
+    weights = np.exp(-y * log_odds(y))
+    losses = [np.mean(np.exp(-y * weights * np.cos((landmark - X) @ w))) for w in expansion.frequencies]
+    q = np.exp(-2.0 * np.sqrt(len(y)) * np.array(losses))
+    q /= q.sum()
+    h = sum(q[j] * np.cos((landmark - X) @ w) for j, w in enumerate(expansion.frequencies))
+    alpha = 0.5 * np.log(np.sum((1 + y * h) * weights) / np.sum((1 - y * h) * weights))
+    np.testing.assert_allclose(expansion.amplitudes[:, 0], alpha * q, rtol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), log_odds(y) + alpha * h, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Exponential(), Squared()], ids=repr)
+def test_closed_form_is_the_optimum_of_the_quadratic_model(loss, problem):
+    X, y, rng = problem
+    gradient, curvature = loss.derivatives(y[:, None], rng.normal(size=(len(y), 1)))
+    frequency = rng.normal(size=3)
+    c, s = np.cos(X @ frequency), np.sin(X @ frequency)
+    fit = closed_form(c[None], s[None], gradient, curvature, ridge=0.7)
+
+    def model(amplitudes):
+        f = amplitudes[0] * c + amplitudes[1] * s
+        return gradient[:, 0] @ f + 0.5 * curvature[:, 0] @ f**2 + 0.35 * amplitudes @ amplitudes
+
+    best = minimize(model, np.zeros(2), tol=1e-12)
+    np.testing.assert_allclose([fit.cosine[0, 0], fit.sine[0, 0]], best.x, atol=1e-5)
+    assert fit.gain[0] == pytest.approx(-best.fun, rel=1e-6)
+
+
+def test_closed_form_of_several_outputs_is_each_output_on_its_own(problem):
+    X, _, rng = problem
+    labels = rng.integers(3, size=len(X))
+    gradient, curvature = Multinomial().derivatives(np.eye(3)[labels], rng.normal(size=(len(X), 3)))
+    turns = X @ rng.normal(size=(3, 4))
+    c, s = np.cos(turns).T.copy(), np.sin(turns).T.copy()
+    together = closed_form(c, s, gradient, curvature, 1.0)
+    gains = np.zeros(4)
+    for k in range(3):
+        alone = closed_form(c, s, gradient[:, [k]], curvature[:, [k]], 1.0)
+        np.testing.assert_allclose(together.cosine[:, k], alone.cosine[:, 0], rtol=1e-12)
+        gains += alone.gain
+    np.testing.assert_allclose(together.gain, gains, rtol=1e-12)

@@ -1,0 +1,47 @@
+"""Plots of boosters: they draw what the model says."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from bochner import FourierBoostingClassifier, GBRFF1Classifier
+from bochner.plots.boosting import landmark_losses, plot_boundary, plot_landmark_loss, plot_rounds
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(120, noise=0.1, random_state=0)
+
+
+def test_rounds_show_loss_and_accuracy(moons):
+    X, y = moons
+    model = FourierBoostingClassifier(n_rounds=10, early_stopping=True, random_state=0).fit(X, y)
+    left, right = plot_rounds(model, X, y, X[:50], y[:50])
+    np.testing.assert_allclose(left.lines[0].get_ydata(), model.train_loss_)
+    np.testing.assert_allclose(left.lines[1].get_ydata(), model.validation_loss_)
+    assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
+    assert len(right.lines) == 2
+    (only,) = np.atleast_1d(plot_rounds(GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)))
+    assert len(only.lines) == 1
+    plt.close("all")
+
+
+def test_boundary_shows_data_and_landmarks(moons):
+    X, y = moons
+    model = GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)
+    ax = plot_boundary(model, X, y, landmarks=model.landmarks_, n_steps=30)
+    assert len(ax.collections) >= 4
+    plt.close("all")
+
+
+def test_landmark_losses_are_equation_9(moons):
+    X, y = moons
+    signal = np.where(y == 1, 1.0, -1.0)
+    frequencies = np.array([[1.0, 0.5], [0.2, -1.0]])
+    point = np.array([0.3, 0.4])
+    slow = np.mean([np.exp(-s * np.mean(np.cos(frequencies @ (point - x)))) for s, x in zip(signal, X)])
+    assert landmark_losses(frequencies, X, signal, point[None])[0] == pytest.approx(slow)
+    plot_landmark_loss(frequencies, X, signal, point, n_steps=20)
+    plt.close("all")

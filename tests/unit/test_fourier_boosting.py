@@ -1,0 +1,304 @@
+"""FourierBoostingClassifier and FourierBoostingRegressor: losses, stages, weights, stopping, streaming, bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification, make_moons
+
+from bochner import FourierBoostingClassifier, FourierBoostingRegressor
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(300, noise=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def waves():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(400, 3))
+    return X, np.sin(2 * X[:, 0] + X[:, 1]) + 0.5 * X[:, 2] + 0.1 * rng.normal(size=400)
+
+
+def task(loss, waves, moons):
+    if loss in ("logistic", "exponential"):
+        return FourierBoostingClassifier(loss, n_rounds=20, random_state=0), *moons
+    if loss == "multinomial":
+        return FourierBoostingClassifier(n_rounds=20, random_state=0), *load_iris(return_X_y=True)
+    X, y = waves
+    y = np.random.default_rng(1).poisson(np.exp(y)) if loss == "poisson" else y
+    return FourierBoostingRegressor(loss, n_rounds=20, random_state=0), X, y
+
+
+LOSSES = ["logistic", "exponential", "multinomial", "squared", "huber", "quantile", "poisson"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_training_loss_never_rises(loss, waves, moons):
+    model, X, y = task(loss, waves, moons)
+    losses = np.array(model.fit(X, y).train_loss_)
+    assert len(losses) == 20
+    assert np.all(np.diff(losses) <= 1e-9)
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_stored_expansion_reproduces_the_accumulated_loss(loss, waves, moons):
+    """The mean loss of the published model equals the one the last round ended with."""
+    model, X, y = task(loss, waves, moons)
+    model.fit(X, y)
+    if loss in ("logistic", "exponential"):
+        margin = np.where(y == 1, 1, -1) * model.decision_function(X)
+        value = np.mean(np.logaddexp(0, -margin) if loss == "logistic" else np.exp(-margin))
+    elif loss == "multinomial":
+        value = -np.mean(np.log(model.predict_proba(X)[np.arange(len(y)), y]))
+    elif loss == "poisson":
+        value = np.mean(model.predict(X) - y * np.log(model.predict(X)))
+    else:
+        left = (y - model.predict(X)) / y.std()
+        if loss == "squared":
+            value = np.mean(left**2) / 2
+        elif loss == "quantile":
+            value = np.mean(np.maximum(0.9 * left, -0.1 * left))
+        else:
+            sizes = np.sort(np.abs(y - np.sort(y)[(len(y) - 1) // 2]) / y.std())
+            delta = sizes[int(np.ceil(0.9 * len(y))) - 1]
+            size = np.abs(left)
+            value = np.mean(np.where(size <= delta, size**2 / 2, delta * (size - delta / 2)))
+    assert value == pytest.approx(model.train_loss_[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_warm_start_equals_one_fit(loss, waves, moons):
+    model, X, y = task(loss, waves, moons)
+    whole = model.fit(X, y)
+    parts = clone(model).set_params(n_rounds=8, warm_start=True).fit(X, y)
+    assert parts.n_rounds_ == 8
+    parts.set_params(n_rounds=20).fit(X, y)
+    np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-7)
+    np.testing.assert_allclose(parts._scores(X), whole._scores(X), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="goes on from 20 rounds"):
+        parts.set_params(n_rounds=3).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_stages_end_in_the_prediction(loss, waves, moons):
+    model, X, y = task(loss, waves, moons)
+    stages = list(model.fit(X, y).staged_predict(X))
+    assert len(stages) == 20
+    last = model.predict(X)
+    assert np.array_equal(stages[-1], last) if last.dtype.kind in "iu" else np.allclose(stages[-1], last, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_input_gradient_is_the_derivative_of_the_score(loss, waves, moons):
+    model, X, y = task(loss, waves, moons)
+    model.fit(X, y)
+    points = np.asarray(X[:5], dtype=float)
+    gradient = model.input_gradient(points).reshape(5, -1, X.shape[1])
+    for j in range(X.shape[1]):
+        step = np.zeros(X.shape[1])
+        step[j] = 1e-6
+        numeric = (model._scores(points + step) - model._scores(points - step)) / 2e-6
+        np.testing.assert_allclose(gradient[:, :, j], numeric, atol=1e-5)
+
+
+def test_relevance_finds_the_columns_that_matter():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 6)) * np.array([1, 100, 1, 1, 0.01, 1])
+    y = np.sin(2 * X[:, 0]) + X[:, 1] / 100
+    relevance = FourierBoostingRegressor(random_state=0).fit(X, y).feature_relevance_
+    assert set(np.argsort(relevance)[-2:]) == {0, 1}
+    assert relevance[[2, 3, 4, 5]].max() < 0.1 * relevance[[0, 1]].min()
+
+
+def test_several_outputs_share_frequencies(waves):
+    X, y = waves
+    Y = np.column_stack([y, 3 * y + 5, np.cos(X[:, 0])])
+    model = FourierBoostingRegressor(random_state=0).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert model.expansion_.amplitudes.shape == (100, 3)
+    assert model.score(X, Y) > 0.95
+    np.testing.assert_allclose(model.predict(X)[:, 1], 3 * model.predict(X)[:, 0] + 5, rtol=1e-6, atol=1e-6)
+
+
+def test_quantiles_cover_their_share(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(1500, 1))
+    y = np.sin(2 * X[:, 0]) + rng.normal(size=1500) * (0.2 + 0.2 * np.abs(X[:, 0]))
+    for level in (0.1, 0.5, 0.9):
+        model = FourierBoostingRegressor("quantile", level=level, n_rounds=50, random_state=0).fit(X[:1000], y[:1000])
+        share = np.mean(y[1000:] <= model.predict(X[1000:]))
+        # fitting 1000 rows and counting 500 fresh ones: both errors are binomial
+        assert abs(share - level) < 5 * np.sqrt(level * (1 - level) * (1 / 500 + 1 / 1000)) + 0.02
+
+
+def test_huber_ignores_outliers_that_squared_follows(waves):
+    X, y = waves
+    spoiled = y.copy()
+    spoiled[:20] += 60
+    error = {
+        loss: np.mean(np.abs(FourierBoostingRegressor(loss, random_state=0).fit(X, spoiled).predict(X)[20:] - y[20:]))
+        for loss in ("huber", "squared")
+    }
+    assert error["huber"] < 0.7 * error["squared"]
+
+
+def test_weights_are_repetitions(moons):
+    X, y = moons
+    counts = np.random.default_rng(0).integers(0, 3, size=len(y))
+    weighted = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(X, y, sample_weight=counts)
+    repeated = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(X.repeat(counts, axis=0), y.repeat(counts))
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+def test_balanced_class_weight_is_its_sample_weight():
+    X, y = make_classification(300, weights=[0.9], random_state=0)
+    shares = np.where(y == 1, 300 / (2 * np.sum(y == 1)), 300 / (2 * np.sum(y == 0)))
+    one = FourierBoostingClassifier(n_rounds=5, class_weight="balanced", random_state=0).fit(X, y)
+    two = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y, sample_weight=shares)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
+
+
+def test_early_stopping_keeps_the_best_round():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    model = FourierBoostingClassifier(n_rounds=200, early_stopping=True, random_state=0).fit(X, y)
+    assert model.n_rounds_ < 190
+    losses = model.validation_loss_
+    assert len(losses) == len(model.train_loss_)
+    best = 0 if model.n_rounds_ == 0 else losses[model.n_rounds_ - 1]
+    assert model.n_rounds_ == 0 or best == min(losses)
+
+
+def test_subsampling_still_learns(moons):
+    assert FourierBoostingClassifier(subsample=0.3, random_state=0).fit(*moons).score(*moons) > 0.9
+
+
+# --- large data: sample, pilots, joint epochs ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 5))
+    y = np.where(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.normal(size=9000) > 0, "up", "down")
+    return X, y
+
+
+SHORT = {"n_rounds": 30, "n_epochs": 3, "random_state": 0}
+
+
+def test_joint_epochs_improve_on_the_boosted_sample(large):
+    X, y = large
+    boosted = FourierBoostingClassifier(**(SHORT | {"n_epochs": 0})).fit(X[:6000], y[:6000])
+    joint = FourierBoostingClassifier(**SHORT).fit(X[:6000], y[:6000])
+    assert joint.score(X[6000:], y[6000:]) > boosted.score(X[6000:], y[6000:]) - 0.002
+    assert joint.score(X[6000:], y[6000:]) > 0.93
+
+
+def test_same_seed_same_result_on_one_thread_or_two(large):
+    from threadpoolctl import threadpool_limits
+
+    X, y = large
+    scores = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            scores.append(FourierBoostingClassifier(**SHORT).fit(X, y).decision_function(X[:100]))
+    np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("kind", ["memmap", "sparse", "dask", "float32"])
+def test_streamed_rows_learn_as_well(kind, large, tmp_path):
+    X, y = large
+    if kind == "memmap":
+        np.save(tmp_path / "rows.npy", X)
+        rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    elif kind == "dask":
+        rows = pytest.importorskip("dask.array").from_array(X, chunks=(2500, 5))
+    else:
+        rows = sp.csr_matrix(X) if kind == "sparse" else X.astype(np.float32)
+    model = FourierBoostingClassifier(**SHORT).fit(rows, y)
+    assert np.mean(model.predict(X) == y) > 0.93
+    if kind == "float32":
+        assert model.decision_function(rows).dtype == np.float32
+    if kind == "dask":
+        assert np.array_equal(model.predict(rows), model.predict(X))
+
+
+def test_epochs_with_early_stopping_are_never_worse_on_the_validation_part(large):
+    X, y = large
+    model = FourierBoostingClassifier(early_stopping=True, **SHORT).fit(X, y)
+    losses = model.validation_loss_
+    assert len(losses) == len(model.train_loss_) + 3
+
+
+def test_weights_count_in_the_epochs(large):
+    X, y = large
+    weights = np.where(X[:, 2] > 0, 1.0, 0.0)
+    flipped = np.where(X[:, 2] > 0, y, np.where(y == "up", "down", "up"))
+    model = FourierBoostingClassifier(**SHORT).fit(X, flipped, sample_weight=weights)
+    assert model.score(X, y) > 0.9
+
+
+def test_multiclass_and_several_outputs_on_large_data(large):
+    X, _ = large
+    labels = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+    assert FourierBoostingClassifier(**SHORT).fit(X, labels).score(X, labels) > 0.93
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]])
+    assert FourierBoostingRegressor(**SHORT).fit(X, Y).score(X, Y) > 0.97
+
+
+def test_many_columns_refine_by_lbfgs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 150))
+    y = np.sin(X[:, :5].sum(axis=1))
+    one = FourierBoostingRegressor(n_rounds=10, random_state=0).fit(X, y)
+    none = FourierBoostingRegressor(n_rounds=10, n_refinements=0, random_state=0).fit(X, y)
+    assert one.train_loss_[-1] < none.train_loss_[-1]
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------------
+
+
+def test_bad_input_is_named(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="one class"):
+        FourierBoostingClassifier().fit(X, np.ones(len(X)))
+    with pytest.raises(ValueError, match="zero for every row"):
+        FourierBoostingClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="have one class"):
+        FourierBoostingClassifier().fit(X, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(ValueError, match="NaN"):
+        FourierBoostingClassifier().fit(np.full_like(X, np.nan), y)
+    with pytest.raises(ValueError, match="non-negative targets"):
+        FourierBoostingRegressor("poisson").fit(X, y - 5.0)
+    with pytest.raises(ValueError, match="two classes"):
+        FourierBoostingClassifier("logistic").fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="loss must be one of"):
+        FourierBoostingRegressor("absolute").fit(X, y)
+    with pytest.raises(ValueError, match="max_rows"):
+        FourierBoostingClassifier(max_rows=1).fit(X, y)
+    wide = sp.csr_matrix((5000, 2_000_000), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"GiB. Write max_rows="):
+        FourierBoostingClassifier().fit(wide, np.arange(5000) % 2)
+
+
+def test_no_rounds_constant_columns_and_separable_data(moons):
+    X, y = moons
+    constant = FourierBoostingClassifier(n_rounds=0, linear=False).fit(X, y)
+    np.testing.assert_allclose(constant.predict_proba(X)[:, 1], y.mean(), rtol=1e-9)
+    assert list(constant.staged_predict(X)) == []
+    wide = np.column_stack([X, np.full(len(X), 7.0)])
+    model = FourierBoostingClassifier(random_state=0).fit(wide, y)
+    assert model.feature_relevance_[2] == 0
+    assert model.score(wide, y) > 0.9
+    nothing = FourierBoostingClassifier(random_state=0).fit(np.ones((10, 2)), np.arange(10) % 2)
+    np.testing.assert_allclose(nothing.predict_proba(np.ones((1, 2))), 0.5)
+    for loss in ("logistic", "exponential"):
+        separable = FourierBoostingClassifier(loss, n_rounds=300, random_state=0)
+        separable.fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+        assert np.all(np.isfinite(separable.expansion_.amplitudes))
+        assert separable.score([[0.0], [1.1]], [0, 1]) == 1.0

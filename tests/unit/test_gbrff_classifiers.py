@@ -1,0 +1,162 @@
+"""GBRFF1 and GBRFF2 as estimators: monotone loss, stages, warm start, bad input."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_moons
+from sklearn.model_selection import GridSearchCV
+
+from bochner import GBRFF1Classifier, GBRFF2Classifier
+
+MODELS = [GBRFF1Classifier(T=15, K=5, random_state=0), GBRFF2Classifier(T=15, random_state=0)]
+MODELS += [GBRFF2Classifier(T=15, rephase=True, lam=0.03, random_state=0)]
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(300, noise=0.2, random_state=0)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_training_loss_never_rises(model, moons):
+    losses = model.fit(*moons).train_loss_[:, 0]
+    assert len(losses) == 15
+    assert np.all(np.diff(losses) <= 1e-12)
+    assert losses[-1] < losses[0] < 1.0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_stored_expansion_reproduces_the_accumulated_scores(model, moons):
+    X, y = moons
+    model.fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    loss = np.mean(np.exp(-signs * model.decision_function(X)))
+    assert loss == pytest.approx(model.train_loss_[-1, 0], rel=1e-10)
+    expansion = model.expansion_
+    by_hand = expansion.intercept[0] + sum(
+        a[0] * np.cos(X @ w - b[0]) for w, b, a in zip(expansion.frequencies, expansion.phases, expansion.amplitudes)
+    )
+    np.testing.assert_allclose(model.decision_function(X), by_hand, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_stages_end_in_the_prediction(model, moons):
+    X, y = moons
+    model.fit(X, y)
+    stages = list(model.staged_decision_function(X))
+    assert len(stages) == 15
+    np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-9, atol=1e-9)
+    losses = [np.mean(np.exp(-np.where(y == 1, 1, -1) * stage)) for stage in stages]
+    np.testing.assert_allclose(losses, model.train_loss_[:, 0], rtol=1e-9)
+    assert np.array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+    np.testing.assert_allclose(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_warm_start_goes_on_where_the_fit_stopped(model, moons):
+    X, y = moons
+    whole = type(model)(**model.get_params()).set_params(T=12).fit(X, y)
+    parts = type(model)(**model.get_params()).set_params(T=5, warm_start=True).fit(X, y)
+    parts.set_params(T=12).fit(X, y)
+    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-6)
+    with pytest.raises(ValueError, match="goes on from 12 rounds"):
+        parts.set_params(T=3).fit(X, y)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_several_classes_with_labels_of_any_type(model):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model.fit(X, names)
+    assert model.score(X, names) > 0.9
+    assert model.expansion_.n_outputs == 3
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    losses = model.train_loss_
+    assert np.all(np.diff(losses, axis=0) <= 1e-12)
+
+
+def test_rephasing_never_raises_the_rounds_objective(moons):
+    X, y = moons
+    plain = GBRFF2Classifier(T=1, random_state=3).fit(X, y).expansion_
+    again = GBRFF2Classifier(T=1, rephase=True, random_state=3).fit(X, y).expansion_
+    np.testing.assert_allclose(plain.frequencies, again.frequencies)
+    signs = np.where(y == 1, 1.0, -1.0)
+
+    def objective(expansion):
+        return np.mean(np.exp(-signs * np.cos(X @ expansion.frequencies[0] - expansion.phases[0, 0])))
+
+    assert objective(again) <= objective(plain) + 1e-9
+
+
+@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
+def test_no_rounds_predict_the_majority(cls):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.array(["no"] * 20 + ["yes"] * 10)
+    model = cls(T=0).fit(X, y)
+    assert set(model.predict(X)) == {"no"}
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / 3, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
+def test_separable_data_keeps_amplitudes_finite(cls):
+    X = np.array([[0.0], [0.1], [1.0], [1.1]])
+    model = cls(T=60, gamma=1.0, random_state=0).fit(X, [0, 0, 1, 1])
+    assert np.all(np.isfinite(model.expansion_.amplitudes))
+    assert np.abs(model.expansion_.amplitudes).max() < 12
+    assert model.score(X, [0, 0, 1, 1]) == 1.0
+
+
+@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
+def test_bad_input_is_named(cls):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.arange(20) % 2
+    with pytest.raises(ValueError, match="one class"):
+        cls().fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match="NaN"):
+        cls().fit(np.where(np.arange(40).reshape(20, 2) == 3, np.nan, X), y)
+    with pytest.raises(ValueError, match="T must be at least 0"):
+        cls(T=-1).fit(X, y)
+    with pytest.raises(ValueError, match="learning_rate"):
+        cls(learning_rate=1.5).fit(X, y)
+    with pytest.raises(ValueError, match="20 samples but y has 19"):
+        cls().fit(X, y[:-1])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_constant_columns_change_nothing(model, moons):
+    X, y = moons
+    wide = np.column_stack([X, np.full(len(X), 0.0)])
+    fixed = type(model)(**model.get_params()).set_params(gamma=0.5)
+    # The draw of a frequency has one more coordinate, so only the accuracy can be compared.
+    assert abs(fixed.fit(wide, y).score(wide, y) - fixed.fit(X, y).score(X, y)) < 0.1
+
+
+def test_sparse_rows_and_memory_maps_give_the_same_model(tmp_path, moons):
+    import scipy.sparse as sp
+
+    X, y = moons
+    np.save(tmp_path / "rows.npy", X)
+    for model in MODELS:
+        dense = model.fit(X, y).decision_function(X)
+        np.testing.assert_allclose(model.fit(sp.csr_matrix(X), y).decision_function(X), dense, rtol=1e-5, atol=1e-5)
+        mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+        np.testing.assert_allclose(model.fit(mapped, y).decision_function(mapped), dense, rtol=1e-6, atol=1e-6)
+
+
+def test_grid_search_over_the_papers_parameters(moons):
+    search = GridSearchCV(GBRFF2Classifier(T=5, random_state=0), {"gamma": [0.1, 1.0], "lam": [0.0, 0.1]}, cv=2)
+    assert search.fit(*moons).best_score_ > 0.7
+
+
+def test_many_rows_take_the_blockwise_way_to_the_same_model(moons, monkeypatch):
+    from bochner.boosting import gbrff1, published
+
+    X, y = moons
+    direct = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
+    monkeypatch.setattr(published, "at_once", lambda rows: False)
+    monkeypatch.setattr(gbrff1, "SMALL", 0)
+    monkeypatch.setattr(gbrff1, "_KEPT_BYTES", 0)
+    blocked = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
+    for one, two in zip(direct, blocked):
+        np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
