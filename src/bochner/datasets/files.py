@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -233,10 +232,11 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
 def _write(path: Path, arrays: dict[str, Any]) -> None:
     """Write a file whole or not at all, so that an interruption never leaves half a data set."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
             np.savez_compressed(file, **arrays)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    Path(file.name).replace(path)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,7 @@ def save_model(model: TableModel, path: str | Path) -> None:
         "columns": json.dumps(columns),
         "pipeline": model.pipeline,
     }
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        part = Path(file.name)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         skops.dump(content, part, compression=zipfile.ZIP_DEFLATED)
         part.replace(path)
