@@ -262,10 +262,24 @@ def test_two_runs_cannot_write_one_file(lab):
         run_all(lab, "one")
 
 
-def test_foreign_lines_are_refused_with_their_number(tmp_path):
+def test_damaged_lines_are_named_and_their_cases_run_again(lab, tmp_path):
+    lab("one")
+    fill(lab, "one", "")
+    path = result_path(lab.out, "one", "smoke")
+    broken = path.read_text().splitlines(keepends=True)
+    broken[1] = broken[1][20:]
+    path.write_text("".join(broken))
+    said = []
+    (summary,) = run_all(lab, "one", say=said.append)
+    assert summary["n_finished"] == 6
+    assert (tmp_path / "log").read_text().count("end") == 1
+    assert said[0] == f"Damaged and not counted: line(s) 2 of {path}."
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text('{"case": {}, "result": {}}\nnot json\n')
-    with pytest.raises(ExperimentError, match="Line 2"):
+    path.write_text("not json\n[1]\n")
+    with pytest.raises(ExperimentError, match="holds no results of an experiment"):
         finished_records(path)
 
 

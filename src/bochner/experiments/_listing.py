@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..datasets import where
-from ._catalog import SCALES, Experiment, case_key, discover
+from ._catalog import SCALES, Experiment, ExperimentError, case_key, discover
 from ._meter import duration
 from ._runner import result_path
 from ._store import finished_records
@@ -36,7 +37,10 @@ def listing(out: Path | None = None) -> list[dict[str, Any]]:
 
 def _seconds(experiment: Experiment, scale: str, out: Path | None) -> float | None:
     """Time on one core of all cases at a scale, where known."""
-    records = finished_records(result_path(out, experiment.name, scale)) if out is not None else {}
+    records = {}
+    if out is not None:
+        with suppress(ExperimentError):  # a file of something else
+            records = finished_records(result_path(out, experiment.name, scale))
     keys = [case_key(case) for case in experiment.cases(scale)]
     if all(key in records and "seconds" in records[key] for key in keys):
         return round(sum(records[key]["seconds"] for key in keys), 1)

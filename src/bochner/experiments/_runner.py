@@ -78,6 +78,8 @@ def reproduce(
             if fresh:
                 path.unlink(missing_ok=True)
             store = stack.enter_context(ResultFile(path))
+            if store.damaged:
+                say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
             runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store)
         tasks = []
         for module, run in runs.items():

@@ -16,13 +16,14 @@ class ResultFile:
     A line is ``{"case", "result", "seconds", ...}``, or ``{"case", "error", ...}`` for a case that failed; failed cases are
     tried again.  A line that a killed process left half written is dropped.  One process writes at a time.
 
-    Use it as a context manager to write; ``records(path)`` only reads.
+    Use it as a context manager to write; ``finished_records(path)`` only reads.
     """
 
     def __init__(self, path: Path):
         self.path = path
         self._file: Any = None
         self.finished: dict[str, dict[str, Any]] = {}
+        self.damaged: list[int] = []
 
     def __enter__(self) -> ResultFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +31,7 @@ class ResultFile:
         try:
             _lock(self._file, self.path)
             self._drop_half_line()
-            self.finished = finished_records(self.path)
+            self.finished, self.damaged = _read(self.path)
         except BaseException:
             self._file.close()
             raise
@@ -57,22 +58,29 @@ class ResultFile:
 
 def finished_records(path: Path) -> dict[str, dict[str, Any]]:
     """The finished cases of a results file by ``case_key``; the first result of a case counts."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
+    """Finished cases, and the numbers of damaged lines, whose cases count as not finished."""
     finished: dict[str, dict[str, Any]] = {}
-    if not path.is_file():
-        return finished
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+    damaged: list[int] = []
+    n_read = 0
+    for number, line in enumerate(path.read_bytes().split(b"\n") if path.is_file() else [], start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
             key = case_key(record["case"])
         except (ValueError, KeyError, TypeError):
-            raise ExperimentError(
-                f"Line {number} of {path} is no result of an experiment. Move the file away, or give another --out."
-            ) from None
+            damaged.append(number)
+            continue
+        n_read += 1
         if isinstance(record.get("result"), dict):
             finished.setdefault(key, record)
-    return finished
+    if damaged and not n_read:
+        raise ExperimentError(f"{path} holds no results of an experiment. Move it away, or give another --out.")
+    return finished, damaged
 
 
 def _lock(file: Any, path: Path) -> None:

@@ -73,17 +73,24 @@ def matplotlib_svg(figure: Any) -> str:
 
     for axes in figure.axes:
         for collection in axes.collections:
-            n_points = sum(len(path.vertices) for path in collection.get_paths()) + len(collection.get_offsets())
-            if n_points > _MAX_VECTOR_POINTS:
+            if _vector_points(collection) > _MAX_VECTOR_POINTS:
                 collection.set_rasterized(True)
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bochner"}):
-        figure.savefig(buffer, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     for pattern in (r"<!--.*?-->", r"<metadata>.*?</metadata>"):
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     return text
+
+
+def _vector_points(collection: Any) -> int:
+    """About how many points an SVG spends on a collection: markers of many sizes are each drawn in full."""
+    vertices = sum(len(path.vertices) for path in collection.get_paths())
+    n_markers = len(collection.get_offsets())
+    varied = hasattr(collection, "get_sizes") and len(collection.get_sizes()) > 1
+    return vertices * n_markers if varied else vertices + n_markers
 
 
 def figure_alt(figure: Any) -> str:

@@ -105,7 +105,7 @@ def write_index(out: Path) -> Path:
                 duration(summary["seconds"]),
             ]
         )
-        order = _VERDICT_ORDER[summary["verdict"]]
+        order = str(_VERDICT_ORDER[summary["verdict"]])
         values.append([None, None, order, None, None, summary["n_finished"], summary["seconds"]])
     columns = ["experiment", "scale", "verdict", "claim", "paper", "cases", "work"]
     counts = {verdict: sum(summary["verdict"] == verdict for summary in summaries) for verdict in _VERDICT_STYLES}
