@@ -184,7 +184,7 @@ def test_random_features_approach_the_exact_ridge_like_one_over_root_d(name):
     X, Y = problem(60)
     Z, _ = problem(40, seed=3)
     exact = OperatorKernelRidge(KERNELS[name], alpha=30.0).fit(X, Y).predict(Z)
-    sizes = np.array([50, 200, 800])
+    sizes = np.array([40, 160, 640])
     logs = np.empty((3, 12))
     for i, size in enumerate(sizes):
         for seed in range(12):
