@@ -125,7 +125,7 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
     """R² against D and N for both bandwidths, and time against N."""
     import matplotlib.pyplot as plt
 
-    canvas, axes = plt.subplots(1, 3, figsize=(14, 4.5), layout="constrained")
+    canvas, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
     accuracy = [(case, result) for case, result in results if case["part"] == "accuracy"]
     sizes = [case["n_components"] for case, _ in accuracy if "n_components" in case]
     fixed_size = max(
@@ -162,6 +162,6 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
     axes[0].set(xlabel="number of frequencies D (N = 1000)", ylabel="R² on new points")
     axes[1].set(xlabel=f"training rows N (D = {fixed_size})", ylabel="R² on new points")
     axes[2].set(xlabel="training rows N", ylabel="CPU seconds to fit")
-    for axis in axes[1:]:
-        axis.legend(fontsize=7)
+    axes[2].legend(fontsize=8)
+    canvas.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return canvas
