@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..alignment import potential
 from ..datasets import load
+from ..measures import FourierMeasure
 from ..operators import Decomposable, simplex_code
 from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
@@ -24,20 +23,34 @@ NEEDS = ("mnist",)
 DEVIATIONS = (
     "Training rows are drawn at random from the official 60000, the test set is the official 10000. λ is chosen by exact "
     "leave-one-out instead of 2-fold cross-validation. The kernel exp(−‖δ‖²/(2σ²)) with σ = 20 is ours: the paper prints "
-    "exp(−‖δ‖/σ²). Cases named 'learned' weight 8000 candidate frequencies by the power of the codes there and draw D of them."
+    "exp(−‖δ‖/σ²). Cases named 'class differences' are not in the paper: the same kernel, its measure moved to differences of rows."
 )
 
 GAMMA = 1 / (2 * 20.0**2)
 _ALPHAS = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0]
 
 
-class CodePower:
-    """A learner: weights in proportion to the power of the centered outputs at each frequency."""
+class ClassDifferences:
+    """A learner that puts the atoms where classes differ: ω_j ∝ x − z for two random rows of different classes.
+
+    Each is scaled so that its phases ω_j·x spread over the rows as those of the atom it replaces, times ``spread``.  Such
+    weights are known from random networks (McDonnell et al. 2015); here they are a measure like any other.
+    """
+
+    def __init__(self, spread=1.0):
+        self.spread = spread
 
     def learn(self, measure, X, y, rng):
-        """Reweight the atoms."""
-        power = potential(measure, X, y - y.mean(axis=0))
-        return replace(measure, weights=power / power.sum())
+        """New atoms, weights as they are."""
+        _, labels = np.unique(y, axis=0, return_inverse=True)
+        labels = labels.ravel()
+        first, second = rng.integers(len(labels), size=(2, 8 * len(measure)))
+        pairs = np.flatnonzero(labels[first] != labels[second])[: len(measure)]
+        directions = np.asarray(X[first[pairs]] - X[second[pairs]], dtype=np.float64)
+        rows = np.asarray(X[rng.choice(len(labels), min(2000, len(labels)), replace=False)], dtype=np.float64)
+        wanted = self.spread * np.std(rows @ measure.frequencies[: len(pairs)].T, axis=0)
+        frequencies = directions * (wanted / np.std(rows @ directions.T, axis=0))[:, None]
+        return FourierMeasure(frequencies, measure.weights[: len(pairs)])
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +60,11 @@ def _mnist():
 
 def cases(scale: str) -> list[dict[str, Any]]:
     """Times at D = 1000, errors at N = 1000, and the largest problem, N = 12000."""
-    frequencies = {"smoke": [20], "quick": [10, 30, 100, 300, 1000], "paper": [10, 30, 100, 300, 1000, 3000]}[scale]
+    frequencies = {
+        "smoke": [20],
+        "quick": [10, 30, 100, 300, 1000, 3000, 10000],
+        "paper": [10, 30, 100, 300, 1000, 3000, 10000],
+    }[scale]
     n_seeds = {"smoke": 1, "quick": 3, "paper": 10}[scale]
     rows = {"smoke": [200], "quick": [1000, 2000, 4000, 8000, 12000], "paper": [1000, 2000, 4000, 8000, 12000]}[scale]
     exact_rows = {"smoke": [200], "quick": [1000, 2000, 4000], "paper": [1000, 2000, 4000, 8000, 12000]}[scale]
@@ -64,7 +81,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     times += [{"part": "time", "method": "OVK", "n_train": n, "seed": 0} for n in exact_rows]
     largest = [
         {"part": "largest", "method": method, "n_train": rows[-1], "n_components": size, "seed": seed}
-        for method in ("ORFF", "ORFF learned")
+        for method in ("ORFF", "ORFF, class differences")
         for seed in range(n_seeds)
     ]
     return errors + times + largest
@@ -77,6 +94,8 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     rows = np.concatenate([data.data[train], data.data[data.n_train :]]).astype(np.float32) / 127.5 - 1
     X, Z = rows[: len(train)], rows[len(train) :]
     y, truth = data.target[train], data.target[data.n_train :]
+    if case["part"] == "time":
+        Z, truth = Z[:1000], truth[:1000]  # only the fit is timed
     alphas = 0.1 if case["part"] == "time" else _ALPHAS
     kernel = Decomposable(Gaussian(gamma=GAMMA))
     start = time.process_time()
@@ -87,13 +106,12 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         predicted = np.argmax(model.predict(Z) @ code, axis=1)
         alpha = model.alpha_
     else:
-        learned = case["method"] == "ORFF learned"
+        learned = case["method"] == "ORFF, class differences"
         classifier = OperatorRidgeClassifier(
             kernel,
             n_components=case["n_components"],
             alpha=alphas,
-            learner=CodePower() if learned else None,
-            n_candidates=8 * case["n_components"] if learned else None,
+            learner=ClassDifferences() if learned else None,
             random_state=rng.integers(2**31),
         ).fit(X, y)
         seconds = time.process_time() - start
@@ -127,7 +145,7 @@ def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     words = (
         f"time ~ N^{exponent:.2f} (exact N^{exact_exponent:.2f}); error at N = 1000, D = {most}: {100 * ours:.1f} % (exact {100 * theirs:.1f} %); "
         f"N = 12000: {100 * _mean(results, 'error', part='largest', method='ORFF'):.2f} %, "
-        f"learned {100 * _mean(results, 'error', part='largest', method='ORFF learned'):.2f} %"
+        f"with class differences {100 * _mean(results, 'error', part='largest', method='ORFF, class differences'):.2f} %"
     )
     return ("holds" if exponent <= 1.1 and ours < theirs + 0.01 else "does not hold"), words
 
@@ -148,7 +166,7 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
     left.legend()
     sizes = sorted({c["n_components"] for c, _ in results if c["part"] == "error" and c["method"] == "ORFF"})
     errors = [100 * _mean(results, "error", part="error", method="ORFF", n_components=size) for size in sizes]
-    right.loglog(sizes, errors, marker="o", label="ORFF")
+    right.semilogx(sizes, errors, marker="o", label="ORFF")
     right.axhline(
         100 * _mean(results, "error", part="error", method="OVK"), color="C1", linestyle="--", label="OVK (exact)"
     )

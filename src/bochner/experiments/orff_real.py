@@ -20,7 +20,7 @@ PAPER = "Beyond Brault, Heinonen, d'Alché-Buc 2016: their methods on real data"
 CLAIM = "Coupled outputs predict real multi-output data better than independent ones, and level with kernel ridge on all rows."
 NEEDS = ("winds_coads", "sarcos_4449", "mtr_enb", "mtr_wq", "mtr_jura")
 DEVIATIONS = (
-    "Not in the paper. Winds: longitude and latitude are taken as a plane, the month as a point on a circle; whole locations are held "
+    "Not in the paper. Every output is observed at every training row, where little can be gained from coupling them. Winds: longitude and latitude are taken as a plane, the month as a point on a circle; whole locations are held "
     "out, and hyperparameters are chosen on other held-out locations."
 )
 
@@ -48,9 +48,9 @@ def cases(scale: str) -> list[dict[str, Any]]:
         {"data": name, "method": method, "seed": seed, "n_components": size}
         for name in tables
         for method in _TABLE_METHODS
-        for seed in range(n_seeds)
+        for seed in range(1 if name == "sarcos_4449" and scale == "quick" else n_seeds)
     ]
-    n_train = {"smoke": 300, "quick": 15_000, "paper": 60_000}[scale]
+    n_train = {"smoke": 300, "quick": 10_000, "paper": 60_000}[scale]
     listed += [
         {"data": "winds_coads", "method": method, "seed": seed, "n_components": size, "n_train": n_train}
         for method in (_WIND_METHODS[:1] if scale == "smoke" else _WIND_METHODS)
@@ -79,7 +79,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 def _fitted_on_table(case, X, Y):
     base = Gaussian(gamma="scale").resolved(X).gamma
     if case["method"] == "ExtraTrees":
-        return ExtraTreesRegressor(300, min_samples_leaf=1, random_state=case["seed"], n_jobs=1).fit(X, Y), ""
+        return ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y), ""
     if case["method"] == "KernelRidge":
         grid = {"gamma": [base * s for s in _SCALES], "alpha": list(_ALPHAS[1:-1])}
         search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3).fit(X, Y)
@@ -122,7 +122,7 @@ def _run_winds(case, split):
     train, valid, test = (
         some(part < 0.6, n_train),
         some((part >= 0.6) & (part < 0.8), max(n_train // 3, 100)),
-        some(part >= 0.8, 20_000),
+        some(part >= 0.8, n_train),
     )
     X, V, Z = (wind_inputs(rows[chosen]) for chosen in (train, valid, test))
     mean, spread = targets[train].mean(axis=0), targets[train].std()
@@ -186,12 +186,10 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
     table = _table(results)
     canvas, axes = plt.subplots(1, len(table), figsize=(2.9 * len(table), 3.6), layout="constrained", squeeze=False)
     for axis, (name, row) in zip(axes[0], table.items(), strict=True):
-        axis.barh(
-            list(row),
-            list(row.values()),
-            color=["C0" if m not in ("KernelRidge", "ExtraTrees") else "gray" for m in row],
-        )
-        axis.invert_yaxis()
-        low, high = min(row.values()), max(row.values())
-        axis.set(title=name, xlabel="mean R²", xlim=(low - 0.3 * (high - low) - 0.01, high + 0.02))
+        for place, (method, r2) in enumerate(row.items()):
+            axis.plot(r2, place, "o", color="gray" if method in ("KernelRidge", "ExtraTrees") else "C0")
+        axis.set(title=name, xlabel="mean R²", ylim=(len(row) - 0.5, -0.5))
+        axis.set_yticks(range(len(row)), list(row))
+        axis.margins(x=0.2)
+        axis.grid(axis="y", alpha=0.3)
     return canvas

@@ -77,6 +77,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
         self.X_fit_ = X
+        self.__dict__.pop("loo_errors_", None)
         check_output_count(kernel, X.shape[1], y.shape[1])
         if decomposable:
             self._fit_decomposable(kernel, alphas, several, y)

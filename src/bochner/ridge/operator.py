@@ -66,7 +66,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     ----------
     kernel : Decomposable, CurlFree, DivergenceFree or Helmholtz; None is ``Decomposable()``, independent outputs
     n_components : int, default 100
-        Number of frequencies D.
+        Number of frequencies D; a ``FourierMeasure`` in place of the kernel's prior keeps its own.
     alpha : float or list of floats, default 1.0
         From a list the ridge with the smallest exact leave-one-out error is taken.
     solver : "auto", "eigen", "cholesky", "cg", "lbfgs" or "sgd"
