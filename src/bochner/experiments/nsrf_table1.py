@@ -112,7 +112,7 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
                 axis.errorbar(counts, values.mean(axis=0), values.std(axis=0), marker="o", capsize=2, label=name)
         axis.set(title=pair, xlabel="number of features", xscale="log")
     axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[0, 0].legend()
+    axes[0, 0].legend(loc="lower right")
     return fig
 
 
