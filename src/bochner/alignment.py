@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._compute import (
     fourier_sums_block,
@@ -31,10 +32,31 @@ from .targets import Labels, TargetSimilarity, Values, as_target
 # Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
 _KEPT_PROJECTION_BYTES = 2**27
 
+# Columns of zeros are looked for in rows at least this wide, and left out when at most this share of columns remains.
+_NARROW = 64
+_WORTHWHILE = 0.95
+_PIECE = 1024
+
 
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
-    return row_sum(partial(fourier_sums_block, measure.frequencies), X, signal)
+    return row_sum(partial(_sums_block, measure.frequencies), X, signal)
+
+
+def _sums_block(frequencies, X, signal):
+    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are worth leaving out.
+
+    Images have empty margins and one-hot tables absent levels; the projection, which dominates, shrinks by their share.
+    """
+    if sp.issparse(X) or X.shape[1] < _NARROW:
+        return fourier_sums_block(frequencies, X, signal)
+    alive = np.flatnonzero(np.any(X, axis=0))
+    if len(alive) > _WORTHWHILE * X.shape[1]:
+        return fourier_sums_block(frequencies, X, signal)
+    X = X[:, alive]
+    # Piece by piece, so that the frequencies are never copied as a whole.
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(frequencies), _PIECE)]
+    return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
 
 
 def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int) -> np.ndarray:
@@ -45,7 +67,7 @@ def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: in
 def _class_sums_block(frequencies, n_classes, X, codes):
     one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
     one_hot[np.arange(len(codes)), codes] = 1
-    return fourier_sums_block(frequencies, X, one_hot)
+    return _sums_block(frequencies, X, one_hot)
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
@@ -114,7 +136,8 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, classes: Any = None)
         sums = class_sums(measure, X, target.codes, len(target.classes))
         return LabelSums(sums, n_samples, target.classes)
     if isinstance(target, TargetSimilarity):
-        return FactorSums(fourier_sums(measure, X, target.factors), n_samples, target.signs, target.trace)
+        sums = fourier_sums(measure, X, target.factors)
+        return FactorSums(sums, n_samples, target.signs, target.trace, target.largest)
     shift = target.rows.mean(axis=0)
     centered = target.rows - shift
     signal = np.column_stack([centered, np.ones(n_samples)])
@@ -142,6 +165,11 @@ class AlignmentSums(ABC):
         n_pairs = _pair_count(self.n_samples)
         energy, trace = self._energy_and_trace()
         return 0.5 - (energy - trace) / (2 * n_pairs)
+
+    @property
+    def caveat(self) -> str:
+        """Why no theorem covers losses of this target, or an empty text."""
+        return ""
 
     def __add__(self, other: Any) -> AlignmentSums:
         if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
@@ -183,6 +211,15 @@ class FactorSums(AlignmentSums):
 
     signs: np.ndarray
     trace: float
+    largest: float
+
+    @property
+    def caveat(self) -> str:
+        return (
+            ""
+            if self.largest <= 1 + 1e-12
+            else f"similarities up to {self.largest:.3g}, but the theorems need |λ| <= 1"
+        )
 
     def _energy_and_trace(self):
         return _signed_energy(self.sums, self.signs), self.trace
@@ -190,8 +227,12 @@ class FactorSums(AlignmentSums):
     def _add(self, other):
         if not np.array_equal(self.signs, other.signs):
             raise ValueError("Two target similarities of different signs cannot be added.")
-        return FactorSums(
-            self.sums + other.sums, self.n_samples + other.n_samples, self.signs, self.trace + other.trace
+        return replace(
+            self,
+            sums=self.sums + other.sums,
+            n_samples=self.n_samples + other.n_samples,
+            trace=self.trace + other.trace,
+            largest=max(self.largest, other.largest),
         )
 
 
@@ -209,6 +250,10 @@ class ValueSums(AlignmentSums):
     low: np.ndarray
     high: np.ndarray
     largest_row: float | None
+
+    @property
+    def caveat(self) -> str:
+        return "real targets are centered and scaled by the sample itself, so their similarities are no fixed function of pairs"
 
     def _energy_and_trace(self):
         offset = self.first / self.n_samples

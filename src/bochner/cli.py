@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
     except _UsageError as error:
-        return _complain(str(error), as_json=False)
+        return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
         return options.run(options)
-    except KeyboardInterrupt:
-        _say("Interrupted. Finished work is kept: the same command goes on from here.")
+    except (KeyboardInterrupt, _Interrupted):
+        kept = " Finished cases are kept: the same command goes on from here." if options.run is _reproduce else ""
+        _say(f"Interrupted.{kept}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -47,18 +51,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _list(options: argparse.Namespace) -> int:
     from .experiments._listing import listing, listing_text
 
-    entries = listing()
+    entries = listing(Path(options.out))
     print(json.dumps(entries, indent=2) if options.json else listing_text(entries))
     return 0
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from .experiments._catalog import choose
+    from .experiments._catalog import choose, discover
     from .experiments._runner import drawn, reproduce
-    from .experiments._text import summary_text
+    from .experiments._text import overview_text, summary_text
     from .pages import write_experiment, write_index
 
     experiments = {experiment.name: experiment for experiment in choose(options.names)}
+    if options.names == ["all"]:
+        for name, reason in discover()[1].items():
+            _say(f"Skipped {name}: {reason}.")
     out = Path(options.out)
     summaries = []
     for summary in reproduce(
@@ -80,7 +87,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([{k: v for k, v in summary.items() if k != "results"} for summary in summaries], indent=2))
     elif len(summaries) > 1:
-        print(f"Index of all pages: {index}")
+        print(overview_text(summaries) + f"\n\nIndex of all pages: {index}")
     if failed:
         _say(f"{failed} case(s) failed; their errors are on the pages. The same command tries them again.")
     return EXIT_FAILED_CASES if failed else 0
@@ -102,10 +109,32 @@ def _fit(options: argparse.Namespace) -> int:
     out = Path(options.out or Path(options.table).with_suffix(".skops").name)
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
-    save_model(model, out)
+    with _interrupts_end_everything():
+        model = fit_table(read_table(options.table), options.target, options.task, options.seed)
+        save_model(model, out)
     print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
     return 0
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C while fitting."""
+
+
+@contextmanager
+def _interrupts_end_everything() -> Iterator[None]:
+    """Learners answer a KeyboardInterrupt with what they have so far; a command that was told to stop must not go on."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _Interrupted
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -166,7 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
     parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="", parser_class=_Parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
 
     def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, parents=[common], help=summary, description=summary)
@@ -174,7 +203,10 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     command("demo", _demo, "a short tour on real data")
-    command("list", _list, "the experiments: paper, claim, data and time")
+    listed = command("list", _list, "the experiments: paper, claim, data and time")
+    listed.add_argument(
+        "--out", default="results", metavar="DIR", help="folder whose results tell the times (default: results)"
+    )
 
     reproduce = command(
         "reproduce", _reproduce, "rebuild tables and figures of the papers, published numbers beside ours"

@@ -216,7 +216,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if of == "selected":
             weights = np.bincount(self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_))
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
-        reason = data_dependent_prior(self.prior)
+        reason = data_dependent_prior(self.prior) or self.sums_.caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _start(self, X):

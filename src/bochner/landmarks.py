@@ -41,11 +41,12 @@ class SimilarityMap:
     weights: np.ndarray
 
     def block(self) -> Any:
-        """The function of a block of rows that evaluates this map."""
-        if len(self.frequencies) > 1 or len(self.weights) == 1:
-            return partial(landmark_block, self.frequencies, self.phases, self.weights)
-        left = np.concatenate([(self.weights * np.cos(self.phases)).T, (self.weights * np.sin(self.phases)).T])
-        return partial(shared_landmark_block, self.frequencies[0], left)
+        """The function of a block of rows that evaluates this map; ``weights`` may also be several sets of them."""
+        weights = self.weights if self.weights.ndim == 3 else self.weights[None]
+        if len(self.frequencies) == len(self.phases):
+            return partial(landmark_block, self.frequencies, self.phases, weights)
+        left = [np.concatenate([(w * np.cos(self.phases)).T, (w * np.sin(self.phases)).T]) for w in weights]
+        return partial(shared_landmark_block, self.frequencies[0], np.concatenate(left, axis=1))
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
         """(n_samples, n_landmarks), in blocks of rows."""
@@ -148,8 +149,24 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         with row_block_size(self.block_size):
             if self.similarity == "exact":
                 block = partial(_exact_block, self.prior_, self.landmarks_)
-                return _mapped(block, X, len(self.landmarks_), out, row_bytes=16 * self.landmarks_.size // 64)
+                return _mapped(block, X, len(self.landmarks_), out, row_bytes=32 * len(self.landmarks_))
             return self.similarity_map_.features(X, out)
+
+    def transform_each(self, X: Any, variants: list[tuple[float, int]]) -> list[np.ndarray]:
+        """Similarities for several (beta, n_components) at once, the cosines of X computed once for all of them.
+
+        The same as ``relearned(beta, n_components).transform(X)`` for each pair.
+        """
+        check_is_fitted(self, "losses_")
+        X = check_rows(self, X, reset=False)
+        weights = np.zeros((len(variants), *self.losses_.shape))
+        for variant, (beta, n_components) in enumerate(variants):
+            weights[variant, :, :n_components] = self.relearned(beta, n_components).similarity_map_.weights
+        block = replace(self.similarity_map_, weights=weights).block()
+        with row_block_size(self.block_size):
+            n_columns = len(variants) * len(self.landmarks_)
+            psi = _mapped(block, X, n_columns, None, row_bytes=8 * n_columns)
+        return np.split(psi, len(variants), axis=1)
 
     def relearned(self, beta: float | None = None, n_components: int | None = None) -> LandmarkFeatures:
         """A fitted copy with another beta, or with the first ``n_components`` frequencies of each landmark only.
@@ -203,7 +220,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             bound = replace(
                 bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
             )
-        reason = data_dependent_prior(self.prior)
+        reason = data_dependent_prior(self.prior) or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _target(self, X, y):
@@ -211,6 +228,9 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return None
         target = as_target(y, X.shape[0])
         self._by_label = isinstance(target, Labels)
+        self._caveat = (
+            "" if self._by_label else "similarities of real targets must be at most 1 and fixed without the rows"
+        )
         if isinstance(target, Values):
             return TargetSimilarity.of_values(target.rows)
         return target
@@ -323,10 +343,11 @@ def _mapped(block, X, n_columns, out, row_bytes):
 
 
 def _exact_block(prior, landmarks, X, out=None):
-    if isinstance(prior, RadialPrior) and sp.issparse(X):  # the rows are never made dense
-        lengths = prior._lengths(X.shape[1])
-        scaled = (X @ sp.diags_array(1 / lengths)).tocsr()
-        gram = prior._profile(euclidean_distances(scaled, landmarks / lengths, squared=True))
+    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay sparse, where it is radial."""
+    if isinstance(prior, RadialPrior):
+        inverse = 1 / prior._lengths(X.shape[1])
+        scaled = (X @ sp.diags_array(inverse)).tocsr() if sp.issparse(X) else X * inverse
+        gram = prior._profile(euclidean_distances(scaled, landmarks * inverse, squared=True))
     else:
         gram = prior.kernel(X, landmarks)
     if out is None:

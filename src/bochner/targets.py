@@ -82,6 +82,11 @@ class TargetSimilarity:
         """Σ_i λ_ii."""
         return float(np.sum(self.signs * np.sum(self.factors**2, axis=0)))
 
+    @property
+    def largest(self) -> float:
+        """A number that no |λ_ij| exceeds: the largest Σ_k |signs[k]| factors[i, k]²."""
+        return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:

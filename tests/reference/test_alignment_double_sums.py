@@ -79,6 +79,19 @@ def test_sparse_and_small_blocks_change_nothing(seed):
         np.testing.assert_allclose(alignment_losses(measure, X, y), expected, rtol=0, atol=1e-12)
 
 
+def test_columns_of_zeros_are_left_out_without_a_trace(seed):
+    rng, X, measure = data(seed, n=50, d=100, m=2100)
+    X[:25, 40:] = 0
+    X[:, 90:] = 0
+    y = rng.integers(3, size=50)
+    small = [pairwise_alignment_loss(w, X, same_or_not(y)) for w in measure.frequencies[[0, 1030, 2099]]]
+    from bochner._compute import row_block_size
+
+    with row_block_size(25):
+        np.testing.assert_allclose(alignment_losses(measure, X, y)[[0, 1030, 2099]], small, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(alignment_losses(measure, X * 0, y), np.mean(y[:, None] != y) * 50 / 49, atol=1e-12)
+
+
 def test_dask_rows_change_nothing():
     da = pytest.importorskip("dask.array")
     rng, X, measure = data(0, n=400)

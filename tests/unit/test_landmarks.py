@@ -142,15 +142,19 @@ def test_many_landmarks_and_odd_sizes_cross_tiles(seed):
     np.testing.assert_allclose(fitted.transform(X), loop, atol=1e-12)
 
 
-def test_relearning_equals_fitting_with_the_other_beta(problem, seed):
+@pytest.mark.parametrize("share", [False, True])
+def test_relearning_equals_fitting_with_the_other_beta(share, problem, seed):
     X, y = problem
-    settings = {"n_landmarks": 5, "n_components": 20, "random_state": seed}
+    settings = {"n_landmarks": 5, "n_components": 20, "share_frequencies": share, "random_state": seed}
     fitted = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y)
     fresh = LandmarkFeatures(Gaussian(0.5), beta=4.0, **settings).fit(X, y)
     np.testing.assert_allclose(fitted.relearned(beta=4.0).transform(X), fresh.transform(X), atol=1e-12)
     fewer = fitted.relearned(n_components=3)
-    assert fewer.similarity_map_.frequencies.shape == (5, 3, 3)
+    assert fewer.similarity_map_.frequencies.shape == (1 if share else 5, 3, 3)
     np.testing.assert_allclose(fewer.similarity_map_.weights.sum(axis=1), 1)
+    pairs = [(0.0, 20), (4.0, 20), (1.0, 3)]
+    for (beta, n_components), psi in zip(pairs, fitted.transform_each(X, pairs)):
+        np.testing.assert_allclose(psi, fitted.relearned(beta, n_components).transform(X), atol=1e-12)
     with pytest.raises(ValueError, match="Only 20"):
         fitted.relearned(n_components=21)
 

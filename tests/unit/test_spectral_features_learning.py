@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner import Gaussian, OptimalAlignment, PacBayes, SpectralFeatures, alignment_losses
+from bochner import Gaussian, OptimalAlignment, PacBayes, SpectralFeatures, TargetSimilarity, alignment_losses
 
 
 @pytest.fixture
@@ -168,3 +168,15 @@ def test_float32_rows_get_float32_candidates(problem, seed):
     assert single.candidates_.frequencies.dtype == np.float32
     np.testing.assert_allclose(single.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=1e-4)
     assert single.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_targets_that_no_theorem_covers_are_named(problem, seed):
+    X, _ = problem
+    real = features(seed).fit(X, X[:, 0]).alignment_bound()
+    assert not real.valid
+    assert "centered" in real.reason
+    small = features(seed).fit(X, TargetSimilarity(np.sign(X[:, :1]))).alignment_bound()
+    assert small.valid
+    large = features(seed).fit(X, TargetSimilarity(3 * np.sign(X[:, :1]))).alignment_bound()
+    assert not large.valid
+    assert "up to 9" in large.reason

@@ -13,7 +13,7 @@ skops_io = pytest.importorskip("skops.io")
 
 from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 
-from bochner import PacBayes, SpectralFeatures, datasets  # noqa: E402
+from bochner import JointDescent, PacBayes, SpectralFeatures, datasets  # noqa: E402
 from bochner.tables import ModelFileError, TableError, fit_table, load_model, read_table, save_model  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
 from bochner.tables.certificate import interval_certificate  # noqa: E402
@@ -88,8 +88,11 @@ def test_a_saved_model_predicts_the_same(model, model_file, iris):
     assert loaded.facts == model.facts
 
 
-def test_a_model_with_a_learner_can_be_saved(model, iris, tmp_path):
-    fourier = SpectralFeatures(learner=PacBayes(beta="bound"), n_components=16, n_candidates=64, random_state=0)
+@pytest.mark.parametrize(
+    "learner", [PacBayes(beta="bound"), JointDescent(n_epochs=2)], ids=lambda learner: type(learner).__name__
+)
+def test_a_model_with_a_learner_can_be_saved(model, iris, tmp_path, learner):
+    fourier = SpectralFeatures(learner=learner, n_components=16, random_state=0)
     pipeline = fitting_module.make_pipeline(
         fitting_module.preprocessing(model.columns), fourier, fitting_module.LogisticRegression()
     )
@@ -108,6 +111,18 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
     assert notes == ["1 value(s) of column 'sepal length (cm)' are no numbers and count as missing."]
     with pytest.raises(TableError, match=r"lacks 'petal width \(cm\)'"):
         model.predict(iris.drop(columns="petal width (cm)"))
+
+
+def test_long_tables_are_fitted_on_a_sample_and_predicted_in_blocks(model, iris, monkeypatch):
+    expected = model.predict(iris)[0]
+    monkeypatch.setattr(fitting_module, "_BLOCK_ROWS", 7)
+    np.testing.assert_array_equal(model.predict(iris)[0], expected)
+    assert model.predict_proba(iris).shape == (150, 3)
+    monkeypatch.setattr(fitting_module, "_MAX_FIT_ROWS", 60)
+    small = fit_table(iris[["petal length (cm)", "petal width (cm)", "species"]], "species")
+    assert small.facts["n_train"] == 60
+    assert small.facts["n_test"] == 37
+    assert any("Fitted on 60 of the 111 rows" in note for note in small.facts["notes"])
 
 
 def test_regression_with_an_interval_that_covers():

@@ -192,8 +192,9 @@ def _from_openml(name: str, entry: Entry) -> Bunch:
     if not path.is_file():
         if os.environ.get("BOCHNER_OFFLINE"):
             raise DatasetNotFound(
-                f"Data set {name!r} is not at hand and BOCHNER_OFFLINE forbids asking OpenML for it: set BOCHNER_DATA to a "
-                f"folder that holds {name}.npz (it is {os.environ.get('BOCHNER_DATA')!r} now)."
+                f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is "
+                f"{os.environ.get('BOCHNER_DATA')!r} now). OpenML has it, but was not asked because BOCHNER_OFFLINE is set; "
+                "`bochner reproduce --download` asks it."
             )
         _write(path, _fetched(name, entry, copy))
     return _read(path, source)

@@ -9,4 +9,9 @@ Each module holds
 - ``verdict(results)``: ``("holds" | "does not hold" | "cannot tell", why)`` from a list of (case, result) pairs;
 - optionally ``NEEDS`` (names of data sets), ``DEVIATIONS`` (where the protocol is not the paper's) and
   ``figure(results)``, a matplotlib figure.
+
+``bochner list`` finds such a module by itself, and ``bochner reproduce`` runs its cases on several processes: ``rng`` depends
+on the experiment and the case alone, so neither order nor interruption changes a number.  Results are averaged over the
+entries of a case called seed, split, trial or the like.  Numbers that a paper prints are in ``published/<experiment>.json``
+and appear beside ours.  Modules without a claim, and those whose name starts with an underscore, are helpers.
 """

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import textwrap
+from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from ..datasets import where
-from ._catalog import SCALES, discover
+from ._catalog import SCALES, Experiment, case_key, discover
 from ._meter import duration
+from ._runner import result_path
+from ._store import finished_records
 
 
-def listing() -> list[dict[str, Any]]:
-    """One plain dictionary for each experiment."""
+def listing(out: Path | None = None) -> list[dict[str, Any]]:
+    """One plain dictionary for each experiment; times are those of the results in ``out``, else of the package's own run."""
     found, broken = discover()
-    seconds = measured_seconds()
     entries: list[dict[str, Any]] = [
         {
             "experiment": name,
@@ -23,15 +26,25 @@ def listing() -> list[dict[str, Any]]:
             "claim": experiment.claim,
             "data": {needed: where(needed) for needed in experiment.needs},
             "cases": {scale: len(experiment.cases(scale)) for scale in SCALES},
-            "seconds": {scale: seconds.get(name, {}).get(scale) for scale in SCALES},
+            "seconds": {scale: _seconds(experiment, scale, out) for scale in SCALES},
         }
         for name, experiment in found.items()
     ]
     return entries + [{"experiment": name, "unusable": reason} for name, reason in broken.items()]
 
 
+def _seconds(experiment: Experiment, scale: str, out: Path | None) -> float | None:
+    """Time on one core of all cases at a scale, where known."""
+    records = finished_records(result_path(out, experiment.name, scale)) if out is not None else {}
+    keys = [case_key(case) for case in experiment.cases(scale)]
+    if all(key in records and "seconds" in records[key] for key in keys):
+        return round(sum(records[key]["seconds"] for key in keys), 1)
+    return measured_seconds().get(experiment.name, {}).get(scale)
+
+
+@cache
 def measured_seconds() -> dict[str, dict[str, float]]:
-    """Core seconds of each experiment and scale, where measured."""
+    """Times on one core of each experiment and scale on the machine of the results that come with the source."""
     return json.loads((files(__package__) / "measured_seconds.json").read_text(encoding="utf-8"))
 
 
@@ -44,10 +57,14 @@ def _entry_text(entry: dict[str, Any]) -> str:
     if "unusable" in entry:
         return f"{entry['experiment']}\n  cannot be used: {entry['unusable']}"
     lines = [entry["experiment"], f"  {entry['paper']}"]
-    lines += textwrap.wrap(f"Claim: {entry['claim']}", 110, initial_indent="  ", subsequent_indent="    ")
+    lines += textwrap.wrap(
+        f"Claim: {entry['claim']}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    )
     if entry["data"]:
         data = ", ".join(f"{name} ({_PLACES[place]})" for name, place in entry["data"].items())
-        lines += textwrap.wrap(f"Data: {data}", 110, initial_indent="  ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            f"Data: {data}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
     times = [f"{scale} {_time_text(entry, scale)}" for scale in SCALES]
     lines.append("  Time on one core: " + ", ".join(times))
     return "\n".join(lines)

@@ -135,7 +135,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
         "environment": describe_environment(),
         "n_cases": len(run.cases),
         "n_finished": len(records),
-        "n_of_earlier_code": sum(record.get("source", "") != experiment.source for record in records),
+        "n_of_earlier_code": sum(record.get("source", experiment.source) != experiment.source for record in records),
         "seconds": round(sum(record.get("seconds", 0.0) for record in records), 2),
         "skipped": run.skipped,
         "failed": run.failed,

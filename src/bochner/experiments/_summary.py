@@ -19,23 +19,42 @@ REPETITIONS = frozenset({"seed", "trial", "repeat", "repetition", "split", "draw
 def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     """One row for each case up to repetitions; numbers become ``{"mean", "std", "n"}`` where there are several.
 
+    Case entries that are the same everywhere are under ``fixed`` instead of in a column.
+
     >>> pairs = [({"method": "a", "seed": s}, {"error": e}) for s, e in enumerate([1.0, 3.0])]
     >>> averaged(pairs)["rows"]
     [['a', {'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]]
     """
-    pairs = list(pairs)
+    pairs = [(case, _flat(result)) for case, result in pairs]
     case_columns = _ordered(key for case, _ in pairs for key in case if key not in REPETITIONS)
     result_columns = _ordered(key for _, result in pairs for key in result if key not in case_columns)
     groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for case, result in pairs:
         kept = {key: value for key, value in case.items() if key not in REPETITIONS}
         groups.setdefault(json.dumps(kept, sort_keys=True), (kept, []))[1].append(result)
+    cases = [case for case, _ in groups.values()]
+    fixed = [column for column in case_columns if all(case.get(column) == cases[0].get(column) for case in cases)]
+    if len(cases) < 2 or len(fixed) == len(case_columns):  # names identify a row; lists are settings even then
+        fixed = [column for column in fixed if isinstance(cases[0][column], list | dict)]
+    varied = [column for column in case_columns if column not in fixed]
     rows = [
-        [_shown(case.get(column)) for column in case_columns]
+        [_shown(case.get(column)) for column in varied]
         + [_cell([result[column] for result in results if column in result]) for column in result_columns]
         for case, results in groups.values()
     ]
-    return {"columns": [*case_columns, *result_columns], "rows": rows}
+    kept = {column: _shown(cases[0].get(column)) for column in fixed}
+    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": kept}
+
+
+def _flat(result: dict[str, Any]) -> dict[str, Any]:
+    """Small dictionaries inside a result become entries of their own: {"accuracy": {"100": x}} is "accuracy 100"."""
+    flat: dict[str, Any] = {}
+    for key, value in result.items():
+        if isinstance(value, dict) and all(is_number(entry) for entry in value.values()):
+            flat |= {f"{key} {name}": entry for name, entry in value.items()}
+        else:
+            flat[key] = value
+    return flat
 
 
 def _ordered(keys: Iterable[str]) -> list[str]:
@@ -79,30 +98,47 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
     """The paper's table with our numbers in the same cells.
 
     ``paper`` holds ``columns``, ``rows`` ({name: values}), and how to find ours: ``row`` and ``column`` name the entries of
-    case or result that hold the row's and the column's name, ``value`` the entry with the number (times ``factor``).  Where
-    results have no entry ``column``, the columns' names are themselves entries.  ``aliases`` translates the paper's names.
-    ``where`` keeps only the results with these entries.
+    case or result that hold the row's and the column's name (several for a row are joined by commas), ``value`` the entry
+    with the number (times ``factor``).  Where there is no entry ``column``, the columns' names are themselves entries.  ``aliases`` translates the paper's names.
+    ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows.
     """
-    merged = [result | case for case, result in pairs]
+    merged = [_flat(result) | case for case, result in pairs]
+    keys = paper.get("row", [])
+    keys = [keys] if isinstance(keys, str) else keys
     wanted = paper.get("where", {})
     merged = [entry for entry in merged if all(entry.get(key, value) == value for key, value in wanted.items())]
     aliases = {_folded(key): value for key, value in paper.get("aliases", {}).items()}
     rows = []
     for name, values in paper["rows"].items():
-        of_row = [entry for entry in merged if _same(entry.get(paper["row"]), name, aliases)]
+        of_row = [entry for entry in merged if _same(_row_name(entry, keys), name, aliases)]
         cells = []
         for column, printed in zip(paper["columns"], values):
             value, error = printed if isinstance(printed, list) else (printed, None)
             ours = [paper.get("factor", 1) * number for number in _numbers(of_row, column, paper, aliases)]
             cells.append({"ours": spread(ours) if ours else None, "published": value, "published_std": error})
         rows.append({"name": name, "cells": cells})
+    _fill_means(rows, paper.get("means", {}))
     kept = ("source", "quantity", "note", "columns")
-    return {"row": paper["row"], "rows": rows} | {key: paper[key] for key in kept if key in paper}
+    return {"row": ", ".join(keys), "rows": rows} | {key: paper[key] for key in kept if key in paper}
+
+
+def _fill_means(rows: list[dict[str, Any]], means: dict[str, int]) -> None:
+    """Ours for rows that average others, where all of those are there."""
+    for row in rows:
+        n_rows = means.get(row["name"], 0)
+        for k, cell in enumerate(row["cells"] if n_rows else []):
+            ours = [other["cells"][k]["ours"] for other in rows[:n_rows]]
+            if all(value is not None for value in ours):
+                cell["ours"] = fmean(value["mean"] if isinstance(value, dict) else value for value in ours)
+
+
+def _row_name(entry: dict[str, Any], keys: list[str]) -> str | None:
+    return ", ".join(str(entry[key]) for key in keys) if all(key in entry for key in keys) else None
 
 
 def _numbers(entries, column, paper, aliases):
     for entry in entries:
-        if paper["column"] in entry:
+        if paper.get("column") in entry:
             number = entry.get(paper["value"]) if _same(entry[paper["column"]], column, aliases) else None
         else:
             number = next((value for key, value in entry.items() if _same(key, column, aliases)), None)

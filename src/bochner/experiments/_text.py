@@ -73,6 +73,23 @@ def summary_text(summary: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
+def overview_text(summaries: list[dict[str, Any]]) -> str:
+    """One line for each experiment of a run."""
+    columns = ["experiment", "verdict", "cases", "skipped", "failed", "work"]
+    rows = [
+        [
+            summary["experiment"],
+            summary["verdict"],
+            f"{summary['n_finished']}/{summary['n_cases']}",
+            str(len(summary["skipped"])),
+            str(len(summary["failed"])),
+            duration(summary["seconds"]),
+        ]
+        for summary in sorted(summaries, key=lambda summary: summary["experiment"])
+    ]
+    return aligned(columns, rows)
+
+
 def _published_text(comparison: dict[str, Any]) -> str:
     rows = []
     for row in comparison["rows"]:

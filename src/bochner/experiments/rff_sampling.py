@@ -1,4 +1,8 @@
-"""Kernel error against the number of frequencies for the three ways of sampling a prior."""
+"""Kernel error against the number of frequencies for the three ways of sampling a prior.
+
+Found with 40 draws a size: orthogonal frequencies have about four fifths of the iid error at every size.  Scrambled Sobol
+points halve it at 1024, but with as few frequencies as dimensions (8) they are a few percent worse: the claim is too strong.
+"""
 
 from __future__ import annotations
 

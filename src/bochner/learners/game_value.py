@@ -11,9 +11,9 @@ import scipy.linalg
 
 from .._compute import compute_rows, is_dask, row_sum
 
-# The machine of the upper value is fitted on at most this many numbers (128 MB); more rows are sampled.  Any machine gives
+# The machine of the upper value is fitted on at most this many numbers (32 MB); more rows are sampled.  Any machine gives
 # a valid upper value, so sampling costs tightness, not truth.
-_MACHINE_ENTRIES = 2**24
+_MACHINE_ENTRIES = 2**22
 _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 
 
@@ -21,9 +21,9 @@ _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 class GameCertificate:
     """Between which bounds the value of the game lies: ``lower`` <= min over kernels of the best SVM objective <= ``upper``.
 
-    ``margin`` is 1 / √(2 upper), what an SVM with the same C reaches on the learned kernel at least; ``ratio`` is
+    ``margin`` is 1 / √(2 upper), what an SVM with the same C reaches on the learned kernel at least; ``competitive_ratio`` is
     √(lower / upper), a lower bound of margin / best possible margin.  ``exact`` says whether ``lower`` is a proof:
-    with a local peak search there may be a higher peak, and then ``lower`` and ``ratio`` are estimates, no certificate.
+    with a local peak search there may be a higher peak, and then ``lower`` and the ratio are estimates, no certificate.
     ``scope`` names the kernels that the comparison ranges over.
     """
 
@@ -37,7 +37,7 @@ class GameCertificate:
         return float(1 / np.sqrt(2 * self.upper)) if self.upper > 0 else float("inf")
 
     @property
-    def ratio(self) -> float:
+    def competitive_ratio(self) -> float:
         return float(np.sqrt(max(self.lower, 0.0) / self.upper)) if self.upper > 0 else 1.0
 
 

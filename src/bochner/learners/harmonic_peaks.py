@@ -20,7 +20,7 @@ from ..harmonics import (
     sphere_area,
     spherical_harmonics,
 )
-from .peaks import PeakSearch
+from .peaks import PeakSearch, PreparedSearch
 
 # Up to this many bytes the harmonics of all rows are kept between signals instead of being computed again.
 _KEPT_BASIS_BYTES = 2**27
@@ -51,7 +51,7 @@ class HarmonicPeaks(PeakSearch):
         return BoundHarmonics(self, X)
 
 
-class BoundHarmonics:
+class BoundHarmonics(PreparedSearch):
     """The potential of every harmonic (or degree) for each signal, over all rows."""
 
     def __init__(self, search, X):

@@ -99,10 +99,10 @@ class JointDescent(BaseEstimator):
         targets, residual = self._targets(y, X.shape[0])
         network = _CosineNetwork(self, measure, targets, residual)
         network.start(X, targets, rng)
-        losses = []
+        losses: list[float] = []
         interrupted = False
         try:
-            for epoch in track(range(self.n_epochs), "joint descent"):
+            for epoch in track(range(self.n_epochs), "joint descent", status=lambda: f"loss {losses[-1]:.3g}"):
                 losses.append(self._epoch(network, epoch, X, targets, rng))
         except KeyboardInterrupt:
             interrupted = True

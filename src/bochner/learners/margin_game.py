@@ -24,13 +24,17 @@ STEPS = ("adaptive", "theory")
 
 @dataclass(frozen=True)
 class GameRound:
-    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the payoff F of the pair."""
+    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the payoff F of the pair.
+
+    ``lower`` is the payoff at the best scaling of the weights: below the value of the game if the peak is the highest.
+    """
 
     number: int
     peaks: Any
     dual_weights: np.ndarray
     potential: float
     value: float
+    lower: float
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class MarginGame(BaseEstimator):
         n_late = 0
         interrupted = False
         try:
-            for played in track(self.rounds(measure, X, y, rng), "margin game", total):
+            for played in track(self.rounds(measure, X, y, rng), "margin game", total, lambda: _margin_so_far(rounds)):
                 average = average + played.dual_weights
                 # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
                 if 2 * played.number > total:
@@ -175,7 +179,7 @@ class MarginGame(BaseEstimator):
             n_found += len(peaks)
             height, response = potential_and_response(peaks, X, signal, bound.kept_features(peaks))
             value = dual.linear(alpha) - dual.curvature(alpha) - height / 2
-            yield GameRound(number, peaks, alpha, height, value)
+            yield GameRound(number, peaks, alpha, height, value, lower_value(dual, alpha, height))
             if n_wanted is not None and n_found >= n_wanted:
                 return
             gradient = dual.gradient(alpha, response)
@@ -223,6 +227,12 @@ class MarginGame(BaseEstimator):
             check_choice(self.step, "step", STEPS)
         else:
             check_positive(self.step, "step")
+
+
+def _margin_so_far(rounds):
+    """1/√(2 lower value), the best margin that the rounds so far leave possible; a local search can only estimate it."""
+    best = max(played.lower for played in rounds)
+    return f"best margin about {1 / np.sqrt(2 * best):.3g}" if best > 0 else "no margin yet"
 
 
 def averaged(plays: list[Any]) -> Any:

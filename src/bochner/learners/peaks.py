@@ -102,8 +102,16 @@ class FourierPeaks(PeakSearch):
         """(frequencies, heights) after the search, from the starting points."""
 
 
-class BoundSearch:
-    """A search bound to rows: in float32, and on a fresh sample of rows for each signal when there are many."""
+class PreparedSearch:
+    """A search bound to a starting measure and rows."""
+
+    def kept_features(self, peaks):
+        """The features of all rows, where they are at hand and need not be computed."""
+        return None
+
+
+class BoundSearch(PreparedSearch):
+    """A search over R^d bound to rows: in float32, and on a fresh sample of rows for each signal when there are many."""
 
     def __init__(self, search, measure, X):
         self.search = search
@@ -123,10 +131,6 @@ class BoundSearch:
         self.X = X.astype(np.float32) if X.shape[0] <= search.search_rows else X
         sample = compute_rows(X, _COMPARED_ROWS)
         self.compared = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
-
-    def kept_features(self, peaks):
-        """The features of all rows where they need not be computed; None here."""
-        return None
 
     def find(self, signal, rng, top=None):
         """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
@@ -202,6 +206,10 @@ class AscentPeaks(FourierPeaks):
         noise at high frequencies (random labels reach the same height).  "auto" is proportional to d / n.
     polish : L-BFGS iterations in float64 on each returned peak
     search_rows : with more rows than this, each signal is searched on a random sample of as many
+
+    Walkers start at 1.5 times the variance of the given measure and end within a few times its radius.  In two or three
+    dimensions sharp boundaries need high frequencies: give a wide prior and more walkers there, e.g.
+    ``Gaussian(gamma=300)`` for data in the unit disc and ``n_walkers=150``; they cost little.
     """
 
     def __init__(self, n_walkers=20, n_steps=8, *, top=1, penalty="auto", polish=0, search_rows=20_000):
@@ -328,7 +336,7 @@ class CandidatePeaks(PeakSearch):
         return BoundCandidates(self, measure, X)
 
 
-class BoundCandidates(BoundSearch):
+class BoundCandidates(PreparedSearch):
     """Every atom's potential for each signal, over all rows."""
 
     def __init__(self, search, measure, X):

@@ -38,16 +38,15 @@ def table(
 ) -> Markup:
     """A table whose columns sort when their heading is pressed; ``sort_values`` are the numbers behind shown cells."""
     head = [tag("th", tag("button", column, type="button"), scope="col", aria_sort="none") for column in columns]
+    values = sort_values or [[None] * len(columns)] * len(rows)
+    numeric = [any(_is_number(row[k]) for row in values) for k in range(len(columns))]
     body = []
-    for i, row in enumerate(rows):
+    for row, row_values in zip(rows, values):
         cells = []
-        for k, cell in enumerate(row):
-            value = sort_values[i][k] if sort_values else None
-            numeric = isinstance(value, int | float) and not isinstance(value, bool)
-            kind = {"scope": "row"} if k == 0 else {}
-            cells.append(
-                tag("th" if k == 0 else "td", cell, data_value=value, class_="number" if numeric else None, **kind)
-            )
+        for k, (cell, value) in enumerate(zip(row, row_values)):
+            name, scope = ("th", "row") if k == 0 else ("td", None)
+            kind = "number" if numeric[k] else None
+            cells.append(tag(name, cell, scope=scope, data_value=value, class_=kind))
         body.append(tag("tr", *cells))
     content = joined(
         [tag("caption", caption), tag("thead", tag("tr", *head)), tag("tbody", *body)],
@@ -55,6 +54,10 @@ def table(
     return tag(
         "div", tag("table", content, class_="sortable"), class_="wide", tabindex="0", role="region", aria_label=caption
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def section(title: str, *children: Any) -> Markup:
@@ -109,7 +112,7 @@ table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabul
 caption { text-align: left; padding: .3rem 0; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; max-width: 24rem;
   overflow-wrap: break-word; }
-tbody th { font-weight: 600; } td.number { text-align: right; white-space: nowrap; }
+tbody th { font-weight: 600; } .number { text-align: right; white-space: nowrap; }
 thead th { background: var(--card); white-space: nowrap; }
 thead button { all: unset; cursor: pointer; font-weight: 600; }
 thead button:focus-visible { outline: 2px solid var(--mark); }

@@ -9,7 +9,10 @@ from typing import Any
 
 from .document import Markup, tag
 
-_ROW, _LABEL, _BAR, _NUMBER = 26, 190, 380, 130
+# A label stands above its bar, so that the drawing is narrow enough for a phone.
+_ROW, _BAR, _NUMBER = 42, 260, 120
+# Point clouds and contours larger than this are embedded as images: a page of megabytes helps nobody.
+_MAX_VECTOR_POINTS = 1500
 
 
 def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, highlight: int | None = None) -> Markup:
@@ -17,19 +20,19 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, h
     longest = max([max(value, whisker or 0.0) for _, value, whisker, _ in entries] + [1e-12])
     parts: list[Markup] = []
     for row, (label, value, whisker, text) in enumerate(entries):
-        middle = _ROW * row + _ROW / 2
+        top, middle = _ROW * row, _ROW * row + 28
         width = max(_BAR * max(value, 0.0) / longest, 1.0)
         end = width
-        parts.append(_text(_LABEL - 8, middle + 4, _shortened(label), anchor="end", full=label))
+        parts.append(_text(0, top + 14, _shortened(label), full=label))
         color = "var(--mark)" if highlight in (None, row) else "var(--soft)"
-        parts.append(tag("rect", x=_LABEL, y=middle - 7, width=round(width, 1), height=14, fill=color))
+        parts.append(tag("rect", x=0, y=middle - 7, width=round(width, 1), height=14, fill=color))
         if whisker is not None:
             end = _BAR * whisker / longest
             for x1, x2, y1, y2 in ((width, end, middle, middle), (end, end, middle - 5, middle + 5)):
-                place = {"x1": _LABEL + x1, "x2": _LABEL + x2, "y1": y1, "y2": y2}
+                place = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
                 parts.append(tag("line", stroke="currentColor", **{k: round(v, 1) for k, v in place.items()}))
-        parts.append(_text(_LABEL + max(width, end) + 8, middle + 4, text))
-    return _svg(_LABEL + _BAR + _NUMBER, _ROW * len(entries), parts, alt)
+        parts.append(_text(max(width, end) + 8, middle + 4, text))
+    return _svg(_BAR + _NUMBER, _ROW * len(entries), parts, alt)
 
 
 def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) -> Markup:
@@ -68,9 +71,14 @@ def matplotlib_svg(figure: Any) -> str:
     """A matplotlib figure as an SVG element, without prologue, comments and metadata; text as outlines."""
     import matplotlib
 
+    for axes in figure.axes:
+        for collection in axes.collections:
+            n_points = sum(len(path.vertices) for path in collection.get_paths()) + len(collection.get_offsets())
+            if n_points > _MAX_VECTOR_POINTS:
+                collection.set_rasterized(True)
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bochner"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     for pattern in (r"<!--.*?-->", r"<metadata>.*?</metadata>"):
@@ -108,5 +116,5 @@ def _text(x: float, y: float, text: str, anchor: str = "start", full: str | None
     return tag("text", text, *more, x=round(x, 1), y=round(y, 1), text_anchor=anchor)
 
 
-def _shortened(text: str, limit: int = 26) -> str:
+def _shortened(text: str, limit: int = 48) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"

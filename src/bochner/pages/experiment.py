@@ -136,13 +136,15 @@ def _comparison(comparison: dict[str, Any] | None) -> Markup:
 def _averages(averages: dict[str, Any]) -> Markup:
     if not averages["rows"]:
         return Markup("")
-    several = any(isinstance(cell, dict) for row in averages["rows"] for cell in row)
-    counts = {cell["n"] for row in averages["rows"] for cell in row if isinstance(cell, dict)}
-    caption = (
-        f"Mean ± standard deviation over {'–'.join(map(str, sorted({min(counts), max(counts)})))} repetitions"
-        if several
-        else "Results"
-    )
+    counts = [cell["n"] for row in averages["rows"] for cell in row if isinstance(cell, dict)]
+    caption = "Results"
+    if counts:
+        several = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        caption = f"Mean ± standard deviation over {several} repetitions"
+    if averages["fixed"]:
+        caption += "; " + ", ".join(
+            f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None
+        )
     rows = [[cell_text(cell) for cell in row] for row in averages["rows"]]
     values = [[_sort_value(cell) for cell in row] for row in averages["rows"]]
     return table(averages["columns"], rows, caption=caption, sort_values=values)

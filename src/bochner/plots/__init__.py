@@ -1,1 +1,19 @@
 """Plots in scikit-learn's Display style; matplotlib is imported inside, never with the package."""
+
+from .fields import VectorFieldDisplay
+from .game import game_evolution, plot_boundary, plot_potential, plot_weighted_points
+from .landmarks import plot_landmark_maps
+from .spectrum import plot_kernel_profile, plot_weights
+from .sphere import plot_harmonics
+
+__all__ = [
+    "VectorFieldDisplay",
+    "game_evolution",
+    "plot_boundary",
+    "plot_harmonics",
+    "plot_kernel_profile",
+    "plot_landmark_maps",
+    "plot_potential",
+    "plot_weighted_points",
+    "plot_weights",
+]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._validation import check_rows
 from ..operators import OperatorKernel, simplex_code
-from .checks import check_alphas
+from .checks import check_alphas, check_weights
 from .operator import OperatorRidge
 
 
@@ -23,13 +24,16 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
     angle.  Parameters are those of ``OperatorRidge``; the kernel needs n_classes − 1 outputs (``Decomposable`` without an
     output matrix fits itself).
 
-    ``predict_proba`` reads the ridge as a Gaussian around the code of the true class, with the noise of the fit.
+    ``predict_proba`` is a softmax of the inner products with the corners; its one temperature minimizes the log-loss of
+    leave-one-out predictions, approximated with the mean leverage (for solvers without a factorization the leverage
+    counts as zero, which is a little too sure).
 
     Attributes
     ----------
     classes_ : labels
     code_ : (n_classes − 1, n_classes), the corner of each class
     ridge_ : the fitted OperatorRidge
+    temperature_ : of ``predict_proba``
 
     Examples
     --------
@@ -75,6 +79,7 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
         X = check_rows(self, X, reset=True)
         if y is None:
             raise ValueError("OperatorRidgeClassifier requires y to be passed, but the target y is None.")
+        weights = check_weights(sample_weight, X)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -82,8 +87,22 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"A classifier needs at least 2 classes, got the one class {self.classes_[0]!r}.")
         self.code_ = simplex_code(len(self.classes_))
         self.ridge_ = OperatorRidge(**self.get_params(deep=False))
-        self.ridge_.fit(X, self.code_.T[numbers], sample_weight)
+        self.ridge_.fit(X, self.code_.T[numbers], weights)
+        self.temperature_ = self._temperature(X, numbers, weights)
         return self
+
+    def _temperature(self, X, numbers, sample_weight):
+        """By the mean leverage instead of each row's own, so that a row of weight 2 still counts as two rows."""
+        targets = self.code_.T[numbers]
+        fitted = np.asarray(self.ridge_.predict(X), dtype=np.float64)
+        left_out = targets - (targets - fitted) / (1 - self.ridge_.mean_leverage())
+        scores = left_out @ self.code_
+
+        def log_loss(log_temperature):
+            log_chances = log_softmax(scores * np.exp(-log_temperature), axis=1)
+            return -np.average(log_chances[np.arange(len(numbers)), numbers], weights=sample_weight)
+
+        return float(np.exp(minimize_scalar(log_loss, bounds=(-7, 3), method="bounded", options={"xatol": 1e-8}).x))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Inner products with the corners, (n_samples, n_classes); for two classes the score of the second, (n_samples,)."""
@@ -99,11 +118,11 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[chosen]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities, (n_samples, n_classes): p(c | x) ∝ exp(−‖f(x) − code_c‖² / (2 noise))."""
+        """Class probabilities, (n_samples, n_classes)."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.stack([-scores, scores], axis=1)
-        return softmax(scores / max(self.ridge_.noise_variance_, 1e-12), axis=1)
+        return softmax(scores / self.temperature_, axis=1)
 
     @property
     def n_iter_(self) -> int:

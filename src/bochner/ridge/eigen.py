@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpotri
 
 from .._compute import row_sum
 from .statistics import RidgeStatistics, tiles
@@ -87,6 +88,63 @@ def eigen_ridge(system: Eigensystem, basis: OutputBasis, alpha: float) -> np.nda
     """
     shrunk = (system.projections @ basis.vectors) / (system.values[:, None] + basis.penalties(alpha))
     return system.vectors @ shrunk @ basis.vectors.T
+
+
+# Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
+_FEW_PENALTIES = 8
+
+
+def direct_ridge(statistics: RidgeStatistics, basis: OutputBasis, alpha: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """One ridge without eigenvectors: coefficients, and what the fit explains of each rotated output.
+
+    One Cholesky factor for each different penalty α / t; equal scales, as of the identity, share one.  None where there are
+    too many of them, or where the ridge is below rounding.
+    """
+    distinct, groups = _distinct(basis.penalties(alpha))
+    if len(distinct) > _FEW_PENALTIES:
+        return None
+    rotated = statistics.cross @ basis.vectors
+    solution = np.zeros_like(rotated)
+    for group, penalty in enumerate(distinct):
+        factor = _shifted_factor(statistics.gram, penalty)
+        if factor is None:
+            return None
+        solution[:, groups == group] = cho_solve(factor, rotated[:, groups == group], check_finite=False)
+    return solution @ basis.vectors.T, np.sum(solution * rotated, axis=0)
+
+
+def direct_leverage(statistics: RidgeStatistics, basis: OutputBasis, alpha: float) -> float:
+    """The mean leverage of the rows, averaged over outputs, without eigenvectors: tr(G (G + α/t)⁻¹) / Σ weights."""
+    penalties = basis.penalties(alpha)
+    distinct, groups = _distinct(penalties)
+    spent = 0.0
+    for group, penalty in enumerate(distinct):
+        factor = _shifted_factor(statistics.gram, penalty)
+        if factor is None:
+            return 1.0
+        inverse, _ = dpotri(factor[0], lower=factor[1], overwrite_c=True)
+        spent += np.count_nonzero(groups == group) * (len(inverse) - penalty * np.trace(inverse))
+    return spent / (len(penalties) * statistics.weight)
+
+
+def _distinct(penalties):
+    """Finite penalties that differ by more than rounding, and the number of each output's (−1: infinite)."""
+    finite = np.isfinite(penalties)
+    logarithms = np.round(np.log(penalties[finite]), 10)
+    distinct, groups = np.unique(logarithms, return_inverse=True)
+    numbers = np.full(len(penalties), -1)
+    numbers[finite] = groups
+    # The first of each group stands for all: rounding its logarithm would change it.
+    return [penalties[numbers == group][0] for group in range(len(distinct))], numbers
+
+
+def _shifted_factor(gram, penalty):
+    shifted = gram.copy()
+    shifted[np.diag_indices_from(shifted)] += penalty
+    try:
+        return cho_factor(shifted, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:  # a ridge below rounding
+        return None
 
 
 def explained(system: Eigensystem, basis: OutputBasis, alpha: float) -> np.ndarray:

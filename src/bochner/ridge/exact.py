@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._compute import is_dask
-from .._validation import check_choice, check_count, check_rows
+from .._validation import check_count, check_rows
 from ..operators import Decomposable, OperatorKernel
-from ..operators.output_matrix import covariance_output_matrix, learned_output_matrix
 from .checks import check_alphas, check_targets
-from .eigen import OutputBasis
+from .eigen import Eigensystem, OutputBasis
+from .solver_choice import check_output_count, is_learned, numeric_output_matrix
+from .statistics import RidgeStatistics
 
 # Memory for one block of K(x, X_train) while predicting.
 _PREDICT_BYTES = 2**26
@@ -76,14 +77,10 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
         self.X_fit_ = X
+        check_output_count(kernel, X.shape[1], y.shape[1])
         if decomposable:
             self._fit_decomposable(kernel, alphas, several, y)
         else:
-            if kernel.n_outputs(X.shape[1]) != y.shape[1]:
-                raise ValueError(
-                    f"{type(kernel).__name__} has {kernel.n_outputs(X.shape[1])} outputs on these points, but y has {y.shape[1]} "
-                    "columns. A vector field has one output per direction."
-                )
             self._fit_whole(kernel, alphas, several, y)
         return self
 
@@ -110,12 +107,10 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         gram = np.asarray(kernel._checked_prior().kernel(self.X_fit_), dtype=np.float64)
         word = kernel.output_matrix
         values = vectors = None
-        if several or (isinstance(word, str) and word == "learned"):
+        if several or is_learned(word):
             values, vectors = _spectrum(gram)
         self.kernel_ = clone(kernel).set_params(output_matrix=self._output_matrix(word, y, values, vectors))
         basis = OutputBasis.of(self.kernel_.matrix())
-        if basis.vectors.shape[0] != y.shape[1]:
-            raise ValueError(f"output_matrix has {basis.vectors.shape[0]} rows, but y has {y.shape[1]} columns.")
         self.alpha_ = float(alphas[0])
         if values is None and np.ptp(basis.scales) <= 1e-12 * basis.scales[-1]:
             # Independent outputs of equal scale and one ridge: a Cholesky factor is ten times cheaper than eigenvectors.
@@ -137,16 +132,13 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         shrunk = rotated / (values[:, None] * basis.scales + self.alpha_)
         self.dual_coef_ = vectors @ shrunk @ basis.vectors.T
 
-    def _output_matrix(self, word, y, values, vectors):
-        if word is None:
-            return np.eye(y.shape[1])
-        if not isinstance(word, str):
-            return word
-        check_choice(word, "output_matrix", ("covariance", "learned"))
-        if word == "covariance":
-            return covariance_output_matrix(np.atleast_2d(np.cov(y.T, bias=True)))
-        projections = np.sqrt(values)[:, None] * (vectors.T @ y)
-        return learned_output_matrix(values, projections, y.T @ y, len(y))[0]
+    def _output_matrix(self, asked, y, values, vectors):
+        system = None
+        if values is not None:
+            system = Eigensystem(values, vectors, np.sqrt(values)[:, None] * (vectors.T @ y))
+        nothing = np.zeros(0)
+        sums = RidgeStatistics(nothing, nothing, y.T @ y, nothing, y.sum(axis=0), float(len(y)), np.zeros(y.shape[1]))
+        return numeric_output_matrix(asked, np.atleast_2d(np.cov(y.T, bias=True)), sums, system)
 
     def _fit_whole(self, kernel, alphas, several, y):
         self.kernel_ = kernel

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.optimize import minimize
 
 from .._compute import row_sum
+from .._progress import track
 from ..operators import OperatorMeasure
 from .statistics import tiles
 
@@ -37,10 +38,14 @@ def normal_matrix(measure: OperatorMeasure, gram: np.ndarray) -> np.ndarray:
 
 
 def cholesky_ridge(matrix: np.ndarray, right_side: np.ndarray, alpha: float) -> np.ndarray:
-    """(matrix + α I)⁻¹ right_side."""
+    """(matrix + α I)⁻¹ right_side; by eigenvectors where α is below rounding and the Cholesky factor does not exist."""
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += alpha
-    return cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), right_side, check_finite=False)
+    try:
+        return cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), right_side, check_finite=False)
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(matrix, driver="evd")
+        return vectors @ ((vectors.T @ right_side) / (np.maximum(values, 0.0) + alpha))
 
 
 def gram_operator(measure: OperatorMeasure, gram: np.ndarray) -> Operator:
@@ -150,7 +155,7 @@ def stochastic_ridge(
     largest = np.linalg.eigvalsh(np.einsum("j,jab->ab", measure.weights, operators))[-1]
     step = 0.5 / (largest * max(1.0, weights.max() / weights.mean()) + alpha / n_rows)
     theta, average, n_averaged = np.zeros(measure.n_columns), np.zeros(measure.n_columns), 0
-    for epoch in range(n_epochs):
+    for epoch in track(range(n_epochs), "stochastic ridge", n_epochs):
         order = rng.permutation(n_rows)
         for start in range(0, n_rows, batch_size):
             rows = np.sort(order[start : start + batch_size])

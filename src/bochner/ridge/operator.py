@@ -15,12 +15,13 @@ from .._validation import check_choice, check_count, check_positive, check_rows
 from ..features import SpectralFeatures, as_generator
 from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel
-from ..operators.output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix
 from .block_leverage import NormalSystem
 from .checks import check_alphas, check_targets, check_weights, resolved_for_weights
 from .eigen import (
     OutputBasis,
     RowWork,
+    direct_leverage,
+    direct_ridge,
     eigen_ridge,
     explained,
     leave_one_out_errors,
@@ -41,11 +42,18 @@ from .normal import (
     row_operator,
     stochastic_ridge,
 )
+from .solver_choice import (
+    DENSE_LIMIT,
+    SOLVERS,
+    check_output_count,
+    choose_solver,
+    gram_fits,
+    is_learned,
+    numeric_output_matrix,
+    refuse_several,
+    rows_are_few,
+)
 from .statistics import RidgeStatistics, block_features, target_shift
-
-# Up to this many unknowns (or scalar features) a matrix of all pairs of them is formed: 128 MB.
-DENSE_LIMIT = 4096
-_SOLVERS = ("auto", "eigen", "cholesky", "cg", "lbfgs", "sgd")
 
 
 class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -62,7 +70,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     alpha : float or list of floats, default 1.0
         From a list the ridge with the smallest exact leave-one-out error is taken.
     solver : "auto", "eigen", "cholesky", "cg", "lbfgs" or "sgd"
-        "eigen" (decomposable kernels) solves for all ridges in two eigenbases, "cholesky" forms the normal matrix, "cg" and
+        "eigen" (decomposable kernels) solves for all ridges in two eigenbases, or for one by Cholesky factors, "cholesky" forms the normal matrix, "cg" and
         "lbfgs" only apply it, "sgd" looks at minibatches; "auto" takes the first that fits.
     learner : None or a learner
         Learns the scalar measure from X and y before the kernel makes operators of its atoms.
@@ -138,9 +146,15 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             if self.solver == "sgd":
                 self._fit_sgd(alphas, several, X, y, weights)
                 return self
-            small = self._is_small(X)
+            n_columns = 2 * len(self._scalar)
+            small = (
+                isinstance(self.kernel_, Decomposable)
+                and self.solver in ("auto", "eigen")
+                and not is_dask(X)
+                and rows_are_few(X.shape[0], n_columns)
+            )
             self._statistics = RidgeStatistics.of(
-                block_features(self._scalar), X, y, weights, self._shift, whole_gram=self._whole_gram()
+                block_features(self._scalar), X, y, weights, self._shift, whole_gram=gram_fits(n_columns)
             )
             self._solve(alphas, several, X, y, weights, small)
         return self
@@ -164,11 +178,8 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 self._start(X, y, weights)
             elif y.shape[1] != len(self._shift):
                 raise ValueError(f"y has {y.shape[1]} outputs, but earlier calls had {len(self._shift)}.")
-            if not first and self._statistics.gram.ndim == 1:
-                raise ValueError(
-                    "fit left no sums that more rows could be added to. Begin with partial_fit instead of fit."
-                )
-            if not self._whole_gram() or self.solver == "sgd":
+            thin = not first and self._statistics.gram.ndim == 1
+            if thin or self.solver == "sgd" or not gram_fits(2 * len(self._scalar)):
                 raise ValueError(
                     f"partial_fit keeps the Gram matrix of the features, up to {DENSE_LIMIT} of them, and "
                     f"{2 * len(self._scalar)} with solver={self.solver!r} cannot. Lower n_components, or call fit."
@@ -176,18 +187,13 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             added = RidgeStatistics.of(block_features(self._scalar), X, y, weights, self._shift)
         self._statistics = added if first else self._statistics + added
         self._stale = True
-        self.__dict__.pop("loo_errors_", None)
         return self
 
     def _start(self, X, y, weights):
         """Sample and learn the scalar measure; the kernel with numbers for its bandwidth."""
         kernel = Decomposable() if self.kernel is None else self.kernel
         prior = kernel._checked_prior()
-        n_outputs = y.shape[1]
-        if not isinstance(kernel, Decomposable):
-            self._check_outputs(kernel.n_outputs(X.shape[1]), n_outputs, kernel)
-        elif not isinstance(kernel.output_matrix, str | None):
-            self._check_outputs(len(kernel.matrix()), n_outputs, kernel)
+        check_output_count(kernel, X.shape[1], y.shape[1])
         rng = as_generator(self.random_state)
         if isinstance(prior, FourierMeasure):
             scalar = prior if self.learner is None else self.learner.learn(prior, X, y, rng)
@@ -210,44 +216,38 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._asked_matrix = kernel.output_matrix if isinstance(kernel, Decomposable) else None
         self._shift = target_shift(y, weights, self.fit_intercept)
         self._stale = False
-        for name in ("loo_errors_", "_work", "_system"):
-            self.__dict__.pop(name, None)
 
     def _solve(self, alphas, several, X=None, y=None, weights=None, small=False):
         """From the sums to coefficients; the rows are needed for a choice of ridges and for the largest systems only."""
-        used = self._statistics.centered() if self.fit_intercept else self._statistics
-        mapped = block_features(self._scalar)
+        self._forget()
+        used = self._used_statistics()
         self.alpha_ = float(alphas[0])
         self.solver_ = "eigen" if small else self._chosen_solver()
         self.n_iter_ = 1  # direct solvers take one step
-        if several and self.solver_ in ("cg", "lbfgs"):
-            raise ValueError(
-                f"solver={self.solver_!r} takes one alpha, got {len(alphas)}: choosing between them needs a factorization, which is "
-                f"made up to {DENSE_LIMIT} unknowns. Give one alpha, or lower n_components."
-            )
+        if several:
+            refuse_several(self.solver_, len(alphas))
+        eigen = self.solver_ == "eigen"
         system = None
-        if isinstance(self.kernel_, Decomposable) and (small or used.gram.ndim == 2) and self._needs_system():
-            system = (
-                small_system(mapped, self._statistics, self.fit_intercept, X, y, weights)
-                if small
-                else whole_system(self._statistics, self.fit_intercept)
-            )
-        if isinstance(self.kernel_, Decomposable):
-            self.kernel_ = clone(self.kernel_).set_params(output_matrix=self._output_matrix(used, system))
-        self.measure_ = self.kernel_.lift(self._scalar)
-        if self.solver_ == "eigen":
+        if small:
+            mapped = block_features(self._scalar)
+            system = small_system(mapped, self._statistics, self.fit_intercept, X, y, weights)
+        elif (eigen and several) or (is_learned(self._asked_matrix) and used.gram.ndim == 2):
+            system = whole_system(self._statistics, self.fit_intercept)
+        self._lift(used, system)
+        if eigen:
             basis = OutputBasis.of(self.kernel_.matrix())
-            self._work = RowWork.of(mapped, self._statistics, self.fit_intercept, system, basis)
-            if several:
-                self.loo_errors_ = leave_one_out_errors(self._work, alphas, X, y, weights)
-                self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-            coefficients = eigen_ridge(system, basis, self.alpha_)
-            total = explained(system, basis, self.alpha_).sum()
+            direct = None if system is not None else direct_ridge(used, basis, self.alpha_)
+            if direct is None:
+                work = self._set_work(system, basis)
+                if several:
+                    self.loo_errors_ = leave_one_out_errors(work, alphas, X, y, weights)
+                    self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
+                direct = eigen_ridge(work.system, basis, self.alpha_), explained(work.system, basis, self.alpha_)
+            coefficients, total = direct[0], direct[1].sum()
         else:
             parameters, total = self._solve_normal(used, alphas, several, X, y, weights)
             coefficients = self.measure_.expand(parameters)
-        rest = max(np.trace(used.target_gram) - total, 0.0)
-        self._store(coefficients, rest / (self._statistics.weight * y_count(used)))
+        self._store(coefficients, used, total)
 
     def _solve_normal(self, used, alphas, several, X, y, weights):
         """θ of the normal equations and yᵀΨθ, by the chosen solver."""
@@ -279,58 +279,66 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         return theta, right_side @ theta
 
     def _fit_sgd(self, alphas, several, X, y, weights):
-        if several or is_dask(X):
-            raise ValueError("solver='sgd' takes one alpha and rows in memory. Write solver='auto'.")
+        if several:
+            refuse_several("sgd", len(alphas))
+        if is_dask(X):
+            raise ValueError("solver='sgd' shuffles rows in memory, and X is a Dask array. Write solver='auto'.")
+        self._forget()
+        self._statistics = RidgeStatistics.of(
+            block_features(self._scalar), X, y, weights, self._shift, whole_gram=False
+        )
+        used = self._used_statistics()
+        self._lift(used, None)
+        targets = y - used.target_mean if self.fit_intercept else y
+        self.alpha_, self.solver_, self.n_iter_ = float(alphas[0]), "sgd", self.max_iter
+        rng = as_generator(self.random_state)
+        features = self._centered_features()
+        theta = stochastic_ridge(self.measure_, features, X, targets, weights, self.alpha_, self.max_iter, rng)
+        explained_squares = self.measure_.contract(used.cross) @ theta
+        self._store(self.measure_.expand(theta), used, explained_squares)
+
+    def _lift(self, used, system):
+        """Operators on the atoms; the output matrix of a decomposable kernel becomes numbers."""
         if isinstance(self.kernel_, Decomposable):
-            matrix = self._output_matrix(None, None, y)
+            covariance = self._statistics.centered().target_gram / self._statistics.weight
+            matrix = numeric_output_matrix(self._asked_matrix, covariance, used, system)
             self.kernel_ = clone(self.kernel_).set_params(output_matrix=matrix)
         self.measure_ = self.kernel_.lift(self._scalar)
-        mapped = block_features(self._scalar)
-        self._statistics = RidgeStatistics.of(mapped, X, y, weights, self._shift, whole_gram=False)
-        used = self._statistics.centered() if self.fit_intercept else self._statistics
-        targets = y - self._statistics.target_mean if self.fit_intercept else y
-        rng = as_generator(self.random_state)
-        self.alpha_, self.solver_, self.n_iter_ = float(alphas[0]), "sgd", self.max_iter
-        theta = stochastic_ridge(
-            self.measure_, self._centered_features(), X, targets, weights, self.alpha_, self.max_iter, rng
-        )
-        rest = max(np.trace(used.target_gram) - self.measure_.contract(used.cross) @ theta, 0.0)
-        self._store(self.measure_.expand(theta), rest / (used.weight * y_count(used)))
 
-    def _store(self, coefficients, noise):
-        self.noise_variance_ = float(noise)
+    def _forget(self):
+        """What an earlier solution left behind."""
+        for name in ("loo_errors_", "_work", "_system"):
+            self.__dict__.pop(name, None)
+
+    def _store(self, coefficients, used, explained_squares):
+        rest = max(np.trace(used.target_gram) - explained_squares, 0.0)
+        self.noise_variance_ = float(rest / (used.weight * coefficients.shape[1]))
         self._coefficients = coefficients
         self._constant = np.zeros(coefficients.shape[1])
         if self.fit_intercept:
             self._constant = self._statistics.target_mean - self._statistics.feature_mean @ coefficients
         self._stale = False
 
-    def _output_matrix(self, used, system, y=None):
-        """The output matrix as numbers: given, identity, covariance of the outputs, or learned."""
-        word = self._asked_matrix
-        if word is None:
-            return np.eye(len(self._shift))
-        if not isinstance(word, str):
-            return check_output_matrix(word)
-        check_choice(word, "output_matrix", ("covariance", "learned"))
-        if word == "covariance":
-            return covariance_output_matrix(np.atleast_2d(np.cov(y.T)) if used is None else self._covariance())
-        if system is None:
-            raise ValueError(
-                f"output_matrix='learned' needs the Gram matrix of the features, up to {DENSE_LIMIT} of them, and no "
-                "solver='sgd'. Lower n_components, or write output_matrix='covariance'."
-            )
-        return learned_output_matrix(system.values, system.projections, used.target_gram, used.weight)[0]
+    def _used_statistics(self):
+        return self._statistics.centered() if self.fit_intercept else self._statistics
 
-    def _covariance(self):
-        return self._statistics.centered().target_gram / self._statistics.weight
+    def _set_work(self, system, basis):
+        """Eigenvectors for passes over rows; made when first asked for."""
+        system = whole_system(self._statistics, self.fit_intercept) if system is None else system
+        self._work = RowWork.of(block_features(self._scalar), self._statistics, self.fit_intercept, system, basis)
+        return self._work
+
+    def _eigen_work(self):
+        if hasattr(self, "_work"):
+            return self._work
+        return self._set_work(None, OutputBasis.of(self.kernel_.matrix()))
 
     # --- choices ----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
         alphas, several = check_alphas(self.alpha)
         check_count(self.n_components, "n_components")
-        check_choice(self.solver, "solver", _SOLVERS)
+        check_choice(self.solver, "solver", SOLVERS)
         check_choice(self.sampling, "sampling", ("iid", "orthogonal", "qmc"))
         check_count(self.max_iter, "max_iter")
         check_positive(self.tol, "tol")
@@ -346,53 +354,9 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
             )
         return alphas, several
 
-    def _check_outputs(self, expected, n_outputs, kernel):
-        if expected != n_outputs:
-            raise ValueError(
-                f"{type(kernel).__name__} has {expected} outputs on these points, but y has {n_outputs} columns. "
-                + (
-                    "Its output matrix must have one row per column of y."
-                    if isinstance(kernel, Decomposable)
-                    else "A vector field has one output per direction: give coordinates=[...] with one column of X for each "
-                    "column of y, or write Decomposable."
-                )
-            )
-
-    def _is_small(self, X):
-        """Fewer rows than features: the eigensystem then comes from the rows' own Gram matrix."""
-        decomposable = isinstance(self.kernel_, Decomposable) and self.solver in ("auto", "eigen")
-        return decomposable and not is_dask(X) and X.shape[0] < min(2 * len(self._scalar), DENSE_LIMIT)
-
-    def _whole_gram(self):
-        return 2 * len(self._scalar) <= DENSE_LIMIT
-
-    def _needs_system(self):
-        return self.solver_ == "eigen" or (isinstance(self._asked_matrix, str) and self._asked_matrix == "learned")
-
     def _chosen_solver(self):
-        n_unknowns = self._n_unknowns()
-        decomposable = isinstance(self.kernel_, Decomposable)
-        if self.solver == "auto":
-            if not self._whole_gram():
-                return "cg"
-            if decomposable:
-                return "eigen"
-            return "cholesky" if n_unknowns <= DENSE_LIMIT else "cg"
-        if self.solver in ("eigen", "cholesky") and not self._whole_gram():
-            raise ValueError(
-                f"solver={self.solver!r} forms a matrix of all pairs of {2 * len(self._scalar)} features, more than {DENSE_LIMIT}. "
-                "Write solver='cg', or lower n_components."
-            )
-        if self.solver == "cholesky" and n_unknowns > 4 * DENSE_LIMIT:
-            raise ValueError(
-                f"solver='cholesky' with {n_unknowns} unknowns needs {8e-9 * n_unknowns**2:.0f} GB. Write 'cg'."
-            )
-        return self.solver
-
-    def _n_unknowns(self):
-        if isinstance(self.kernel_, Decomposable):
-            return 2 * len(self._scalar) * len(self._shift)
-        return self.kernel_.lift(self._scalar).n_columns
+        rank = len(self._shift) if isinstance(self.kernel_, Decomposable) else self.kernel_.lift(self._scalar).rank
+        return choose_solver(self.solver, self.kernel_, 2 * len(self._scalar), 2 * len(self._scalar) * rank)
 
     # --- after the fit ----------------------------------------------------------------------------------------------
 
@@ -417,7 +381,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         with row_block_size(self.block_size):
             if self.solver_ == "eigen":
                 noise = np.full(self._coefficients.shape[1], self.noise_variance_)
-                return mean, np.sqrt(predictive_variance(self._work, self.alpha_, noise, X))
+                return mean, np.sqrt(predictive_variance(self._eigen_work(), self.alpha_, noise, X))
             return mean, np.sqrt(self._leverage_system().variance(self.alpha_, self.noise_variance_, X))
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -426,8 +390,21 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         y = check_targets(self, X, y, need_columns=True)
         weights = check_weights(sample_weight, X)
         if self.solver_ == "eigen":
-            return leave_one_out_predictions(self._work, self.alpha_, X, y, weights)
+            return leave_one_out_predictions(self._eigen_work(), self.alpha_, X, y, weights)
         return self._leverage_system().leave_one_out_predictions(self.alpha_, X, y, weights)
+
+    def mean_leverage(self) -> float:
+        """Share of the outputs' degrees of freedom that the fit spends, below 1; zero where no factorization was made."""
+        self._ensure_solved()
+        if self.solver_ != "eigen":
+            return 0.0
+        basis = OutputBasis.of(self.kernel_.matrix())
+        share = 1 / self._statistics.weight if self.fit_intercept else 0.0
+        if not hasattr(self, "_work"):
+            return direct_leverage(self._used_statistics(), basis, self.alpha_) + share
+        values = self._work.system.values[:, None]
+        spent = np.sum(values / (values + basis.penalties(self.alpha_)), axis=0)
+        return float(np.mean(spent) / self._statistics.weight) + share
 
     def _checked(self, X):
         check_is_fitted(self, "_scalar")
@@ -446,7 +423,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 f"up to {DENSE_LIMIT}, and not with solver='sgd'. Lower n_components."
             )
         if not hasattr(self, "_system"):
-            used = self._statistics.centered() if self.fit_intercept else self._statistics
+            used = self._used_statistics()
             right_side = self.measure_.contract(used.cross)
             return self._normal_system(normal_matrix(self.measure_, used.gram), right_side)
         return self._system
@@ -465,8 +442,3 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         tags.input_tags.sparse = True
         tags.target_tags.single_output = False
         return tags
-
-
-def y_count(statistics: RidgeStatistics) -> int:
-    """Number of outputs."""
-    return len(statistics.target_sum)

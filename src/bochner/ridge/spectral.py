@@ -17,6 +17,7 @@ from .checks import check_alphas, check_targets, check_weights, resolved_for_wei
 from .eigen import (
     OutputBasis,
     RowWork,
+    direct_ridge,
     eigen_ridge,
     explained,
     leave_one_out_errors,
@@ -85,17 +86,21 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             small = not is_dask(X) and X.shape[0] < mapped(X[:1]).shape[1]
             shift = target_shift(targets, weights, self.fit_intercept)
             statistics = RidgeStatistics.of(mapped, X, targets, weights, shift, whole_gram=not small)
-            if small:
-                system = small_system(mapped, statistics, self.fit_intercept, X, targets, weights)
-            else:
-                system = whole_system(statistics, self.fit_intercept)
             basis = OutputBasis(np.eye(targets.shape[1]), np.ones(targets.shape[1]))
-            self._work = RowWork.of(mapped, statistics, self.fit_intercept, system, basis)
+            used = statistics.centered() if self.fit_intercept else statistics
+            for name in ("_work", "loo_errors_"):
+                self.__dict__.pop(name, None)
+            self._statistics, self._basis = statistics, basis
             self.alpha_ = float(alphas[0])
-            if several:
-                self.loo_errors_ = leave_one_out_errors(self._work, alphas, X, targets, weights)
-                self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-        self._store(statistics, eigen_ridge(system, basis, self.alpha_))
+            solved = None if small or several else direct_ridge(used, basis, self.alpha_)
+            if solved is None:
+                system = small_system(mapped, statistics, self.fit_intercept, X, targets, weights) if small else None
+                work = self._eigen_work(system)
+                if several:
+                    self.loo_errors_ = leave_one_out_errors(work, alphas, X, targets, weights)
+                    self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
+                solved = eigen_ridge(work.system, basis, self.alpha_), explained(work.system, basis, self.alpha_)
+        self._store(used, *solved)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -111,7 +116,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             mean = mean[:, 0] if self._one_dimensional else mean
             if not return_std:
                 return mean
-            variance = predictive_variance(self._work, self.alpha_, np.atleast_1d(self.noise_variance_), X)
+            variance = predictive_variance(self._eigen_work(), self.alpha_, np.atleast_1d(self.noise_variance_), X)
         deviation = np.sqrt(variance)
         return mean, deviation[:, 0] if self._one_dimensional else deviation
 
@@ -134,7 +139,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = check_rows(self, X, reset=False)
         y = check_targets(self, X, y, need_columns=False)
         weights = check_weights(sample_weight, X)
-        left_out = leave_one_out_predictions(self._work, self.alpha_, X, y.reshape(X.shape[0], -1), weights)
+        left_out = leave_one_out_predictions(self._eigen_work(), self.alpha_, X, y.reshape(X.shape[0], -1), weights)
         return left_out[:, 0] if self._one_dimensional else left_out
 
     @property
@@ -159,13 +164,19 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _block_size(self):
         return getattr(self.features_, "block_size", "auto")
 
-    def _store(self, statistics, coefficients):
-        used = statistics.centered() if self.fit_intercept else statistics
+    def _eigen_work(self, system=None):
+        """Eigenvectors for passes over rows; made when first asked for."""
+        if not hasattr(self, "_work"):
+            system = whole_system(self._statistics, self.fit_intercept) if system is None else system
+            mapped = block_features(self._source())
+            self._work = RowWork.of(mapped, self._statistics, self.fit_intercept, system, self._basis)
+        return self._work
+
+    def _store(self, used, coefficients, explained_squares):
         intercept = np.zeros(coefficients.shape[1])
         if self.fit_intercept:
-            intercept = statistics.target_mean - statistics.feature_mean @ coefficients
-        rest = np.diag(used.target_gram) - explained(self._work.system, self._work.basis, self.alpha_)
-        noise = np.maximum(rest, 0.0) / statistics.weight
+            intercept = used.target_mean - used.feature_mean @ coefficients
+        noise = np.maximum(np.diag(used.target_gram) - explained_squares, 0.0) / used.weight
         if self._one_dimensional:
             self.coef_, self.intercept_, self.noise_variance_ = coefficients[:, 0], float(intercept[0]), float(noise[0])
         else:

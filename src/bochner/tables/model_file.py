@@ -17,6 +17,8 @@ _TRUSTED = frozenset(
     {
         "bochner.alignment.LabelSums",
         "bochner.features.SpectralFeatures",
+        "bochner.learners.joint_descent.DescentReport",
+        "bochner.learners.joint_descent.JointDescent",
         "bochner.learners.pac_bayes.PacBayes",
         "bochner.learners.reweighting.AlignmentReport",
         "bochner.measures.FourierMeasure",

@@ -84,7 +84,7 @@ def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
         assert certificate.exact
         assert 0 < certificate.lower <= certificate.upper
         assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
-    assert certificates[2].ratio > certificates[0].ratio
+    assert certificates[2].competitive_ratio > certificates[0].competitive_ratio
 
 
 def test_upper_value_is_the_svms_objective(seed):
@@ -104,7 +104,7 @@ def test_game_and_equilibrium_bracket_the_same_value(seed):
     _, equilibrium = game_equilibrium(start, X, y)
     _, report = MarginGame(60, peaks=CandidatePeaks()).learn_with_report(start, X, y, rng)
     assert equilibrium.exact
-    assert equilibrium.ratio > 0.9
+    assert equilibrium.competitive_ratio > 0.9
     assert report.certificate.lower <= equilibrium.upper
     assert equilibrium.lower <= report.certificate.upper
 

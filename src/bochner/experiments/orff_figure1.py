@@ -1,0 +1,129 @@
+"""Figure 1: how fast operator-valued random features approach their kernels, and how large their variance is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..operators import CurlFree, Decomposable, DivergenceFree, OperatorKernel, estimator_variance, variance_bound
+from ..priors import Gaussian
+
+PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 1"
+CLAIM = (
+    "The largest spectral-norm error of decomposable, curl-free and divergence-free features falls like D^(-1/2), and "
+    "Proposition 12 bounds the variance of the curl-free ones."
+)
+DEVIATIONS = (
+    "Bandwidth and output matrix are not published: σ = 1 and the identity. The quick scale compares 300 points instead of 1000. "
+    "The divergence-free kernel is ‖ω‖² I − ωωᵀ; one line of the paper prints another, which is not positive."
+)
+
+N_FEATURES = 4
+_SCALES: dict[str, tuple[list[int], int, int]] = {
+    "smoke": ([10, 100], 1, 30),
+    "quick": ([10, 30, 100, 300, 1000, 3000, 10000], 5, 300),
+    "paper": ([10, 30, 100, 300, 1000, 3000, 10000], 10, 1000),
+}
+
+
+def kernels() -> dict[str, OperatorKernel]:
+    """The three kernels of the figure."""
+    prior = Gaussian(gamma=0.5)
+    return {
+        "decomposable": Decomposable(prior, np.eye(N_FEATURES)),
+        "curl-free": CurlFree(prior),
+        "divergence-free": DivergenceFree(prior),
+    }
+
+
+def cases(scale: str) -> list[dict[str, Any]]:
+    """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
+    sizes, n_seeds, n_points = _SCALES[scale]
+    errors = [
+        {"part": "error", "kernel": name, "n_components": size, "seed": seed, "n_points": n_points}
+        for name in kernels()
+        for size in sizes
+        for seed in range(n_seeds)
+    ]
+    n_draws = {"smoke": 20, "quick": 200, "paper": 1000}[scale]
+    variances = [{"part": "variance", "n_components": size, "n_draws": n_draws} for size in sizes if size <= 1000]
+    return errors + variances
+
+
+def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """The largest error over all pairs of points, or the variance at one difference with its bounds."""
+    if case["part"] == "error":
+        kernel = kernels()[case["kernel"]]
+        points = rng.uniform(-1, 1, size=(case["n_points"], N_FEATURES))
+        gap = kernel.sample(case["n_components"], N_FEATURES, rng).kernel(points) - kernel.kernel(points)
+        return {"error": float(np.abs(np.linalg.eigvalsh(gap)).max())}
+    kernel = kernels()["curl-free"]
+    delta = np.full((1, N_FEATURES), 0.25)
+    origin = np.zeros((1, N_FEATURES))
+    mean = kernel.kernel(delta, origin)[0, 0]
+    gaps = [
+        kernel.sample(case["n_components"], N_FEATURES, child).kernel(delta, origin)[0, 0] - mean
+        for child in rng.spawn(case["n_draws"])
+    ]
+    empirical = np.mean([gap @ gap for gap in gaps], axis=0)
+    size = case["n_components"]
+    return {
+        "empirical": float(np.linalg.norm(empirical, 2)),
+        "exact": float(np.linalg.norm(estimator_variance(kernel, delta)[0], 2)) / size,
+        "proposition_12": float(variance_bound(kernel, delta, form="paper")[0]) / size,
+        "safe": float(variance_bound(kernel, delta)[0]) / size,
+    }
+
+
+def error_curves(results: list[tuple[dict, dict]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """For each kernel: numbers of frequencies, and the mean error over seeds."""
+    curves = {}
+    for name in kernels():
+        found: dict[int, list[float]] = {}
+        for case, result in results:
+            if case["part"] == "error" and case["kernel"] == name:
+                found.setdefault(case["n_components"], []).append(result["error"])
+        sizes = np.array(sorted(found))
+        curves[name] = sizes, np.array([np.mean(found[size]) for size in sizes])
+    return curves
+
+
+def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
+    """The slopes of the three curves within 0.1 of -1/2, and the exact variance below Proposition 12."""
+    curves = error_curves(results)
+    if min(len(sizes) for sizes, _ in curves.values()) < 3:
+        return "cannot tell", "a slope needs at least three numbers of frequencies"
+    slopes = {name: np.polyfit(np.log(sizes), np.log(errors), 1)[0] for name, (sizes, errors) in curves.items()}
+    words = ", ".join(f"{name} D^{slope:.2f}" for name, slope in slopes.items())
+    variances = [result for case, result in results if case["part"] == "variance"]
+    bounded = all(result["exact"] <= result["proposition_12"] * (1 + 1e-9) for result in variances)
+    if all(abs(slope + 0.5) < 0.1 for slope in slopes.values()) and bounded:
+        return "holds", words
+    return "does not hold", words + ("" if bounded else "; the variance exceeds Proposition 12")
+
+
+def figure(results: list[tuple[dict, dict]]) -> Any:
+    """Both panels of the paper's figure."""
+    import matplotlib.pyplot as plt
+
+    canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for name, (sizes, errors) in error_curves(results).items():
+        left.loglog(sizes, errors, marker="o", label=name)
+    guide = np.array(sorted({case["n_components"] for case, _ in results}), dtype=float)
+    left.loglog(guide, 3 * guide**-0.5, color="gray", linestyle="--", label=r"$D^{-1/2}$")
+    left.set(
+        xlabel="number of frequencies D", ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error"
+    )
+    left.legend()
+    variances = sorted(
+        ((c["n_components"], r) for c, r in results if c["part"] == "variance"), key=lambda pair: pair[0]
+    )
+    drawn = [size for size, _ in variances]
+    styles = {"empirical": "o", "exact": "-", "proposition_12": "--", "safe": ":"}
+    labels = {"proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}
+    for key, style in styles.items():
+        right.loglog(drawn, [result[key] for _, result in variances], style, label=labels.get(key, key))
+    right.set(xlabel="number of frequencies D", ylabel=r"$\|V[\tilde K_0(\delta)]\|_2$", title="Variance, curl-free")
+    right.legend()
+    return canvas

@@ -1,0 +1,159 @@
+"""What the experiments of Letarte et al. 2019 share: splits, bandwidths, the linear SVM and its validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+from ..datasets import load
+
+DATASETS = ("breast", "ads_dedup", "farm", "mnist17", "mnist49", "mnist56", "adult")
+GAMMAS = [10.0**k for k in range(-7, 3)]
+
+# The bandwidth that an RBF SVM on 1000 to 2000 training rows prefers on the paper's own split (``best_gamma``); used for
+# all seeds, because a choice per seed would cost more than all the rest and all methods compared get the same.
+FOUND_GAMMAS = {
+    "ads_dedup": 1e-3,
+    "adult": 1e-7,
+    "breast": 1e-6,
+    "farm": 1e-4,
+    "mnist17": 1e-2,
+    "mnist49": 1e-2,
+    "mnist56": 1e-2,
+}
+
+
+@dataclass
+class Split:
+    """Rows for training, validation and test with labels ±1."""
+
+    train: tuple[Any, np.ndarray]
+    valid: tuple[Any, np.ndarray]
+    test: tuple[Any, np.ndarray]
+
+
+def split(name: str, seed: int, largest: int | None = None) -> Split:
+    """25 % test (adult: the official part), 20 % of the rest for validation; seed 0 is the authors' own split.
+
+    ``largest`` limits the rows for training and, to a quarter of it, for validation.
+    """
+    bunch = load(name)
+    X = bunch.data if sp.issparse(bunch.data) else np.asarray(bunch.data, dtype=np.float32)
+    y = np.asarray(bunch.y_binary)
+    state = np.random.RandomState(42 + seed)
+    rows = np.arange(X.shape[0])
+    if name == "adult":
+        train, test = rows[: bunch.n_train], rows[bunch.n_train :]
+    else:
+        train, test = train_test_split(rows, test_size=0.25, random_state=state)
+    train, valid = train_test_split(train, test_size=0.2, random_state=state)
+    if largest is not None:
+        train, valid = train[:largest], valid[: max(largest // 4, 1)]
+    return Split(*((X[part], y[part]) for part in (train, valid, test)))
+
+
+def best_gamma(parts: Split, largest: int = 2000, costs: tuple[float, ...] = (1.0, 100.0, 10_000.0)) -> float:
+    """The γ of the RBF SVM with the best validation accuracy; of equals the one with the smallest C, then the smallest γ."""
+    X, y = parts.train[0][:largest], parts.train[1][:largest]
+    X_valid, y_valid = parts.valid[0][:largest], parts.valid[1][:largest]
+    pairs = [(C, gamma) for C in costs for gamma in GAMMAS]
+    return max(pairs, key=lambda pair: SVC(C=pair[0], gamma=pair[1]).fit(X, y).score(X_valid, y_valid))[1]
+
+
+def gamma_of(name: str, parts: Split) -> float:
+    """The bandwidth found before, or found now."""
+    return FOUND_GAMMAS[name] if name in FOUND_GAMMAS else best_gamma(parts)
+
+
+def svm_error(parts: Split, gamma: float, costs: tuple[float, ...]) -> float:
+    """Test error in percent of the RBF SVM, C chosen on the validation rows."""
+    models = [SVC(C=C, gamma=gamma, cache_size=500).fit(*parts.train) for C in costs]
+    best = max(models, key=lambda model: model.score(*parts.valid))
+    return 100 * (1 - best.score(*parts.test))
+
+
+class SquaredHingeSVM(ClassifierMixin, BaseEstimator):
+    """The objective of scikit-learn's LinearSVC, ½‖(w, b)‖² + C Σ max(0, 1 − y f(x))², by Newton's method in the primal.
+
+    For a few thousand columns this is faster than coordinate descent by one to two orders of magnitude, above all for
+    large C, and exact.
+    """
+
+    def __init__(self, C: float = 1.0):
+        self.C = C
+
+    def fit(self, X: Any, y: Any, start: np.ndarray | None = None) -> SquaredHingeSVM:
+        columns = np.column_stack([np.asarray(X, dtype=np.float64), np.ones(len(X))])
+        weights = np.zeros(columns.shape[1]) if start is None else start
+        margins = y * (columns @ weights)
+        for _ in range(50):
+            active = margins < 1
+            held = columns[active]
+            gradient = weights - 2 * self.C * (held.T @ (y[active] * (1 - margins[active])))
+            if np.linalg.norm(gradient) <= 1e-6 * (1 + 2 * self.C * np.sqrt(len(y))):
+                break
+            step = -self._solve(held, gradient)
+            change = y * (columns @ step)
+            length, value = 1.0, self._objective(weights, margins)
+            while self._objective(weights + length * step, margins + length * change) > value and length > 1e-6:
+                length /= 2
+            weights, margins = weights + length * step, margins + length * change
+            if length <= 1e-6:
+                break
+        self.weights_ = weights
+        self.classes_ = np.array([-1, 1])
+        return self
+
+    def _solve(self, held, gradient):
+        """(I + 2C AᵀA)⁻¹ g, in the smaller of the two dimensions."""
+        n_rows, n_columns = held.shape
+        if n_rows < n_columns:
+            inner = 2 * self.C * (held @ held.T)
+            inner[np.diag_indices(n_rows)] += 1
+            return gradient - 2 * self.C * (held.T @ cho_solve(cho_factor(inner), held @ gradient))
+        normal = 2 * self.C * (held.T @ held)
+        normal[np.diag_indices(n_columns)] += 1
+        return cho_solve(cho_factor(normal), gradient)
+
+    def _objective(self, weights, margins):
+        return weights @ weights / 2 + self.C * np.sum(np.maximum(0, 1 - margins) ** 2)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        return np.asarray(X, dtype=np.float64) @ self.weights_[:-1] + self.weights_[-1]
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+
+@dataclass
+class Tried:
+    """One setting of one method: its validation score and its errors in percent."""
+
+    valid: float
+    train_error: float
+    test_error: float
+
+
+def linear_svm(features: tuple[Any, ...], labels: Split, costs: tuple[float, ...]) -> Tried:
+    """The linear SVM on features of the three parts, C by validation (of equals the smallest)."""
+    best, start = None, None
+    for C in sorted(costs):
+        model = SquaredHingeSVM(C).fit(features[0], labels.train[1], start)
+        start = model.weights_
+        valid = model.score(features[1], labels.valid[1])
+        if best is None or valid > best[0]:
+            best = valid, model
+    assert best is not None
+    valid, model = best
+    errors = [
+        100 * (1 - model.score(block, part[1]))
+        for block, part in ((features[0], labels.train), (features[2], labels.test))
+    ]
+    return Tried(valid, *errors)

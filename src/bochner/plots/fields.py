@@ -1,0 +1,121 @@
+"""Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_choice, check_count
+
+
+class VectorFieldDisplay:
+    """A learned vector field beside its data: arrows, streamlines, and a color for its divergence or curl.
+
+    Made by ``from_estimator``.  ``grid`` is (n_grid, n_grid, 2), ``field`` the vectors on it, ``color`` the scalar in the
+    background (or None).
+
+    >>> import numpy as np
+    >>> from bochner import CurlFree, Gaussian, OperatorRidge
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> model = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), random_state=0).fit(X, -X)
+    >>> display = VectorFieldDisplay.from_estimator(model, X, -X, background="divergence")
+    >>> [axis.get_title() for axis in display.axes_]
+    ['data', 'learned field']
+    """
+
+    def __init__(self, grid: np.ndarray, field: np.ndarray, color: np.ndarray | None, background: str | None):
+        self.grid = grid
+        self.field = field
+        self.color = color
+        self.background = background
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        background: str | None = "divergence",
+        n_grid: int = 40,
+        at: np.ndarray | None = None,
+        axes: Any = None,
+    ) -> VectorFieldDisplay:
+        """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
+
+        ``background`` is "divergence", "curl", "speed", "potential" or None.  For a field in time, ``at`` is one full row of
+        inputs whose coordinates in space are replaced by those of the grid.
+        """
+        check_is_fitted(estimator)
+        check_choice(background or "none", "background", ("divergence", "curl", "speed", "potential", "none"))
+        n_grid = check_count(n_grid, "n_grid", minimum=2)
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        space = estimator._space(X.shape[1])
+        if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
+            raise ValueError(
+                f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of shape {y.shape}. Plot two of its "
+                "coordinates yourself from estimator.predict."
+            )
+        sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
+        grid = np.stack(np.meshgrid(*sides), axis=-1)
+        rows = np.tile(np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64), (n_grid**2, 1))
+        rows[:, space] = grid.reshape(-1, 2)
+        field = estimator.predict(rows)
+        color = None
+        if background == "speed":
+            color = np.linalg.norm(field, axis=1)
+        elif background is not None:
+            color = getattr(estimator, background)(rows)
+        display = cls(
+            grid,
+            field.reshape(n_grid, n_grid, 2),
+            None if color is None else color.reshape(n_grid, n_grid),
+            background,
+        )
+        return display.plot(X[:, space], y, axes=axes)
+
+    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> VectorFieldDisplay:
+        """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field over its background."""
+        import matplotlib.pyplot as plt
+
+        if axes is None:
+            self.figure_, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), sharex=True, sharey=True, layout="constrained")
+        else:
+            self.figure_ = axes[0].figure
+        self.axes_ = list(axes)
+        shown = np.linspace(0, len(X) - 1, min(max_arrows, len(X))).astype(int)
+        left, right = self.axes_
+        left.quiver(
+            *X[shown].T, *y[shown].T, np.linalg.norm(y[shown], axis=1), cmap="viridis", angles="xy", width=0.004
+        )
+        left.set_title("data")
+        if self.color is not None:
+            # Signed quantities are centered at zero, so that white means none.
+            signed = self.background != "speed"
+            limit = max(float(np.abs(self.color).max()), 1e-12)
+            limits = {"vmin": -limit, "vmax": limit} if signed else {"vmin": 0.0, "vmax": limit}
+            image = right.pcolormesh(
+                self.grid[:, :, 0],
+                self.grid[:, :, 1],
+                self.color,
+                cmap="RdBu_r" if signed else "viridis",
+                shading="gouraud",
+                **limits,
+            )
+            self.figure_.colorbar(image, ax=right, label=self.background)
+        self.streamlines_ = right.streamplot(
+            self.grid[0, :, 0],
+            self.grid[:, 0, 1],
+            self.field[:, :, 0],
+            self.field[:, :, 1],
+            color="black",
+            linewidth=0.7,
+            arrowsize=0.8,
+            density=1.2,
+        )
+        right.set_title("learned field")
+        for axis in self.axes_:
+            axis.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+        return self

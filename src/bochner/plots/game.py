@@ -1,0 +1,134 @@
+"""The margin game in the plane: the potential with its peaks, the weighted data, and the boundary as rounds go by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..alignment import potential
+from ..features import as_generator
+from ..learners.duals import make_dual
+from ..learners.game_value import fit_machine
+from ..learners.margin_game import averaged
+from ..measures import FourierMeasure
+from ..priors import SpectralPrior
+
+_CLASS_COLORS = ("#d1495b", "#2e6f95")
+
+
+def plot_potential(
+    X: Any, signal: Any, *, bandwidth: float, peaks: FourierMeasure | None = None, last: Any = None, ax: Any = None
+) -> Any:
+    """The Fourier potential of a signal on points of the plane, as a map over frequencies, with chosen peaks on it.
+
+    ``bandwidth`` is the largest frequency drawn; ``peaks`` are drawn with their mirror images, ``last`` (the newest ones)
+    larger.  The map shows √v, in which low peaks stay visible.
+    """
+    X, signal = _plane(X), np.asarray(signal, dtype=np.float64)
+    ax = _axes(ax)
+    grid = np.linspace(-bandwidth, bandwidth, 161)
+    corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    heights = potential(FourierMeasure(corners, np.ones(len(corners))), X, signal).reshape(161, 161)
+    extent = (-bandwidth, bandwidth, -bandwidth, bandwidth)
+    ax.imshow(np.sqrt(heights), origin="lower", extent=extent, cmap="Greys_r", interpolation="bilinear")
+    for chosen, color, size in ((peaks, "#ff4fd8", 9), (last, "#35e0ff", 28)):
+        if chosen is not None:
+            mirrored = np.concatenate([chosen.frequencies, -chosen.frequencies])
+            ax.scatter(*mirrored.T, s=size, color=color, edgecolors="black", linewidths=0.3, zorder=3)
+    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    return ax
+
+
+def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
+    """Points of the plane by class, the area of each proportional to its dual weight."""
+    X, weights = _plane(X), np.asarray(weights, dtype=np.float64).ravel()
+    ax = _axes(ax)
+    largest = max(float(weights.max()), 1e-12)
+    for label, color in zip(np.unique(y), _CLASS_COLORS, strict=True):
+        rows = np.asarray(y) == label
+        ax.scatter(*X[rows].T, s=0.3 + 9 * weights[rows] / largest, color=color, linewidths=0, label=str(label))
+    ax.set_aspect("equal")
+    return ax
+
+
+def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = None) -> Any:
+    """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin."""
+    X = _plane(X)
+    ax = _axes(ax)
+    dual = make_dual("hinge", y, C, len(X))
+    coefficients, intercepts, _ = fit_machine(measure.features(X), dual)
+    low, high = X.min(axis=0), X.max(axis=0)
+    x_axis, y_axis = (np.linspace(low[k] - 0.05, high[k] + 0.05, 201) for k in (0, 1))
+    mesh = np.stack(np.meshgrid(x_axis, y_axis), axis=-1).reshape(-1, 2)
+    scores = (measure.features(mesh) @ coefficients + intercepts).reshape(201, 201)
+    ax.pcolormesh(x_axis, y_axis, np.clip(scores, -2, 2), cmap="RdBu", vmin=-2, vmax=2, rasterized=True)
+    ax.contour(
+        x_axis, y_axis, scores, levels=[-1, 0, 1], colors="black", linewidths=[0.5, 1.2, 0.5], linestyles="solid"
+    )
+    ax.set_aspect("equal")
+    return ax
+
+
+def game_evolution(
+    learner: Any,
+    prior: SpectralPrior,
+    X: Any,
+    y: Any,
+    *,
+    rounds: Sequence[int] = (1, 10, 30, 100),
+    bandwidth: float | None = None,
+    random_state: Any = None,
+) -> Any:
+    """A figure with one column for each of ``rounds``: weighted data, potential with the peaks so far, boundary
+    (Bullins et al. 2018, Figure 1a).  Plays ``learner`` (a MarginGame on two classes) on points of the plane.
+    """
+    import matplotlib.pyplot as plt
+
+    X, rng = _plane(X), as_generator(random_state)
+    wanted = sorted(number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds)
+    if not wanted:
+        raise ValueError(f"None of rounds={tuple(rounds)} is played: n_rounds={learner.n_rounds}.")
+    start = prior.resolved(X).sample(200, 2, rng)
+    plays: list[Any] = []
+    shown = []
+    for played in learner.rounds(start, X, y, rng):
+        plays.append(played.peaks)
+        if played.number in wanted:
+            shown.append((played, averaged(plays)))
+        if played.number == wanted[-1]:
+            break
+    if bandwidth is None:
+        bandwidth = 1.1 * float(np.max(np.abs(shown[-1][1].frequencies)))
+    signs = make_dual("hinge", y, learner.C, len(X)).targets[:, 0]
+    fig, axes = plt.subplots(
+        3, len(shown), figsize=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False, layout="constrained"
+    )
+    for column, (played, measure) in enumerate(shown):
+        weights = played.dual_weights[:, 0]
+        plot_weighted_points(X, y, weights, ax=axes[0, column])
+        plot_potential(X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=axes[1, column])
+        plot_boundary(measure, X, y, learner.C, ax=axes[2, column])
+        axes[0, column].set_title(f"round {played.number}, {len(measure)} frequencies")
+    for row, name in enumerate(("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
+        axes[row, 0].set_ylabel(name)
+    axes[0, 0].legend(
+        loc="upper right", bbox_to_anchor=(1.06, 1.02), markerscale=1.5, fontsize="x-small", handletextpad=0.1
+    )
+    return fig
+
+
+def _plane(X):
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"This plot needs points of the plane, (n, 2); got shape {X.shape}.")
+    return X
+
+
+def _axes(ax):
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1]

@@ -1,0 +1,68 @@
+"""Functions on the sphere: the harmonics that a measure uses, and the data they were chosen for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..harmonics import HarmonicMeasure
+
+
+def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
+    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c).
+
+    With points ``X`` and labels ``y`` the data come first, in a panel of their own.  Returns the figure.
+    """
+    import matplotlib.pyplot as plt
+
+    measure = measure.merged()
+    order = np.argsort(-measure.weights)[:n_shown]
+    with_data = X is not None
+    n_panels = len(order) + with_data
+    fig = plt.figure(figsize=(3.3 * n_panels, 3.5), layout="constrained")
+    panels = [fig.add_subplot(1, n_panels, i + 1, projection="3d") for i in range(n_panels)]
+    if with_data:
+        _draw_points(panels[0], np.asarray(X, dtype=np.float64), y)
+    for panel, atom in zip(panels[with_data:], order, strict=True):
+        _draw_harmonic(panel, measure, atom)
+    for panel in panels:
+        panel.set_box_aspect((1, 1, 1), zoom=1.2)
+        panel.set_proj_type("ortho")
+        panel.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
+        panel.set_axis_off()
+        panel.view_init(elev=25, azim=35)
+    return fig
+
+
+def _draw_points(panel, X, y):
+    if X.shape[1] != 3:
+        raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
+    # Points on the far side would shine through: keep those that face the reader.
+    elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
+    towards = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
+    facing = X @ towards > 0
+    labels = np.zeros(len(X), dtype=int) if y is None else np.unique(y, return_inverse=True)[1]
+    panel.scatter(*X[facing].T, c=labels[facing], cmap="RdBu", s=4, depthshade=False)
+    panel.set_title("data", fontsize="medium")
+
+
+def _draw_harmonic(panel, measure, atom):
+    import matplotlib
+
+    polar, azimuth = np.meshgrid(np.linspace(0, np.pi, 73), np.linspace(0, 2 * np.pi, 145), indexing="ij")
+    points = np.stack([np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1)
+    single = HarmonicMeasure(measure.indices[[atom]], np.ones(1))
+    values = single.features(points.reshape(-1, 3)).reshape(polar.shape)
+    shades = matplotlib.colormaps["RdBu"](0.5 + values / (2 * np.abs(values).max()))
+    panel.plot_surface(
+        *np.moveaxis(points, -1, 0),
+        facecolors=shades,
+        rstride=1,
+        cstride=1,
+        shade=False,
+        linewidth=0,
+        antialiased=False,
+    )
+    degree, position = measure.indices[atom]
+    panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", fontsize="medium")

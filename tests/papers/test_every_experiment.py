@@ -1,0 +1,58 @@
+"""Every experiment keeps the contract, and runs at its smallest scale."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bochner.datasets import DatasetNotFound, where
+from bochner.experiments._catalog import SCALES, as_json, discover
+from bochner.experiments._runner import VERDICTS
+from bochner.experiments._summary import averaged, beside_published, published
+from bochner.experiments._workers import Task, case_rng
+
+FOUND, BROKEN = discover()
+EXPERIMENTS = [pytest.param(experiment, id=name) for name, experiment in FOUND.items()]
+
+
+def test_all_modules_can_be_used():
+    assert BROKEN == {}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_contract_is_kept(experiment):
+    assert experiment.paper.strip()
+    assert experiment.claim.strip().endswith((".", ")"))
+    sizes = [len(experiment.cases(scale)) for scale in SCALES]
+    assert 0 < sizes[0] <= sizes[1] <= sizes[2] or sizes[0] <= 20
+    assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.deviations))
+    for name in experiment.needs:
+        where(name)
+    for case in experiment.cases("smoke"):
+        assert json.loads(json.dumps(case)) == case
+    assert experiment.module.run.__module__ == experiment.module.__name__
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_smallest_scale_runs_and_is_judged(experiment):
+    results = []
+    for case in experiment.cases("smoke"):
+        try:
+            result = experiment.module.run(dict(case), case_rng(Task(experiment.module.__name__, case)))
+        except (DatasetNotFound, ModuleNotFoundError) as error:
+            pytest.skip(str(error))
+        results.append((case, as_json(result)))
+        numbers = [value for value in result.values() if isinstance(value, float)]
+        assert np.all(np.isfinite(numbers)), (case, result)
+    verdict, why = experiment.module.verdict(results)
+    assert verdict in VERDICTS
+    assert why
+    assert averaged(results)["rows"]
+    paper = published(experiment.name)
+    if paper is not None:
+        beside_published(results, paper)
+    if hasattr(experiment.module, "figure"):
+        pytest.importorskip("matplotlib")
+        drawing = experiment.module.figure(results)
+        assert drawing is None or drawing.axes

@@ -1,0 +1,78 @@
+"""The experiments of Letarte et al. 2019 at their smallest scale, and the parts of their protocol."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.svm import LinearSVC
+
+from bochner.experiments import pbrff_figure1, pbrff_figure2, pbrff_figure3, pbrff_table1, risk_certificates
+from bochner.experiments.pbrff_protocol import SquaredHingeSVM, split
+
+EXPERIMENTS = [pbrff_table1, pbrff_figure1, pbrff_figure2, pbrff_figure3, risk_certificates]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda module: module.__name__.split(".")[-1])
+def test_experiment_runs_at_its_smallest_scale(experiment):
+    results = [(case, experiment.run(case, np.random.default_rng(0))) for case in experiment.cases("smoke")]
+    json.dumps(results)
+    verdict, why = experiment.verdict(results)
+    assert verdict == "cannot tell"
+    assert why
+    assert len(experiment.cases("quick")) > len(results)
+    if hasattr(experiment, "figure"):
+        import matplotlib.pyplot as plt
+
+        figure = experiment.figure(results)
+        assert any(axis.has_data() for axis in figure.axes)
+        plt.close(figure)
+
+
+def full_results(better):
+    """Results in which the learned methods win on all data sets, or on none."""
+    sign = -1 if better else 1
+    table = [
+        (case, {"SVM": 1.0, "RBF": 5.0, "PB": 5.0 + sign, "PB β=1": 4.0, "PB D=64": 4.0})
+        for case in pbrff_table1.cases("quick")
+    ]
+    figure = []
+    for case in pbrff_figure3.cases("quick"):
+        curves = {"RFF test": [5.0] * len(case["D"])}
+        for method in ("OKRFF", "PBRFF"):
+            curves[f"{method} test"] = [5.0 + sign if D < 1000 else 5.0 for D in case["D"]]
+        figure.append((case, curves))
+    return table, figure
+
+
+def test_verdicts_can_go_both_ways():
+    for better, expected in ((True, "holds"), (False, "does not hold")):
+        table, figure = full_results(better)
+        assert pbrff_table1.verdict(table)[0] == expected
+        assert pbrff_figure3.verdict(figure)[0] == expected
+    cases = pbrff_figure1.cases("quick")
+    noise = np.random.default_rng(0).normal(size=len(cases))
+    worse = [(case, {"PB": 5 + e, "RBF": 1.0}) for case, e in zip(cases, noise)]
+    assert pbrff_figure1.verdict(worse)[0] == "does not hold"
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 10.0])
+@pytest.mark.parametrize("shape", [(300, 12), (60, 200)])
+def test_newton_svm_minimises_the_objective_of_linear_svc(C, shape):
+    X, y = make_classification(shape[0], shape[1], n_informative=10, flip_y=0.1, random_state=0)
+    y = 2 * y - 1
+    ours = SquaredHingeSVM(C).fit(X, y)
+    theirs = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=100_000).fit(X, y)
+
+    def objective(weights):
+        slack = np.maximum(0, 1 - y * (X @ weights[:-1] + weights[-1]))
+        return weights @ weights / 2 + C * slack @ slack
+
+    reference = objective(np.append(theirs.coef_[0], theirs.intercept_))
+    assert objective(ours.weights_) <= reference * (1 + 1e-6)
+
+
+def test_split_is_the_papers_at_seed_zero():
+    parts = split("breast", 0)
+    assert [len(part[1]) for part in (parts.train, parts.valid, parts.test)] == [340, 86, 143]
+    assert len(split("breast", 1, largest=100).train[1]) == 100

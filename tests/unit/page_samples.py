@@ -1,0 +1,96 @@
+"""Pages for tests, with text that would do harm if it were not escaped."""
+
+from bochner.experiments._summary import averaged, beside_published
+from bochner.pages import model_page, write_experiment, write_index
+
+EVIL = "<script>window.hacked = 1</script>"
+EVIL_ATTRIBUTE = '"><img src=x onerror="window.hacked = 2">'
+
+
+def summary():
+    """An experiment whose every text is hostile."""
+    pairs = [
+        ({"method": method, "seed": seed}, {"error": value + seed, EVIL: EVIL_ATTRIBUTE})
+        for method, value in ((EVIL, 10.0), ("b", 9.0), ("c", 100.0))
+        for seed in range(2)
+    ]
+    paper = {
+        "source": EVIL,
+        "quantity": EVIL,
+        "note": EVIL,
+        "row": "method",
+        "column": "nothing",
+        "value": "error",
+        "columns": ["error"],
+        "rows": {EVIL: [[1.0, 0.5]], "b": [2.0], "c": [None]},
+    }
+    return {
+        "experiment": "evil",
+        "paper": f"Table of {EVIL}",
+        "claim": EVIL_ATTRIBUTE,
+        "scale": "smoke",
+        "verdict": "does not hold",
+        "why": EVIL,
+        "command": "bochner reproduce evil --scale smoke",
+        "deviations": [EVIL],
+        "date": "2020-01-01",
+        "environment": {EVIL: EVIL_ATTRIBUTE},
+        "n_cases": 8,
+        "n_finished": 6,
+        "n_of_earlier_code": 1,
+        "seconds": 12.0,
+        "skipped": [{"case": {"a": EVIL}, "reason": EVIL}],
+        "failed": [{"case": {"a": EVIL}, "error": EVIL, "trace": EVIL}],
+        "table": averaged(pairs),
+        "published": beside_published(pairs, paper),
+        "results": [{"case": case, "result": result} for case, result in pairs],
+    }
+
+
+def figure():
+    """A matplotlib figure with hostile labels."""
+    import matplotlib.pyplot as plt
+
+    chart, axes = plt.subplots()
+    axes.plot([1, 2], [3, 4], label=f"--> {EVIL}")
+    axes.set(xlabel=EVIL, ylabel="y", title=EVIL_ATTRIBUTE)
+    axes.legend()
+    return chart
+
+
+def facts(task):
+    """Facts of a table model with hostile names."""
+    judged = {"seconds": 1.0, "confidence": 0.95}
+    if task == "classification":
+        judged |= {"error": 0.1, "certified": 0.2}
+        details = {"classes": [EVIL, EVIL_ATTRIBUTE], "confusion": [[5, 1], [2, 4]]}
+    else:
+        judged |= {"rmse": 2.0, "r2": 0.5, "half_width": 3.0, "coverage": 0.9}
+        details = {"points": [[1.0, 1.5], [2.0, 1.0], [4.0, 4.5]]}
+    return {
+        "target": EVIL,
+        "task": task,
+        "why_task": EVIL,
+        "n_rows": 100,
+        "n_train": 75,
+        "n_test": 25,
+        "n_dropped": 1,
+        "numeric": [EVIL],
+        "categorical": [],
+        "left_out": {EVIL: EVIL_ATTRIBUTE},
+        "notes": [EVIL],
+        "choice": {"gamma": 0.1, "scores": {"0.1": 2.0}, "learner": EVIL},
+        "judged": {"bochner": judged, "linear": judged},
+        "importance": {EVIL: [0.3, 0.1], EVIL_ATTRIBUTE: [0.1, 0.01]},
+        **details,
+    }
+
+
+def write_all(folder, with_figure=True):
+    """One page of each kind; returns their paths."""
+    pages = [write_experiment(summary(), folder, figure() if with_figure else None), write_index(folder)]
+    for task in ("classification", "regression"):
+        path = folder / f"{task}.html"
+        path.write_text(model_page(facts(task), EVIL), encoding="utf-8")
+        pages.append(path)
+    return pages

@@ -1,0 +1,233 @@
+"""The command: exit codes, one-sentence errors, JSON, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import bochner
+from bochner import cli
+from bochner.experiments import _listing
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def process(*arguments, **options):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | options.pop("env", {})
+    return subprocess.Popen(
+        [sys.executable, "-m", "bochner", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["reproduce"], "required: NAME"),
+        (["reproduce", "no_such_table"], "There is no experiment 'no_such_table'"),
+        (["reproduce", "rff_sampling", "--jobs", "0"], "needs a number of at least 1, got '0'"),
+        (["reproduce", "rff_sampling", "--scale", "huge"], "invalid choice: 'huge'"),
+        (["fit", "absent.csv", "--target", "y"], "There is no file absent.csv"),
+        (["fit", "absent.csv"], "required: --target"),
+        (["predict", "absent.skops", "absent.csv"], "There is no model file absent.skops"),
+        (["report", "absent.skops"], "There is no model file absent.skops"),
+    ],
+)
+def test_errors_are_one_sentence_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("bochner: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_errors_as_json(capsys):
+    code, out, err = run(capsys, "report", "absent.skops", "--json")
+    assert (code, err) == (2, "")
+    assert json.loads(out) == {"error": "There is no model file absent.skops."}
+    code, out, _ = run(capsys, "report", "--json")
+    assert code == 2
+    assert "MODEL" in json.loads(out)["error"]
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(ValueError, match="There is no model file"):
+        cli.main(["report", "absent.skops", "--debug"])
+
+
+def test_an_error_that_nobody_foresaw_says_its_kind(capsys, monkeypatch):
+    def surprising(_):
+        raise KeyError("lost\nkey")
+
+    monkeypatch.setattr(_listing, "listing", surprising)
+    code, _, err = run(capsys, "list")
+    assert code == 2
+    assert err == "bochner: KeyError: 'lost\\nkey' (--debug shows where)\n"
+
+
+def test_a_folder_that_is_not_there_is_named_before_any_work(capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    code, _, err = run(
+        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "no" / "m.skops")
+    )
+    assert code == 2
+    assert "There is no folder for the model file" in err
+
+
+def test_help_and_version(capsys):
+    code, out, _ = run(capsys)
+    assert code == 0
+    assert "reproduce" in out
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert bochner.__version__ in capsys.readouterr().out
+
+
+def test_the_list_tells_claims_data_and_times(capsys):
+    code, out, _ = run(capsys, "list")
+    assert code == 0
+    assert "rff_sampling" in out
+    assert "Claim: At equal numbers of frequencies" in out
+    entries = json.loads(run(capsys, "list", "--json")[1])
+    (entry,) = [entry for entry in entries if entry["experiment"] == "rff_sampling"]
+    assert entry["cases"]["smoke"] == 18
+    for entry in entries:
+        assert "unusable" not in entry, entry
+
+
+def test_measured_times_belong_to_experiments():
+    names = {entry["experiment"] for entry in _listing.listing()}
+    assert set(_listing.measured_seconds()) <= names
+
+
+def test_missing_data_is_said_in_the_list():
+    entry = {
+        "experiment": "x",
+        "paper": "p",
+        "claim": "c",
+        "data": {"mnist": "OpenML", "farm": "nowhere", "wine": "scikit-learn"},
+        "cases": dict.fromkeys(("smoke", "quick", "paper"), 1),
+        "seconds": {"smoke": 3.0, "quick": 100, "paper": None},
+    }
+    text = " ".join(_listing.listing_text([entry, {"experiment": "y", "unusable": "needs z"}]).split())
+    assert (
+        "mnist (missing; --download fetches it), farm (missing; set BOCHNER_DATA), wine (here, from scikit-learn)"
+        in text
+    )
+    assert "smoke 3 s (1 cases), quick 2 min (1 cases), paper not measured (1 cases)" in text
+    assert "cannot be used: needs z" in text
+
+
+def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
+    out = tmp_path / "out"
+    code, text, _ = run(capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--jobs", "1")
+    assert code == 0
+    assert "Verdict: " in text
+    names = {path.name for path in out.iterdir()}
+    assert {f"rff_sampling.smoke.{kind}" for kind in ("jsonl", "json", "csv", "html")} | {"index.html"} <= names
+    assert (out / "rff_sampling.smoke.csv").read_text().count("\n") == 19
+    code, text, _ = run(capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--json")
+    (summary,) = json.loads(text)
+    assert summary["n_finished"] == 18
+    assert summary["environment"]["numpy"]
+    entries = json.loads(run(capsys, "list", "--json", "--out", str(out))[1])
+    (entry,) = [entry for entry in entries if entry["experiment"] == "rff_sampling"]
+    assert entry["seconds"]["smoke"] > 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
+    out = tmp_path / "out"
+    running = process(
+        "reproduce", "rff_sampling", "--scale", "paper", "--out", str(out), "--jobs", "1", start_new_session=True
+    )
+    path = out / "rff_sampling.paper.jsonl"
+    deadline = time.monotonic() + 120
+    while not (path.is_file() and path.read_bytes().count(b"\n") >= 2):
+        assert running.poll() is None, running.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the whole group
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "the same command goes on from here" in err
+    assert "Traceback" not in err
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_control_c_ends_a_fit_even_where_a_learner_would_go_on(capsys, tmp_path, monkeypatch):
+    from bochner import tables
+
+    def stubborn(*_):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:  # what a learner does that returns what it has so far
+            pass
+
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    monkeypatch.setattr(tables, "fit_table", stubborn)
+    before = signal.getsignal(signal.SIGINT)
+    code, _, err = run(capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops"))
+    assert (code, err) == (130, "Interrupted.\n")
+    assert not (tmp_path / "m.skops").exists()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_demo_is_called(monkeypatch):
+    import types
+
+    called = []
+    demo = types.ModuleType("bochner.demo")
+    demo.main = lambda: called.append(True)
+    monkeypatch.setitem(sys.modules, "bochner.demo", demo)
+    assert cli.main(["demo"]) == 0
+    assert called == [True]
+
+
+def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    pandas = pytest.importorskip("pandas")
+    from sklearn.datasets import load_iris
+
+    monkeypatch.chdir(tmp_path)
+    frame = load_iris(as_frame=True).frame
+    frame["target"] = frame["target"].map({0: "A", 1: "B", 2: "C"})
+    frame.to_csv("iris.csv", index=False)
+    code, out, _ = run(capsys, "fit", "iris.csv", "--target", "target")
+    assert code == 0
+    assert "Model: iris.skops" in out
+    assert "certified" in out
+    code, out, _ = run(capsys, "predict", "iris.skops", "iris.csv", "--proba")
+    lines = out.splitlines()
+    assert lines[0] == "predicted target,probability of A,probability of B,probability of C"
+    assert len(lines) == 151
+    run(capsys, "predict", "iris.skops", "iris.csv", "--out", "p.csv")
+    assert (pandas.read_csv("p.csv")["predicted target"] == frame["target"]).mean() > 0.9
+    assert set(json.loads(run(capsys, "predict", "iris.skops", "iris.csv", "--json")[1])["predictions"]) == {
+        "A",
+        "B",
+        "C",
+    }
+    code, out, _ = run(capsys, "report", "iris.skops")
+    assert (code, out) == (0, "Page: iris.html\n")
+    assert "Held-out error" in (tmp_path / "iris.html").read_text()
+    assert json.loads(run(capsys, "report", "iris.skops", "--json")[1])["target"] == "target"

@@ -1,0 +1,62 @@
+"""OperatorRidgeClassifier: simplex coding, its equivalences, and probabilities."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.metrics import log_loss
+
+from bochner import CurlFree, Decomposable, Gaussian, OperatorRidge, OperatorRidgeClassifier, simplex_code
+
+
+def test_it_is_a_ridge_on_codes():
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(["a", "b", "c"])[y]
+    model = OperatorRidgeClassifier(alpha=0.1, random_state=0).fit(X, labels)
+    ridge = OperatorRidge(alpha=0.1, random_state=0).fit(X, simplex_code(3).T[y])
+    np.testing.assert_array_equal(model.decision_function(X), ridge.predict(X) @ simplex_code(3))
+    assert set(model.predict(X)) <= {"a", "b", "c"}
+    assert model.score(X, labels) > 0.95
+
+
+def test_putting_the_code_into_the_kernel_scales_the_ridge():
+    """One-hot targets with A = CᵀC give the scores of codes with the ridge multiplied by (L − 1) / L."""
+    X, y = load_iris(return_X_y=True)
+    code = simplex_code(3)
+    in_kernel = OperatorRidge(Decomposable(Gaussian(0.2), code.T @ code), alpha=0.3, random_state=0).fit(
+        X, np.eye(3)[y]
+    )
+    on_codes = OperatorRidgeClassifier(Decomposable(Gaussian(0.2)), alpha=0.3 * 2 / 3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(in_kernel.predict(X) * 3 / 2, on_codes.decision_function(X), atol=1e-9)
+
+
+def test_two_classes_have_one_score():
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    model = OperatorRidgeClassifier(alpha=0.1, random_state=0).fit(X, y)
+    assert model.decision_function(X).shape == (200,)
+    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert model.score(X, y) > 0.97
+
+
+def test_probabilities_are_near_the_best_single_temperature_on_new_data():
+    X, y = load_digits(return_X_y=True)
+    model = OperatorRidgeClassifier(n_components=300, alpha=np.logspace(-4, 1, 6), random_state=0).fit(X[:900], y[:900])
+    scores = model.decision_function(X[900:])
+
+    def loss(temperature):
+        chances = np.exp(scores / temperature - (scores / temperature).max(axis=1, keepdims=True))
+        return log_loss(y[900:], chances / chances.sum(axis=1, keepdims=True))
+
+    best = min(loss(t) for t in np.logspace(-2.5, 0.5, 60))
+    assert log_loss(y[900:], model.predict_proba(X[900:])) < 1.1 * best
+    assert loss(model.temperature_ / 4) > 1.1 * best  # the temperature matters here
+
+
+def test_bad_input_is_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        OperatorRidgeClassifier().fit(X, np.zeros(150))
+    with pytest.raises(ValueError, match="4 outputs on these points, but y has 2"):
+        OperatorRidgeClassifier(CurlFree(Gaussian())).fit(X, y)
+    with pytest.raises(ValueError, match="alpha must be positive"):
+        OperatorRidgeClassifier(alpha=-1.0).fit(X, y)

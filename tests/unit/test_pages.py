@@ -1,0 +1,128 @@
+"""Report pages: whole, self-contained, and never executing what a data file contains."""
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+
+import page_samples
+import pytest
+
+from bochner.pages import write_experiment, write_index
+from bochner.pages.document import document, table, tag
+
+VOID = {"meta", "link", "br", "img"}
+
+
+class Reader(HTMLParser):
+    """Collects tags and text, and checks that elements are closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.attributes, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == [], f"never closed: {self.open}"
+
+    def handle_starttag(self, name, attributes):
+        self.tags.append(name)
+        self.attributes += attributes
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_startendtag(self, name, attributes):
+        self.tags.append(name)
+        self.attributes += attributes
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    pytest.importorskip("matplotlib")
+    return page_samples.write_all(tmp_path_factory.mktemp("pages"))
+
+
+def test_pages_are_well_formed_and_need_nothing_else(pages):
+    for page in pages:
+        reader = Reader(page.read_text(encoding="utf-8"))
+        assert reader.tags.count("script") == 1, page
+        assert "img" not in reader.tags, page
+        for name, value in reader.attributes:
+            assert not name.startswith("on"), (page, name)
+            if name in ("src", "href", "xlink:href") and not value.startswith("data:"):
+                assert not re.match(r"(https?:)?//", value), (page, value)
+        policy = dict(reader.attributes)["content"]
+        assert any("default-src 'none'" in value for name, value in reader.attributes if name == "content"), policy
+
+
+def test_hostile_names_are_shown_as_text(pages):
+    for page in pages:
+        text = "".join(Reader(page.read_text(encoding="utf-8")).text)
+        assert page_samples.EVIL in text or page_samples.EVIL_ATTRIBUTE in text, page
+
+
+def test_figures_have_words(pages):
+    experiment = pages[0].read_text(encoding="utf-8")
+    assert 'role="img"' in experiment
+    assert "y against &lt;script&gt;" in experiment
+    assert "<!--" not in experiment
+    for page in pages[2:]:
+        assert page.read_text(encoding="utf-8").count('role="img"') >= 2
+
+
+def test_large_clouds_become_images(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    from bochner.pages.drawing import matplotlib_svg
+
+    sizes = {}
+    for count in (100, 20_000):
+        chart, axes = plt.subplots()
+        axes.scatter(range(count), range(count))
+        text = matplotlib_svg(chart)
+        sizes[count] = len(text)
+        assert ("data:image/png;base64" in text) == (count > 1500)
+    assert sizes[20_000] < 500_000
+
+
+def test_an_experiment_is_also_csv_and_strict_json(pages):
+    folder = pages[0].parent
+    with (folder / "evil.smoke.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["method", "seed", "error", page_samples.EVIL]
+    assert len(rows) == 7
+    content = json.loads((folder / "evil.smoke.json").read_text(encoding="utf-8"))
+    assert content["results"][0]["case"]["method"] == page_samples.EVIL
+
+
+def test_json_has_no_nan(tmp_path):
+    summary = page_samples.summary()
+    summary["results"][0]["result"]["error"] = float("nan")
+    write_experiment(summary, tmp_path)
+    assert "NaN" not in (tmp_path / "evil.smoke.json").read_text(encoding="utf-8")
+
+
+def test_the_index_keeps_earlier_experiments_and_ignores_other_files(tmp_path):
+    write_experiment(page_samples.summary(), tmp_path)
+    write_experiment(page_samples.summary() | {"experiment": "other", "verdict": "holds"}, tmp_path)
+    (tmp_path / "foreign.x.json").write_text("[1, 2]")
+    (tmp_path / "broken.x.json").write_text("{")
+    text = write_index(tmp_path).read_text(encoding="utf-8")
+    assert 'href="evil.smoke.html"' in text
+    assert 'href="other.smoke.html"' in text
+    assert "1 holds, 1 does not hold, 0 cannot tell" in text
+
+
+def test_tags_escape_children_and_attributes():
+    assert tag("a", "<", href='"') == '<a href="&quot;">&lt;</a>'
+    assert tag("p", tag("b", "x"), data_value=None) == "<p><b>x</b></p>"
+    grid = table(["<h>"], [["<c>"]], caption="<t>", sort_values=[[3]])
+    assert "<h>" not in grid
+    assert "<c>" not in grid
+    assert "<t>" not in grid
+    assert 'data-value="3"' in grid
+    assert "<title>&lt;x&gt;</title>" in document("<x>")

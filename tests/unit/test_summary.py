@@ -1,0 +1,151 @@
+"""Tables over results: averages, the published numbers beside ours, text."""
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from bochner import datasets, experiments
+from bochner.experiments._summary import averaged, beside_published, published
+from bochner.experiments._text import aligned, cell_text, overview_text, summary_text
+
+PUBLISHED = sorted(
+    path.name[:-5] for path in (files(experiments) / "published").iterdir() if path.name.endswith(".json")
+)
+
+
+def test_averages_group_by_everything_but_repetitions():
+    pairs = [
+        ({"method": m, "size": 5, "seed": s}, {"error": 10.0 * s + (m == "b"), "best": "x", "curve": list(range(50))})
+        for m in "ab"
+        for s in (1, 2)
+    ]
+    table = averaged(pairs)
+    assert table["columns"] == ["method", "error", "best", "curve"]
+    assert table["fixed"] == {"size": 5}
+    assert table["rows"][0] == ["a", {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2}, "x", "50 values"]
+    assert averaged([]) == {"columns": [], "rows": [], "fixed": {}}
+    assert averaged(pairs[:1])["rows"] == [["a", 5, 10.0, "x", "50 values"]]
+
+
+PAPER = {
+    "source": "somewhere",
+    "quantity": "error, %",
+    "row": "data",
+    "column": "method",
+    "value": "error",
+    "factor": 100,
+    "aliases": {"iono": "ionosphere"},
+    "columns": ["Our-Method", "SVM"],
+    "rows": {"iono": [[10.0, 1.0], 12.0], "wine": [1.0, None]},
+}
+
+
+def test_published_numbers_stand_beside_ours():
+    pairs = [
+        ({"data": "ionosphere", "method": "our method", "seed": s}, {"error": e}) for s, e in enumerate((0.1, 0.2))
+    ]
+    comparison = beside_published(pairs, PAPER)
+    first, second = comparison["rows"][0]["cells"]
+    assert first["ours"]["mean"] == pytest.approx(15.0)
+    assert (first["published"], first["published_std"]) == (10.0, 1.0)
+    assert second == {"ours": None, "published": 12.0, "published_std": None}
+    assert all(cell["ours"] is None for cell in comparison["rows"][1]["cells"])
+
+
+def test_columns_may_be_entries_of_the_results():
+    pairs = [({"data": "wine"}, {"our_method": 0.5, "SVM": float("nan")})]
+    ours = [cell["ours"] for cell in beside_published(pairs, PAPER)["rows"][1]["cells"]]
+    assert ours == [50.0, None]
+
+
+def test_rows_may_be_named_by_several_entries_and_results_nested():
+    paper = PAPER | {"row": ["data", "method"], "columns": ["accuracy 10"], "rows": {"wine, svm": [90.0]}}
+    del paper["column"]
+    pairs = [({"data": "wine", "method": "svm"}, {"accuracy": {"10": 0.8, "20": 0.9}})]
+    assert beside_published(pairs, paper)["rows"][0]["cells"][0]["ours"] == 80.0
+    assert averaged(pairs)["columns"] == ["data", "method", "accuracy 10", "accuracy 20"]
+
+
+def test_a_row_of_means_needs_all_its_rows():
+    paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "mean": [1.0, 2.0]}, "means": {"mean": 2}}
+    pairs = [({"data": "a"}, {"SVM": 0.1, "our method": 0.1}), ({"data": "b"}, {"SVM": 0.3})]
+    cells = beside_published(pairs, paper)["rows"][2]["cells"]
+    assert cells[0]["ours"] is None
+    assert cells[1]["ours"] == pytest.approx(20.0)
+
+
+def test_a_filter_keeps_only_the_papers_setting():
+    pairs = [({"data": "wine", "percent": p}, {"SVM": p / 100}) for p in (10, 20)]
+    comparison = beside_published(pairs, PAPER | {"where": {"percent": 10}})
+    assert comparison["rows"][1]["cells"][1]["ours"] == 10.0
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_files_are_whole(name):
+    paper = published(name)
+    assert paper["source"]
+    assert paper["quantity"]
+    for row in paper["rows"].values():
+        assert len(row) == len(paper["columns"])
+    json.dumps(paper, allow_nan=False)
+
+
+def test_no_file_means_no_published_numbers():
+    assert published("no_such_experiment") is None
+
+
+def test_table_2_has_the_printed_means():
+    paper = published("gbrff_table2")
+    for k in range(len(paper["columns"])):
+        rows = [row[k][0] for name, row in paper["rows"].items() if name not in ("mean", "rank", "bankmarketing")]
+        assert len(rows) == 15
+        assert sum(rows) / 15 == pytest.approx(paper["rows"]["mean"][k][0], abs=0.0501)
+
+
+@pytest.mark.skipif(datasets.data_folder() is None, reason="BOCHNER_DATA is not set")
+def test_data_sets_have_the_printed_shapes():
+    for name, (n_rows, n_columns, positive) in published("gbrff_table1")["rows"].items():
+        bunch = datasets.load(name)
+        assert bunch.data.shape == (n_rows, n_columns)
+        classes = {str(label) for label in bunch.class_names[bunch.target[bunch.y_binary == 1]]}
+        assert classes == set(positive.split(", ")), name
+
+
+def test_text_is_aligned_and_complete():
+    assert aligned(["name", "value"], [["a", "1"], ["bcd", "10"]]).splitlines() == [
+        "name  value",
+        "----  -----",
+        "a         1",
+        "bcd      10",
+    ]
+    assert cell_text(1e-12) == "1e-12"
+    summary = {
+        "experiment": "x",
+        "paper": "Table 1",
+        "claim": "It works.",
+        "published": beside_published([({"data": "wine"}, {"SVM": 0.5})], PAPER),
+        "table": {"columns": [], "rows": [], "fixed": {}},
+        "deviations": ["No data."],
+        "skipped": [{"case": {}, "reason": "not at hand"}] * 3,
+        "failed": [{"case": {"a": 1}, "error": "Boom: x"}],
+        "n_of_earlier_code": 2,
+        "n_finished": 3,
+        "n_cases": 7,
+        "seconds": 100,
+        "verdict": "cannot tell",
+        "why": "Too few.",
+    }
+    assert overview_text([summary]).splitlines()[-1].split() == ["x", "cannot", "tell", "3/7", "3", "1", "2", "min"]
+    text = summary_text(summary)
+    assert "50 (–)" in text
+    assert "– (10 ± 1)" in text
+    assert text.count("not at hand") == 1
+    for part in (
+        "Deviation: No data.",
+        "Boom: x",
+        "2 results come from an earlier",
+        "CANNOT TELL. Too few.",
+        "3 of 7 cases",
+    ):
+        assert part in text
