@@ -48,6 +48,14 @@ def test_a_callback_sees_each_round_and_may_stop():
     np.testing.assert_array_equal(plain.decision_function(X), model.decision_function(X))
 
 
+def test_a_callback_stops_rounds_and_epochs_with_early_stopping_too():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    watch = StopAfter(3)
+    model = FourierBoostingClassifier(n_rounds=50, n_epochs=2, early_stopping=True, random_state=0)
+    assert model.set_callbacks(watch).fit(X, y).n_rounds_ <= 3
+    assert watch.names == ["round"] * 3
+
+
 def test_epochs_are_tasks_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))

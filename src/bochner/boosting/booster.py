@@ -22,6 +22,8 @@ from .rounds import WaveSearch
 # Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting alone, in the input's dtype,
 # whose result depends on weighted sums only (so weights and repeated rows are the same thing).
 LARGE = 4000
+# Validation rows looked at after each round; a mean over as many is exact enough to stop on.
+_MOST_CHECKED = 50_000
 _AUTO_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 
 
@@ -101,10 +103,12 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
             standardization = type(standardization)(standardization.shift, standardization.scale * factors)
         checked = None
         if len(valid):
-            checked, _ = draw_sample(X, targets, weights, valid[:50_000], standardization, dtype)
-        fit = self._state if continued else booster.start(sample, standardization)
+            some = valid if len(valid) <= _MOST_CHECKED else np.sort(rng.choice(valid, _MOST_CHECKED, replace=False))
+            checked, _ = draw_sample(X, targets, weights, some, standardization, dtype)
+        fit = self._state.copy() if continued else booster.start(sample, standardization)
         if not continued:
             self.train_loss_, self.validation_loss_ = [], []
+        self.train_loss_, self.validation_loss_ = list(self.train_loss_), list(self.validation_loss_)
         tasks = FitTasks(self, max(self.n_rounds - len(fit.waves), 0) + n_epochs, X, y)
         stopped = self._boost(booster, fit, sample, checked, tasks)
         if n_epochs and fit.waves and not stopped:
@@ -125,7 +129,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
         best_loss, best_round = np.inf, len(fit.waves)
         if checked is not None:
             best_loss = booster.mean_loss(checked, valid_scores)
-        stopped = False
+        asked = patience_over = False
         for t in track(range(len(fit.waves), self.n_rounds), type(self).__name__):
             scores = booster.round(fit, sample, scores, np.random.default_rng([self._seed, 1, t]))
             self.train_loss_.append(booster.mean_loss(sample, scores))
@@ -139,15 +143,14 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
                 self.validation_loss_.append(loss)
                 if loss < best_loss:
                     best_loss, best_round = loss, t + 1
-                if t + 1 - best_round >= self.n_iter_no_change:
-                    stopped = True
-            stopped |= tasks.finished("round", lambda: {"expansion_": self._expansion(fit)})
-            if stopped:
+                patience_over = t + 1 - best_round >= self.n_iter_no_change
+            asked = tasks.finished("round", lambda: {"expansion_": self._expansion(fit)})
+            if asked or patience_over:
                 break
         if checked is not None:
             del fit.waves[best_round:]
         # Running out of patience ends the rounds, not the fit: only a callback's wish goes further.
-        return stopped and checked is None
+        return asked
 
     def _joint(self, loss, fit, X, targets, weights, kept, checked, n_epochs, booster, tasks):
         """Joint epochs; with a validation part the best epoch is kept (the whole schedule runs: its end is its best part)."""
@@ -208,11 +211,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
     def _publish(self, fit, sample):
         self.expansion_ = self._expansion(fit)
         self.n_rounds_ = len(fit.waves)
-        scale = np.atleast_1d(self._target_scaling()[1])
-        weight = float(np.mean(scale)) ** 2
         # In units of each column's own deviation, so that columns of different units compare.
         spread = np.std(sample.columns, axis=1, dtype=np.float64) ** 2
-        self.feature_relevance_ = fit.relevance(sample.columns) * spread * weight
+        self.feature_relevance_ = fit.relevance(sample.columns, self._target_scaling()[1]) * spread
 
     # --- checks --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,13 @@ class Fit:
             scores += np.multiply.outer(np.sin(angle), wave.sine.astype(columns.dtype))
         return scores
 
-    def relevance(self, columns: np.ndarray) -> np.ndarray:
-        """Mean over rows of Σ_k (∂f_k/∂z_j)² in standardised inputs, (n_features,)."""
+    def copy(self) -> Fit:
+        """A fit that can grow while this one stays, whatever interrupts it."""
+        return replace(self, waves=list(self.waves))
+
+    def relevance(self, columns: np.ndarray, output_scale: Any = 1.0) -> np.ndarray:
+        """Mean over rows of Σ_k (scale_k ∂f_k/∂z_j)² in standardised inputs, (n_features,)."""
+        scales = np.broadcast_to(output_scale, len(self.intercept))
         frequencies = np.array([wave.frequency for wave in self.waves], dtype=columns.dtype).reshape(-1, len(columns))
         angle = columns.T @ frequencies.T
         sines, cosines = np.sin(angle), np.cos(angle)
@@ -71,7 +76,7 @@ class Fit:
             gradient = (cosines * sine - sines * cosine) @ frequencies
             if self.slopes is not None:
                 gradient += self.slopes[:, k].astype(columns.dtype)
-            total += np.mean(np.square(gradient, dtype=np.float64), axis=0)
+            total += scales[k] ** 2 * np.mean(np.square(gradient, dtype=np.float64), axis=0)
         return total
 
 

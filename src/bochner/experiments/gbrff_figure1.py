@@ -62,8 +62,7 @@ def figure(results: list[Any]) -> Any:
     for column, t in enumerate((1, 5, 10)):
         signal = y * np.exp(-y * before[t - 1])
         landmark = whole.landmarks_[t - 1]
-        shown = None if np.abs(landmark).max() > 6 else landmark
-        plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, shown, ax=axes[0, column])
+        plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, landmark, ax=axes[0, column])
         axes[0, column].set_title(f"Loss before round {t}")
         model = GBRFF1Classifier(T=t, K=1, gamma=1 / X.shape[1], beta=1.0, random_state=case["seed"]).fit(X, y)
         plot_boundary(model, X, y, ax=axes[1, column])

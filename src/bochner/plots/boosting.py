@@ -48,7 +48,7 @@ def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = N
     import matplotlib.pyplot as plt
 
     ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
-    columns, rows, points = _plane(np.concatenate([X, landmarks]) if landmarks is not None else X, n_steps)
+    columns, rows, points = _plane(X, n_steps, margin=0.08 if landmarks is None else 0.4)
     scores = _scores(model, points).reshape(len(rows), len(columns))
     limit = np.quantile(np.abs(scores), 0.95) + 1e-12
     ax.pcolormesh(columns, rows, scores, cmap="RdBu_r", vmin=-limit, vmax=limit, alpha=0.45, rasterized=True)
@@ -73,7 +73,7 @@ def plot_landmark_loss(
     import matplotlib.pyplot as plt
 
     ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
-    columns, rows, points = _plane(X if landmark is None else np.concatenate([X, np.atleast_2d(landmark)]), n_steps)
+    columns, rows, points = _plane(X, n_steps)
     losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
     mesh = ax.pcolormesh(columns, rows, losses, cmap="viridis_r", rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label="loss of a landmark here", shrink=0.85)
@@ -81,7 +81,7 @@ def plot_landmark_loss(
     if landmark is not None:
         ax.scatter(*np.ravel(landmark), s=130, c="k", marker="x", linewidths=4)
         ax.scatter(*np.ravel(landmark), s=110, c="w", marker="x", linewidths=2)
-    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
     return ax
 
 
@@ -93,9 +93,10 @@ def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.nd
     return np.exp(-similarity * np.asarray(signal)).mean(axis=1)
 
 
-def _plane(X, n_steps):
+def _plane(X, n_steps, margin=0.08):
+    """A grid around the data; landmarks may lie far from it (the loss is periodic), and are left out of view there."""
     low, high = np.min(X, axis=0), np.max(X, axis=0)
-    margin = 0.08 * (high - low)
+    margin = margin * (high - low)
     columns, rows = np.linspace(low - margin, high + margin, n_steps).T
     grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
     return columns, rows, grid
