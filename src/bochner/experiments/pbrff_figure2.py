@@ -138,5 +138,5 @@ def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
     chart.supxlabel("landmarks, % of the training rows")
     chart.supylabel("test error, %")
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small")
+    chart.legend(handles, labels, loc="outside upper center", ncols=5, fontsize="small")
     return chart

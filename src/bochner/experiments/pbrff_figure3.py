@@ -191,5 +191,5 @@ def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
     chart.supxlabel("number of frequencies D")
     chart.supylabel("error, %")
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower center", ncols=6, fontsize="small")
+    chart.legend(handles, labels, loc="outside upper center", ncols=6, fontsize="small")
     return chart
