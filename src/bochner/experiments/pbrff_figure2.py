@@ -19,7 +19,7 @@ NEEDS = ("adult", "breast", "farm", "mnist17", "mnist49", "mnist56", "ads_dedup"
 DEVIATIONS = (
     "The paper shows one split; here five, of which seed 0 is the authors'.",
     "Figure 2 is about ads, of which only the 1966 distinct rows (ads_dedup) could be had.",
-    "At the quick scale: shares of 1, 5, 10 and 25 %, D = 64, beta in {0.1, 1, 10}, C in {0.1, 10, 1000}, at most 1000 "
+    "At the quick scale: breast, ads_dedup and mnist17 only; shares of 1, 5, 10 and 25 %, D = 64, beta in {0.1, 1, 10}, C in {0.1, 10, 1000}, at most 1000 "
     "training rows.",
     "Landmarks of farm share their frequencies.",
 )
@@ -35,7 +35,7 @@ _SCALES: dict[str, dict[str, Any]] = {
         "rows": 200,
     },
     "quick": {
-        "datasets": DATASETS,
+        "datasets": ("breast", "ads_dedup", "mnist17"),
         "seeds": 5,
         "shares": [0.01, 0.05, 0.1, 0.25],
         "D": [64],
