@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..landmarks import LandmarkFeatures
 from ..priors import Gaussian
 from ._summary import published
-from .pbrff_protocol import DATASETS, gamma_of, linear_svm, split, svm_error
+from .pbrff_protocol import DATASETS, complete_sets, gamma_of, linear_svm, split, svm_error
 
 PAPER = "Letarte, Morvant and Germain 2019, Table 1"
 CLAIM = "With 10 % of the rows as landmarks, learned similarities (PB) have a lower test error than RBF ones on most data sets."
@@ -92,14 +91,9 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
     """Holds when PB's mean error is below RBF's on more than half of the data sets."""
-    by_set: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for case, result in results:
-        by_set[case["dataset"]].append(result)
-    if len(by_set) < len(NEEDS) or min(map(len, by_set.values())) < 5:
-        return (
-            "cannot tell",
-            f"{len(results)} results on {len(by_set)} data sets; it takes five seeds on all {len(NEEDS)}.",
-        )
+    by_set = complete_sets(results)
+    if len(by_set) < 5:
+        return "cannot tell", f"{len(results)} results; it takes five seeds on five data sets at least."
     means = {name: {m: np.mean([r[m] for r in of]) for m in _COLUMNS} for name, of in by_set.items()}
     better = [name for name, mean in means.items() if mean["PB"] < mean["RBF"]]
     why = f"PB below RBF on {len(better)} of {len(means)} data sets ({', '.join(better)}). {_against_the_paper(by_set)}"
@@ -114,7 +108,7 @@ def _against_the_paper(by_set):
     for name, values in paper["rows"].items():
         for column, printed in zip(paper["columns"], values):
             ours = [result[column] for result in by_set.get(name, [])]
-            if len(ours) > 1 and np.mean(ours) - 2 * np.std(ours, ddof=1) > printed:
+            if ours and np.mean(ours) - 2 * np.std(ours, ddof=1) > printed:
                 missed.append(f"{name} {column} {np.mean(ours):.2f} for {printed}")
     if not missed:
         return "Every figure of the paper is reached within two standard deviations of the seeds."
