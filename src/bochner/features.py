@@ -122,7 +122,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 measure = self._learn(candidates, X, y, rng)
                 if self.n_candidates is not None:
                     chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
-                    measure = replace(measure.take(chosen), weights=weights)
+                    measure = measure.take(chosen).reweighted(weights)
                 self.measure_ = measure
         return self
 
@@ -242,7 +242,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         else:
             rng = deepcopy(self._selection_rng)
             self.selected_, weights = selected_atoms(self.learned_.weights, self.n_components, rng, self.selection)
-        self.measure_ = replace(self.learned_.take(self.selected_), weights=weights)
+        self.measure_ = self.learned_.take(self.selected_).reweighted(weights)
 
     def _declared_classes(self, classes):
         if classes is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -31,6 +32,17 @@ class AtomicMeasure:
     def take(self, indices: Any) -> Self:
         """The measure of the chosen atoms, weights as they are."""
         return replace(self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)})  # type: ignore
+
+    def reweighted(self, weights: Any) -> Self:
+        """The same atoms with other weights; O(n_atoms), because the atoms are shared and not checked again."""
+        weights = frozen_array(weights, "weights", 1, dtype=np.float64)
+        if weights.shape != self.weights.shape:
+            raise ValueError(f"Got {len(weights)} weights for {len(self)} atoms; each atom needs one.")
+        if np.any(weights < 0):
+            raise ValueError(f"Weights of a measure must be non-negative, got {weights.min():.3g}.")
+        other = copy(self)
+        object.__setattr__(other, "weights", weights)
+        return other
 
     def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
         """``n_atoms`` atoms drawn with replacement in proportion to their weights, each of weight mass / n_atoms.

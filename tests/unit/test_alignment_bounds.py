@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner import FourierMeasure, Gaussian, alignment_losses, gibbs_weights
+from bochner import FourierMeasure, Gaussian, LandmarkFeatures, alignment_losses, gibbs_weights
 from bochner.bounds import (
     chi_square,
     corollary_2,
@@ -173,3 +173,29 @@ def test_the_printed_variance_bound_is_not_true():
     # Two rows, labels by a fair coin, ω = 0: the loss is 0 or 1 with equal chances, so n Var = 1/2 where 1/4 is printed.
     losses = single_hypothesis_excess(2, 100_000, rng)
     assert 2 * losses.var() == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("per_label", [False, True])
+def test_bounds_of_all_landmarks_hold_at_once_in_simulation(per_label, seed):
+    rng = np.random.default_rng(seed)
+    points, labels, chances, _, _ = finite_world(rng)
+    n, runs, delta = 80, 150, 0.2
+    violated = 0
+    for run in range(runs):
+        rows = rng.choice(len(points), size=n, p=chances)
+        fitted = LandmarkFeatures(
+            Gaussian(1.0),
+            n_landmarks=6,
+            landmarks="random",
+            n_components=10,
+            beta=3.0,
+            per_label=per_label,
+            share_frequencies=True,
+            random_state=run,
+        ).fit(points[rows], labels[rows])
+        similarity = np.where(labels[:, None] == fitted.landmark_labels_, 1.0, -1.0)
+        true = chances @ ((1 - similarity * fitted.transform(points)) / 2)
+        bounds = [fitted.alignment_bound(delta, landmark=k) for k in range(len(true))]
+        assert all(bound.valid for bound in bounds)
+        violated += any(risk > bound.value for risk, bound in zip(true, bounds))
+    assert violated <= runs * delta + 5 * np.sqrt(runs * delta * (1 - delta))

@@ -98,3 +98,14 @@ def test_targets_that_cannot_be_compared_are_refused(problem):
 def test_learners_are_parameter_objects():
     assert clone(OptimalAlignment(2.0, mu=3.0)).get_params() == {"radius": 2.0, "mu": 3.0}
     assert repr(PacBayes(beta=0.5)) == "PacBayes(beta=0.5)"
+
+
+def test_other_weights_share_the_atoms_and_are_checked(problem):
+    measure, _, _ = problem
+    other = measure.reweighted(np.arange(200.0))
+    assert other.frequencies is measure.frequencies
+    assert other.weights[7] == 7
+    assert measure.weights[7] == pytest.approx(1 / 200)
+    for wrong in (np.ones(3), -np.ones(200), np.full(200, np.nan)):
+        with pytest.raises(ValueError):
+            measure.reweighted(wrong)

@@ -9,7 +9,7 @@ import numpy as np
 from ..features import SpectralFeatures
 from ..learners import OptimalAlignment, PacBayes
 from ..priors import Gaussian
-from .pbrff_protocol import DATASETS, gamma_of, linear_svm, split
+from .pbrff_protocol import DATASETS, complete_sets, gamma_of, linear_svm, split
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 3 and 5"
 CLAIM = (
@@ -21,8 +21,8 @@ DEVIATIONS = (
     "Five splits instead of one: seed 0 is the authors' split, the others are drawn the same way.",
     "The full ads set could not be had: ads_dedup holds its 1966 distinct rows.",
     "At the quick scale: D up to 1000 instead of 5000; beta in {1, 10, 100, 1000}, rho in {0.0001, 0.001, 0.01} and C in "
-    "{0.1, 10, 1000}; beta and rho are not chosen again beyond D = 64; at most 3000 training rows; 8000 candidates for farm, "
-    "whose 20000 would take 4.4 GB in float32.",
+    "{0.1, 10, 1000}; beta and rho are not chosen again beyond D = 64; at most 3000 training rows; farm, with its "
+    "54877 columns, has 8000 candidates (20000 would take 4.4 GB in float32) and D up to 256.",
     "The linear SVM is LinearSVC's objective solved by Newton's method; equal frequencies are joined before it.",
 )
 
@@ -68,12 +68,14 @@ _FEW = (8, 64)
 def cases(scale: str) -> list[dict[str, Any]]:
     settings = _SCALES[scale]
     grids = {name: settings[name] for name in ("D", "beta", "rho", "C", "rows", "settled")}
+    wide = {"candidates": 8000, "D": [D for D in settings["D"] if D <= 256]} if scale == "quick" else {}
     return [
         {
             "dataset": name,
             "seed": seed,
-            "candidates": 8000 if scale == "quick" and name == "farm" else settings["candidates"],
+            "candidates": settings["candidates"],
             **grids,
+            **(wide if name == "farm" else {}),
         }
         for name in settings["datasets"]
         for seed in range(settings["seeds"])
@@ -132,10 +134,10 @@ def few_means(results):
 
 def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
     """Holds when both learners are below RFF on most sets at small D, and within a point or a tenth at the largest D."""
-    counts = [sum(case["dataset"] == name for case, _ in results) for name in NEEDS]
-    if min(counts) < 5:
-        return "cannot tell", f"{len(results)} results; it takes five seeds on all {len(NEEDS)} data sets."
-    means, ends = few_means(results)
+    complete = complete_sets(results)
+    if len(complete) < 5:
+        return "cannot tell", f"{len(results)} results; it takes five seeds on five data sets at least."
+    means, ends = few_means([pair for pair in results if pair[0]["dataset"] in complete])
     wins = {m: [name for name in means if means[name][m] < means[name]["RFF"]] for m in _METHODS[1:]}
     apart = [
         f"{name} {method}"
@@ -191,5 +193,5 @@ def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
     chart.supxlabel("number of frequencies D")
     chart.supylabel("error, %")
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower center", ncols=6, fontsize="small")
+    chart.legend(handles, labels, loc="outside upper center", ncols=6, fontsize="small")
     return chart

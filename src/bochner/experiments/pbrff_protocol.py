@@ -157,3 +157,11 @@ def linear_svm(features: tuple[Any, ...], labels: Split, costs: tuple[float, ...
         for block, part in ((features[0], labels.train), (features[2], labels.test))
     ]
     return Tried(valid, *errors)
+
+
+def complete_sets(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """The results of each data set that has five seeds at least; verdicts speak of these."""
+    by_set: dict[str, list[dict[str, Any]]] = {}
+    for case, result in results:
+        by_set.setdefault(case["dataset"], []).append(result)
+    return {name: of for name, of in by_set.items() if len(of) >= 5}

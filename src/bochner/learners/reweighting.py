@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class AlignmentLearner(BaseEstimator, ABC):
         """The same from sums collected before: O(n_atoms), the data is not needed any more."""
         self.check_parameters()
         report = self._reweighted(measure.weights, sums.losses(), sums.n_samples)
-        return replace(measure, weights=report.weights), report
+        return measure.reweighted(report.weights), report
 
     @abstractmethod
     def check_parameters(self) -> None:
