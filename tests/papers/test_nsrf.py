@@ -62,13 +62,3 @@ def test_table_1_verdict_names_pairs_where_the_claim_fails():
     verdict, why = nsrf_table1.verdict(results)
     assert verdict == "does not hold"
     assert "1 of 3 pairs" in why
-
-
-def test_chi_square_ball_has_the_closed_form_where_nothing_is_clipped():
-    scores = np.random.default_rng(0).normal(size=200)
-    weights = nsrf_table1.chi_square_ball(scores, 0.05)
-    expected = (1 + np.sqrt(0.05) * (scores - scores.mean()) / scores.std()) / 200
-    np.testing.assert_allclose(weights, expected, rtol=1e-6)
-    clipped = nsrf_table1.chi_square_ball(scores, 4.0)
-    assert 200 * np.sum(clipped**2) - 1 == pytest.approx(4.0, rel=1e-6)
-    assert np.any(clipped == 0)

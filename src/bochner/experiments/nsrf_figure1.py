@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, LinearSVC
 
+from ..datasets import sphere_checkerboard, windmill
 from ..features import SpectralFeatures
 from ..harmonics import arc_cosine_kernel
 from ..learners import AscentPeaks, HarmonicPeaks, JointDescent, MarginGame
@@ -119,17 +120,11 @@ def figure(results: list[tuple[dict, dict]]) -> Any:
 def draw(data: str, n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Points and labels ±1 of one of the three data sets."""
     if data == "sphere":
-        X = rng.normal(size=(n_rows, 3))
-        X /= np.linalg.norm(X, axis=1, keepdims=True)
-        # An odd multiple of the polar angle with an even one of the azimuth: symmetric under x → −x, because the
-        # arc-cosine kernel has no odd degrees above one and could not even start otherwise.
-        pattern = np.sin(4 * np.arctan2(X[:, 1], X[:, 0])) * np.sin(3 * np.arccos(X[:, 2]))
+        drawn = sphere_checkerboard(n_rows, rng)
     else:
         arms, twist = (8, 8.0) if data == "windmill twisted" else (3, 0.0)
-        radius, angle = np.sqrt(rng.random(n_rows)), rng.uniform(-np.pi, np.pi, n_rows)
-        X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-        pattern = np.sin(arms * angle + twist * radius)
-    return X, np.where(pattern > 0, 1, -1)
+        drawn = windmill(n_rows, rng, arms=arms, twist=twist)
+    return drawn.data, drawn.target
 
 
 def _fixed_kernel(method, tuned, X, y):

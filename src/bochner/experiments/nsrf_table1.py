@@ -14,7 +14,7 @@ from .._compute import gram_block, row_sum
 from ..alignment import potential
 from ..datasets import load
 from ..features import SpectralFeatures
-from ..learners import JointDescent, MarginGame
+from ..learners import JointDescent, MarginGame, divergence_ball_weights
 from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..priors import Gaussian
@@ -173,29 +173,11 @@ def _optimal_alignment(X, y, counts, rng):
     seconds = time.process_time() - started
 
     def learned(radius, m):
-        weighted = FourierMeasure(candidates.frequencies, chi_square_ball(scores, radius))
+        weighted = FourierMeasure(candidates.frequencies, divergence_ball_weights(candidates.weights, scores, radius))
         return weighted.resampled(m // 2, rng).merged()
 
     radius = _best_on_held_out(learned, [0.5, 5.0, 50.0], X, y, rng)
     return {m: learned(radius, m) for m in counts}, dict.fromkeys(counts, seconds), {"scale": scale, "radius": radius}
-
-
-def chi_square_ball(scores: np.ndarray, radius: float) -> np.ndarray:
-    """argmax scores·Q over probabilities Q with mean((N Q)²) − 1 <= radius, N candidates of equal prior weight.
-
-    Q is proportional to (1 − gap/τ)_+; the radius falls with τ, which is found by bisection.
-    """
-    gaps = scores.max() - scores
-
-    def ratios(tau):
-        kept = np.maximum(1 - gaps / tau, 0)
-        return kept / kept.mean()
-
-    low, high = 1e-12 * gaps.max(), 1e6 * gaps.max()
-    for _ in range(200):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if np.mean(ratios(middle) ** 2) - 1 > radius else (low, middle)
-    return ratios(high) / len(scores)
 
 
 def _best_on_held_out(build, settings, X, y, rng, count=1000):
