@@ -188,7 +188,10 @@ def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
 def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
     out = tmp_path / "out"
     running = process(
-        "reproduce", "rff_sampling", "--scale", "paper", "--out", str(out), "--jobs", "1", start_new_session=True
+        *("reproduce", "rff_sampling", "--scale", "paper", "--out", str(out), "--jobs", "1"),
+        start_new_session=True,
+        # A shell's background jobs start with the signal ignored, and their children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     path = out / "rff_sampling.paper.jsonl"
     deadline = time.monotonic() + 120

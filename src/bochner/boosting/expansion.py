@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._compute import assert_finite, is_dask, row_map
-from .._compute.boosting_kernels import expansion_block
+from .._compute.lazy import boosting as kernels
 from ..measures import frozen_array
 
 
@@ -55,7 +55,9 @@ class FourierExpansion:
 
     def evaluate(self, X: Any) -> Any:
         """f(X) as (n_samples, n_outputs), block by block; a Dask array gives a Dask array."""
-        block = partial(expansion_block, self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept)
+        block = partial(
+            kernels.expansion_block, self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
+        )
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         if is_dask(X):
             whole_rows = X.rechunk({1: -1})

@@ -9,12 +9,7 @@ import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
 from .._compute import row_map
-from .._compute.boosting_kernels import (
-    cosine_values,
-    exponential_block,
-    half_turns_block,
-    phase_losses_block,
-)
+from .._compute.lazy import boosting as kernels
 from .._validation import check_count, check_positive
 from . import published
 from .published import PublishedBooster, row_total
@@ -36,7 +31,7 @@ def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
     for n_rows in (_GRID_ROWS, 4 * _GRID_ROWS, len(turns)):
         stride = max(1, len(turns) // n_rows)
         some = (turns, signal) if stride == 1 else (np.ascontiguousarray(turns[::stride]), signal[::stride])
-        values, slopes, curvatures = row_total(partial(phase_losses_block, phases), *some)
+        values, slopes, curvatures = row_total(partial(kernels.phase_losses_block, phases), *some)
         best = int(np.argmin(values))
         center, radius = phases[best], 2 * radius / (len(phases) - (phases is not _GRID))
         phases = center + radius * np.linspace(-1, 1, 8)
@@ -118,7 +113,7 @@ class GBRFF2Classifier(PublishedBooster):
             if self.rephase:
                 phase = best_phase(turns, signal)
         prediction = np.empty_like(turns)
-        cosine_values(turns, turns.dtype.type(phase / np.pi), prediction)
+        kernels.cosine_values(turns, turns.dtype.type(phase / np.pi), prediction)
         return frequency[None], np.array([phase]), np.ones(1), prediction
 
     def _check_parameters(self):
@@ -129,13 +124,13 @@ class GBRFF2Classifier(PublishedBooster):
 
 def frequency_objective(X: Any, signal: np.ndarray, phase: float, lam: float, frequency: np.ndarray) -> Any:
     """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows."""
-    value, gradient = row_total(partial(exponential_block, frequency, phase), X, signal)
+    value, gradient = row_total(partial(kernels.exponential_block, frequency, phase), X, signal)
     n_samples = X.shape[0]
     return value / n_samples + lam * frequency @ frequency, gradient / n_samples + 2 * lam * frequency
 
 
 def _half_turns(frequency, X):
     if published.at_once(X):
-        return half_turns_block(frequency, X)
+        return kernels.half_turns_block(frequency, X)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return row_map(partial(half_turns_block, frequency), X, np.empty(X.shape[0], dtype))
+    return row_map(partial(kernels.half_turns_block, frequency), X, np.empty(X.shape[0], dtype))

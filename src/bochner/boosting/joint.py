@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compute import shuffled_batches, single_threaded_blas, thread_count
-from .._compute.boosting_kernels import joint_backward, joint_forward, trigonometry
+from .._compute.lazy import boosting as kernels
 from .losses import Loss
 
 CHUNK = 512
@@ -81,15 +81,15 @@ class _Chunk:
         gradient = self.gradient
         if scores.shape[1] == 1:
             cosine, sine = parameters.cosine[:, 0], parameters.sine[:, 0]
-            joint_forward(turns, cosine, sine, scores[:, 0])
+            kernels.joint_forward(turns, cosine, sine, scores[:, 0])
             pull = loss.gradient(targets, scores)
             pull *= weights
             gradient.cosine[...] = 0
             gradient.sine[...] = 0
-            joint_backward(turns, pull[:, 0], cosine, sine, gradient.cosine[:, 0], gradient.sine[:, 0])
+            kernels.joint_backward(turns, pull[:, 0], cosine, sine, gradient.cosine[:, 0], gradient.sine[:, 0])
         else:
             sines, cosines = np.empty_like(turns), np.empty_like(turns)
-            trigonometry(turns, sines, cosines)
+            kernels.trigonometry(turns, sines, cosines)
             scores += cosines @ parameters.cosine + sines @ parameters.sine
             pull = loss.gradient(targets, scores)
             pull *= weights

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute.boosting_kernels import trigonometry
+from .._compute.lazy import boosting as kernels
 from .losses import Loss
 
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
@@ -163,7 +163,7 @@ def _slopes(state, gradient, curvature):
 
 def _trigonometry(turns):
     sines, cosines = np.empty_like(turns), np.empty_like(turns)
-    trigonometry(turns, sines, cosines)
+    kernels.trigonometry(turns, sines, cosines)
     return sines, cosines
 
 

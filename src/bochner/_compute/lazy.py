@@ -1,0 +1,21 @@
+"""Compiled kernels, imported at their first use: ``import bochner`` starts no compiler."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class LazyModule:
+    """Stands for a module of this package; the first attribute asked of it imports it."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(import_module(f".{self._name}", __package__), attribute)
+        setattr(self, attribute, value)
+        return value
+
+
+boosting = LazyModule("boosting_kernels")
