@@ -15,7 +15,7 @@ test: $(VENV)/.installed-dev  ## the quick tests
 	$(BIN)/python -m pytest -n auto
 
 test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
-	$(BIN)/python -m pytest -n auto -m ""
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto -m ""
 
 lint: $(VENV)/.installed-dev  ## ruff (lint and format) and mypy
 	$(BIN)/ruff check .

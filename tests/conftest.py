@@ -5,10 +5,16 @@ import warnings
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 if "BOCHNER_DATA" not in os.environ and _BESIDE.is_dir():
     os.environ["BOCHNER_DATA"] = str(_BESIDE)
+
+# The quick suite draws the same examples in every run; `make test-all` looks for new ones.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("searching", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 try:
     import matplotlib

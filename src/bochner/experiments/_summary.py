@@ -35,7 +35,7 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     cases = [case for case, _ in groups.values()]
     fixed = [column for column in case_columns if all(case.get(column) == cases[0].get(column) for case in cases)]
     if len(cases) < 2 or len(fixed) == len(case_columns):  # names identify a row; lists are settings even then
-        fixed = [column for column in fixed if isinstance(cases[0][column], list | dict)]
+        fixed = [column for column in fixed if isinstance(cases[0].get(column), list | dict)]
     varied = [column for column in case_columns if column not in fixed]
     rows = [
         [_shown(case.get(column)) for column in varied]
