@@ -58,6 +58,7 @@ def test_table_1_verdict_names_pairs_where_the_claim_fails():
         for method, score in scores.items()
     ]
     assert nsrf_table1.verdict(results)[0] == "holds"
+    assert nsrf_table1.verdict(results[:-1])[0] == "cannot tell"  # the last pair lacks a method
     results[0][1]["accuracy"]["5000"] = 0.99
     verdict, why = nsrf_table1.verdict(results)
     assert verdict == "does not hold"

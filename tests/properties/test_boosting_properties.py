@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bochner import FourierBoostingClassifier, FourierBoostingRegressor, FourierExpansion, GBRFF2Classifier
 from bochner.boosting.published import bound_minimizer
-from bochner.boosting.rounds import closed_form
+from bochner.boosting.rounds import QuadraticModel
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -31,10 +31,7 @@ def test_gain_falls_with_the_ridge_and_is_never_negative(seed, ridge):
     X, rng = data(seed)
     angle = X @ rng.normal(size=3)
     gradient, curvature = rng.normal(size=(40, 2)), rng.uniform(0.01, 1, size=(40, 2))
-    gains = [
-        closed_form(np.cos(angle)[None], np.sin(angle)[None], gradient, curvature, r).gain[0]
-        for r in (ridge, 2 * ridge)
-    ]
+    gains = [QuadraticModel(gradient, curvature, r).solve(angle[None])[2].gain[0] for r in (ridge, 2 * ridge)]
     assert gains[0] >= gains[1] >= 0
 
 

@@ -9,7 +9,7 @@ from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
 from bochner.boosting.gbrff2 import best_phase, frequency_objective
 from bochner.boosting.losses import Exponential, Logistic, Multinomial, Squared
 from bochner.boosting.published import bound_minimizer, log_odds
-from bochner.boosting.rounds import closed_form
+from bochner.boosting.rounds import QuadraticModel
 from bochner.measures import FourierMeasure
 
 
@@ -135,7 +135,8 @@ def test_closed_form_is_the_optimum_of_the_quadratic_model(loss, problem):
     gradient, curvature = loss.derivatives(y[:, None], rng.normal(size=(len(y), 1)))
     frequency = rng.normal(size=3)
     c, s = np.cos(X @ frequency), np.sin(X @ frequency)
-    fit = closed_form(c[None], s[None], gradient, curvature, ridge=0.7)
+    cosines, sines, fit = QuadraticModel(gradient, curvature, 0.7).solve((X @ frequency / np.pi)[None])
+    np.testing.assert_allclose([cosines[0], sines[0]], [c, s], atol=1e-14)
 
     def model(amplitudes):
         f = amplitudes[0] * c + amplitudes[1] * s
@@ -150,12 +151,11 @@ def test_closed_form_of_several_outputs_is_each_output_on_its_own(problem):
     X, _, rng = problem
     labels = rng.integers(3, size=len(X))
     gradient, curvature = Multinomial().derivatives(np.eye(3)[labels], rng.normal(size=(len(X), 3)))
-    turns = X @ rng.normal(size=(3, 4))
-    c, s = np.cos(turns).T.copy(), np.sin(turns).T.copy()
-    together = closed_form(c, s, gradient, curvature, 1.0)
+    turns = np.ascontiguousarray((X @ rng.normal(size=(3, 4))).T)
+    together = QuadraticModel(gradient, curvature, 1.0).solve(turns)[2]
     gains = np.zeros(4)
     for k in range(3):
-        alone = closed_form(c, s, gradient[:, [k]], curvature[:, [k]], 1.0)
+        alone = QuadraticModel(gradient[:, [k]], curvature[:, [k]], 1.0).solve(turns)[2]
         np.testing.assert_allclose(together.cosine[:, k], alone.cosine[:, 0], rtol=1e-12)
         gains += alone.gain
     np.testing.assert_allclose(together.gain, gains, rtol=1e-12)

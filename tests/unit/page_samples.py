@@ -32,6 +32,7 @@ def summary():
         "verdict": "does not hold",
         "why": EVIL,
         "rule": EVIL,
+        "caption": EVIL,
         "command": "bochner reproduce evil --scale smoke",
         "deviations": [EVIL],
         "date": "2020-01-01",

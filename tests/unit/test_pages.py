@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import page_samples
 import pytest
 
-from bochner.pages import write_experiment, write_index
+from bochner.experiments._summary import averaged
+from bochner.pages import model_page, write_experiment, write_index
 from bochner.pages.document import document, table, tag
 
 VOID = {"meta", "link", "br", "img"}
@@ -114,7 +115,9 @@ def test_the_index_keeps_earlier_experiments_and_ignores_other_files(tmp_path):
     text = write_index(tmp_path).read_text(encoding="utf-8")
     assert 'href="evil.smoke.html"' in text
     assert 'href="other.smoke.html"' in text
-    assert "1 holds, 1 does not hold, 0 cannot tell" in text
+    for badge in ("holds", "1 × holds", "does not hold", "1 × does not hold", "0 × cannot tell"):
+        assert f">{badge}</span>" in text
+    assert "badge fails" in text
 
 
 def test_tags_escape_children_and_attributes():
@@ -126,3 +129,31 @@ def test_tags_escape_children_and_attributes():
     assert "<t>" not in grid
     assert 'data-value="3"' in grid
     assert "<title>&lt;x&gt;</title>" in document("<x>")
+
+
+def test_a_model_page_names_the_better_rival():
+    facts = page_samples.facts("classification")
+    best = {"seconds": 1.0, "confidence": 0.95, "error": 0.05, "certified": 0.1}
+    assert "No other model below was better" in model_page(facts, "x")
+    assert "Better on these rows: linear, 5.00%." in model_page(
+        facts | {"judged": facts["judged"] | {"linear": best}}, "x"
+    )
+
+
+def test_columns_without_effect_are_counted_instead_of_drawn():
+    facts = page_samples.facts("classification")
+    shown = model_page(facts | {"importance": {"a": [0.3, 0.1], "b": [0.0, 0.0], "c": [-0.1, 0.0]}}, "x")
+    assert "0.30 ± 0.10" in shown
+    assert "2 more columns with less effect or none" in shown
+    nothing = model_page(facts | {"importance": {"a": [0.0, 0.1]}}, "x")
+    assert "does not lower the held-out score" in nothing
+
+
+def test_long_tables_of_averages_are_folded_where_a_published_table_stands_above(tmp_path):
+    summary = page_samples.summary()
+    few = write_experiment(summary, tmp_path).read_text(encoding="utf-8")
+    pairs = [({"method": str(m)}, {"error": 1.0}) for m in range(30)]
+    many = write_experiment(summary | {"table": averaged(pairs)}, tmp_path).read_text(encoding="utf-8")
+    assert few.count("<details>") == 1
+    assert many.count("<details>") == 2
+    assert "30 rows" in many

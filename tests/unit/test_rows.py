@@ -11,7 +11,16 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bochner._compute import assert_finite, blocks_of, fourier_sums_block, row_block_size, row_map, row_sum, rows
+from bochner._compute import (
+    assert_finite,
+    blocks_of,
+    fourier_sums_block,
+    row_block_size,
+    row_map,
+    row_sum,
+    rows,
+    side_by_side,
+)
 from bochner.alignment import fourier_sums, potential, potential_and_gradient
 from bochner.measures import FourierMeasure
 
@@ -171,3 +180,31 @@ def test_fourier_sums_block_can_travel_between_processes():
 
     block = pickle.loads(pickle.dumps(partial(fourier_sums_block, MEASURE.frequencies)))
     np.testing.assert_allclose(block(X, SIGNAL), WHOLE, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_tasks_side_by_side_come_back_in_order_and_errors_after_all_have_ended(n_threads):
+    ended, failing = [], False
+
+    def square(k):
+        time.sleep(0.001 * (5 - k))
+        ended.append(k)
+        if k == 0 and failing:
+            raise ZeroDivisionError("the first task")
+        return k * k
+
+    with threadpool_limits(n_threads, user_api="blas"), side_by_side(5) as run_all:
+        for n in (5, 2, 1):
+            assert run_all(square, n) == [k * k for k in range(n)]
+        failing = True
+        with pytest.raises(ZeroDivisionError, match="first task"):
+            run_all(square, 5)
+        n_ended = len(ended)
+        time.sleep(0.02)
+        assert len(ended) == n_ended
+
+
+def test_blocks_are_balanced_between_two_and_four_threads():
+    sizes = [block.stop - block.start for block in blocks_of(20_000)]
+    assert len(sizes) % 4 == 0
+    assert max(sizes) - min(sizes) <= len(sizes)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
+from bochner.experiments._catalog import ExperimentError, case_key, choose, code_fingerprint, discover
 from bochner.experiments._meter import Meter
 from bochner.experiments._runner import reproduce, result_path
 from bochner.experiments._store import ResultFile, finished_records
@@ -252,6 +252,21 @@ def test_results_of_earlier_code_are_counted(lab):
     assert one["n_of_earlier_code"] == 6
     assert two["n_of_earlier_code"] == 0
     assert one["seconds"] == 6
+
+
+def test_only_the_code_behind_the_numbers_tells_versions_apart(lab):
+    now = code_fingerprint(EXPERIMENT)
+    for old, new in (
+        ("Numbers are numbers", "Other words"),
+        ("always.", "never."),
+        ('return "holds"', 'return "does not hold"'),
+    ):
+        assert old in EXPERIMENT
+        assert code_fingerprint(EXPERIMENT.replace(old, new)) == now
+    assert code_fingerprint('"""What it is."""\n' + EXPERIMENT) == now
+    for old, new in (("rng.random()", "rng.random() + 1"), ('"quick": 6', '"quick": 7')):
+        assert old in EXPERIMENT
+        assert code_fingerprint(EXPERIMENT.replace(old, new)) != now
 
 
 def test_two_runs_cannot_write_one_file(lab):

@@ -21,11 +21,19 @@ def test_averages_group_by_everything_but_repetitions():
         for s in (1, 2)
     ]
     table = averaged(pairs)
-    assert table["columns"] == ["method", "error", "best", "curve"]
+    assert table["columns"] == ["method", "error", "best"]
     assert table["fixed"] == {"size": 5}
-    assert table["rows"][0] == ["a", {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2}, "x", "50 values"]
+    assert table["rows"][0] == ["a", {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2}, "x"]
+    for k, (case, _) in enumerate(pairs):
+        case["grid"] = {"C": [1, k % 2]}
+    assert averaged(pairs)["columns"] == ["method", "grid", "error", "best"], "only the grid tells rows apart"
+    for case, _ in pairs:
+        case["grid"] = {"C": [case["method"]]}
+    assert averaged(pairs)["columns"] == ["method", "error", "best"]
+    pairs = [({key: value for key, value in case.items() if key != "grid"}, result) for case, result in pairs]
+    assert averaged([({"method": "a"}, {"curve": list(range(50))})])["rows"] == [["a", "50 values"]]
     assert averaged([]) == {"columns": [], "rows": [], "fixed": {}}
-    assert averaged(pairs[:1])["rows"] == [["a", 5, 10.0, "x", "50 values"]]
+    assert averaged(pairs[:1])["rows"] == [["a", 5, 10.0, "x"]]
 
 
 PAPER = {
@@ -140,7 +148,7 @@ def test_text_is_aligned_and_complete():
     assert overview_text([summary]).splitlines()[-1].split() == ["x", "cannot", "tell", "3/7", "3", "1", "2", "min"]
     text = summary_text(summary)
     assert "50 (–)" in text
-    assert "– (10 ± 1)" in text
+    assert "– (10.0 ± 1.0)" in text
     assert text.count("not at hand") == 1
     for part in (
         "Deviation: No data.",

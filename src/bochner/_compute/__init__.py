@@ -14,6 +14,7 @@ from .rows import (
     row_block_size,
     row_map,
     row_sum,
+    side_by_side,
     single_threaded_blas,
     thread_count,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "row_sum",
     "shared_landmark_block",
     "shuffled_batches",
+    "side_by_side",
     "single_threaded_blas",
     "take_rows",
     "thread_count",

@@ -34,7 +34,7 @@ def take_rows(X, rows):
 
 
 def shuffled_batches(X, kept, size, rng):
-    """(rows, their indices) in random order, each row once.
+    """(array, positions in it, row numbers in X): batches of rows in random order, each row once.
 
     Arrays in memory are shuffled as a whole; what is streamed (memory maps, sparse, Dask) comes in blocks, in random order and
     shuffled within, so that a file is read block by block.
@@ -43,7 +43,7 @@ def shuffled_batches(X, kept, size, rng):
         order = rng.permutation(X.shape[0] if kept is None else np.flatnonzero(kept))
         for start in range(0, len(order), size):
             picked = order[start : start + size]
-            yield X.take(picked, axis=0), picked
+            yield X, picked, picked
         return
     for start, block in _streamed(X, rng):
         picked = np.arange(start, start + block.shape[0])
@@ -52,7 +52,7 @@ def shuffled_batches(X, kept, size, rng):
         picked = rng.permutation(picked)
         for first in range(0, len(picked), size):
             rows = picked[first : first + size]
-            yield block[rows - start], rows
+            yield block, rows - start, rows
 
 
 def _streamed(X, rng):

@@ -9,8 +9,13 @@ from scipy.linalg.blas import dsyrk, ssyrk
 TILE = 1024
 
 
-def _tiles(n):
-    return [slice(start, min(start + TILE, n)) for start in range(0, n, TILE)]
+def _tiles(n, size=TILE):
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def atoms_at_once(n_features):
+    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be larger than 64 MB."""
+    return min(TILE, max(1, 2**23 // n_features))
 
 
 def working_dtype(X):
@@ -38,7 +43,7 @@ class _Projector:
                 self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
-        for atoms in _tiles(len(self.frequencies)):
+        for atoms in _tiles(len(self.frequencies), atoms_at_once(self.X.shape[1])):
             # Dividing here, tile by tile, costs 1/1024 of the product and never copies all frequencies.
             half_turn_frequencies = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False)
             columns = half_turn_frequencies.T

@@ -1,4 +1,4 @@
-"""Fused kernels and row-block functions of Fourier boosting: value and gradient in one pass over the rows.
+"""Fused kernels and row-block functions of the published boosters: value and gradient in one pass over the rows.
 
 Phases and projections are in half-turns, as in ``kernels.py``.  The exponential is a polynomial of our own for the same
 reason as the sine: a call to libm inside the loop keeps LLVM from vectorising it (7x slower).
@@ -164,57 +164,6 @@ def cosine_values(turns, phase, out):
         out[i] = c
 
 
-@njit(**_FLAGS)
-def shifted_cosines(projection, shifts):
-    """In place, P[i, j] <- cos(π (P[i, j] − shifts[j])): one sine a term, a matrix product does the sum."""
-    for i in range(projection.shape[0]):
-        turns = projection[i]
-        for j in range(projection.shape[1]):
-            _, c = _sincos(turns[j] - shifts[j])
-            turns[j] = c
-
-
-@njit(**_FLAGS)
-def trigonometry(turns, sines, cosines):
-    """(sines, cosines) of π turns for 2-D arrays of equal shape, row by row."""
-    for i in range(turns.shape[0]):
-        t, s_row, c_row = turns[i], sines[i], cosines[i]
-        for j in range(turns.shape[1]):
-            s, c = _sincos(t[j])
-            s_row[j] = s
-            c_row[j] = c
-
-
-@njit(**_REDUCING)
-def joint_forward(turns, cosine_amplitudes, sine_amplitudes, scores):
-    """scores_i += Σ_j A_j cos(π t_ij) + B_j sin(π t_ij) for one output."""
-    for i in range(turns.shape[0]):
-        t = turns[i]
-        total = scores[i]
-        for j in range(turns.shape[1]):
-            s, c = _sincos(t[j])
-            total += cosine_amplitudes[j] * c + sine_amplitudes[j] * s
-        scores[i] = total
-
-
-@njit(**_FLAGS)
-def joint_backward(turns, pull, cosine_amplitudes, sine_amplitudes, cosine_gradient, sine_gradient):
-    """Backward pass of f = Σ_j A_j cos(πt_j) + B_j sin(πt_j) for one output, given pull_i = ∂loss/∂f_i.
-
-    Adds pullᵀ cos and pullᵀ sin to the amplitude gradients and leaves pull_i (B_j cos − A_j sin) in place of the turns,
-    so that turnsᵀ X is the gradient in the frequencies.  Sines are computed again: cheaper than storing them.
-    """
-    n_atoms = turns.shape[1]
-    for i in range(turns.shape[0]):
-        t = turns[i]
-        g = pull[i]
-        for j in range(n_atoms):
-            s, c = _sincos(t[j])
-            cosine_gradient[j] += g * c
-            sine_gradient[j] += g * s
-            t[j] = g * (sine_amplitudes[j] * c - cosine_amplitudes[j] * s)
-
-
 # --- functions of one block of rows, for row_sum and row_map ---------------------------------------------------------
 
 
@@ -257,37 +206,3 @@ def phase_losses_block(phases, turns, signal):
         phase_losses(turns[rows], signal[rows], shifts, tile_sums)
         sums += tile_sums
     return sums
-
-
-def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=None):
-    """intercept + x·slopes + Σ_j amplitudes_jk cos(ω_j·x − phases_jk) as (n_rows, n_outputs), tile by tile."""
-    dtype = working_dtype(X)
-    n_outputs = len(intercept)
-    result = np.empty((X.shape[0], n_outputs), dtype)
-    result[...] = intercept
-    directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
-    one_output = n_outputs == 1
-    shifts = (phases[:, 0] / np.pi).astype(dtype)
-    signed = amplitudes[:, 0].astype(dtype)
-    if not one_output:
-        coefficients = np.concatenate([amplitudes * np.cos(phases), amplitudes * np.sin(phases)]).astype(dtype)
-    rows_at_once = max(64, min(2**18 // max(len(frequencies), 1), 4 * TILE))
-    for start in range(0, X.shape[0], rows_at_once):
-        rows = slice(start, min(start + rows_at_once, X.shape[0]))
-        block = X[rows] if X.dtype == dtype else X[rows].astype(dtype)
-        if slopes is not None:
-            result[rows] += block @ slopes.astype(dtype)
-        if not len(frequencies):
-            continue
-        turns = np.asarray(block @ directions)
-        if one_output:
-            shifted_cosines(turns, shifts)
-            result[rows, 0] += turns @ signed
-        else:
-            pair = np.empty((turns.shape[0], 2 * turns.shape[1]), dtype)
-            trigonometry(turns, pair[:, turns.shape[1] :], pair[:, : turns.shape[1]])
-            result[rows] += pair @ coefficients
-    if out is None:
-        return result
-    out[...] = result
-    return out

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import TILE, features_block, working_dtype
+from .blocks import TILE, atoms_at_once, features_block, working_dtype
 
 
 def landmark_block(frequencies, phases, weights, X, out=None):
@@ -21,7 +21,7 @@ def landmark_block(frequencies, phases, weights, X, out=None):
     n_variants = len(weights)
     if out is None:
         out = np.empty((X.shape[0], n_variants * n_landmarks), dtype)
-    per_tile = min(max(1, TILE // n_atoms), n_landmarks)
+    per_tile = min(max(1, atoms_at_once(n_features) // n_atoms), n_landmarks)
     tile_rows = min(TILE, X.shape[0])
     buffer = np.empty(tile_rows * per_tile * n_atoms, dtype)
     for first in range(0, n_landmarks, per_tile):

@@ -19,3 +19,4 @@ class LazyModule:
 
 
 boosting = LazyModule("boosting_kernels")
+waves = LazyModule("wave_kernels")

@@ -7,7 +7,7 @@ data's shape only and partial sums are added in row order, so the result does no
 import mmap
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -36,13 +36,21 @@ def row_block_size(block_size):
 
 
 def blocks_of(n_rows, row_bytes=0):
-    """Slices covering ``n_rows``: at most ``BLOCK_BYTES`` each, and enough of them to keep several cores busy."""
+    """Slices covering ``n_rows``: at most ``BLOCK_BYTES`` each, about equal, their number a multiple of four to keep cores busy."""
     size = _requested_block_size.get()
     if size is None:
-        size = min(max(-(-n_rows // 4), SMALLEST_BLOCK), LARGEST_BLOCK)
-        if row_bytes:
-            size = max(1, min(size, BLOCK_BYTES // row_bytes))
+        size = max(1, min(LARGEST_BLOCK, BLOCK_BYTES // row_bytes if row_bytes else LARGEST_BLOCK))
+        n_blocks = 4 * -(-n_rows // (4 * size))
+        size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def _blocks_of_rows(X, row_bytes):
+    """Blocks of X; of sparse rows as few as memory allows: a block turns all frequencies over, which costs as much as many rows."""
+    if sp.issparse(X) and _requested_block_size.get() is None:
+        with row_block_size(max(1, min(LARGEST_BLOCK, BLOCK_BYTES // (row_bytes + _bytes_per_row(X))))):
+            return blocks_of(X.shape[0])
+    return blocks_of(X.shape[0], row_bytes + _bytes_per_row(X))
 
 
 def row_sum(block_function, X, *signals, row_bytes=0):
@@ -54,9 +62,8 @@ def row_sum(block_function, X, *signals, row_bytes=0):
     """
     if is_dask(X):
         return _dask_row_sum(block_function, X, signals, row_bytes)
-    row_bytes += _bytes_per_row(X)
     total = None
-    for part in _ordered_map(partial(_on_block, block_function, X, signals), blocks_of(X.shape[0], row_bytes)):
+    for part in _ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes)):
         total = _add(total, part)
     return total
 
@@ -69,7 +76,7 @@ def row_map(block_function, X, out, row_bytes=0):
         _release_pages(X, rows)
         _release_pages(out, rows)
 
-    deque(_ordered_map(write, blocks_of(X.shape[0], row_bytes + _bytes_per_row(X))), maxlen=0)
+    deque(_ordered_map(write, _blocks_of_rows(X, row_bytes)), maxlen=0)
     return out
 
 
@@ -159,17 +166,31 @@ def single_threaded_blas():
                 _blas_limit.restore_original_limits()
 
 
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.clear)  # threads do not survive a fork
+
+
+def _shared_pool(n_threads):
+    """The process's own threads, started once: a pool of its own costs a call as much as a thousand rows do."""
+    with _blas_lock:
+        if n_threads not in _pools:
+            _pools[n_threads] = ThreadPoolExecutor(n_threads, "bochner")
+        return _pools[n_threads]
+
+
 def _ordered_map(function, items):
     """Like ``map``, on several threads, with only a few results in flight; an interruption stops after running items."""
     items = list(items)
+    # BLAS is held at one thread while the pool works, so what a block calls in turn never waits for the pool it runs in.
     n_threads = min(thread_count(), len(items))
     if n_threads <= 1:
         yield from map(function, items)
         return
     with single_threaded_blas():
-        pool = ThreadPoolExecutor(n_threads)
+        pool = _shared_pool(n_threads)
+        pending = deque()
         try:
-            pending = deque()
             for item in items:
                 pending.append(pool.submit(function, item))
                 if len(pending) > 2 * n_threads:
@@ -177,7 +198,39 @@ def _ordered_map(function, items):
             while pending:
                 yield pending.popleft().result()
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            wait([future for future in pending if not future.cancel()])
+
+
+@contextmanager
+def side_by_side(most):
+    """Gives ``run_all(function, n)`` = [function(0), …, function(n − 1)] for short tasks, n at most ``most``, many times over.
+
+    The calling thread takes its share, so that two threads cost one hand-over.
+    """
+    n_threads = min(thread_count(), most)
+    if n_threads <= 1:
+        yield lambda function, n: [function(k) for k in range(n)]
+        return
+    pool = _shared_pool(n_threads)
+
+    def in_turn(function, part):
+        return [function(k) for k in part]
+
+    def run_all(function, n):
+        share = -(-n // n_threads)
+        parts = [range(start, min(start + share, n)) for start in range(0, n, share)]
+        others = [pool.submit(in_turn, function, part) for part in parts[1:]]
+        try:
+            results = in_turn(function, parts[0])
+        except BaseException:
+            wait(others)
+            raise
+        for future in others:
+            results += future.result()
+        return results
+
+    with single_threaded_blas():
+        yield run_all
 
 
 # --- memory maps ----------------------------------------------------------------------------------------------------

@@ -182,10 +182,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
             deviations=np.sqrt(2 * gammas.astype(np.float64) * n_features),
             n_candidates=self.n_candidates,
             n_refinements=self.n_refinements,
-            ridge=self.amplitude_penalty,
             frequency_penalty=self.frequency_penalty * n_features,
         )
-        return Booster(loss, search, self.learning_rate, self.line_search, self.subsample, self.linear)
+        return Booster(
+            loss, search, self.amplitude_penalty, self.learning_rate, self.line_search, self.subsample, self.linear
+        )
 
     def _split(self, n_rows, strata, rng):
         if not self.early_stopping:

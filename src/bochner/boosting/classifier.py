@@ -91,7 +91,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one label per row.")
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
+        codes = np.searchsorted(classes, y)  # several times faster than return_inverse
         if len(classes) < 2:
             raise ValueError(f"FourierBoostingClassifier needs at least two classes, got one class: {classes[0]!r}.")
         if continued and not np.array_equal(classes, self.classes_):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._compute import assert_finite, is_dask, row_map
-from .._compute.lazy import boosting as kernels
+from .._compute.lazy import waves as kernels
 from ..measures import frozen_array
 
 

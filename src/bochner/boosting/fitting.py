@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._compute import take_rows
 from .expansion import FourierExpansion
 from .joint import JointEpochs, Standardization, WaveParameters
 from .losses import Loss
-from .rounds import Wave, WaveSearch, exact_step
+from .rounds import QuadraticModel, Wave, WaveSearch, exact_step, thinned
 
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000
 RELEVANCE_FLOOR = 0.01
@@ -88,6 +89,11 @@ class Sample:
     targets: np.ndarray
     weights: np.ndarray
 
+    @cached_property
+    def thinned_columns(self) -> np.ndarray:
+        """Some of the rows, for matrices that need not be exact."""
+        return thinned(self.columns)
+
     def some(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """At most ``n_rows`` of the rows, drawn without replacement."""
         if n_rows >= self.columns.shape[1]:
@@ -106,6 +112,7 @@ class Booster:
 
     loss: Loss
     search: WaveSearch
+    ridge: float
     learning_rate: float
     line_search: bool
     subsample: float
@@ -122,7 +129,7 @@ class Booster:
         columns, weights = sample.columns, sample.weights[:, None]
         fit.slopes = np.zeros((len(columns), len(fit.intercept)))
         # As heavy as the ridge of a wave for each column: the linear part is one more weak learner.
-        ridge = self.search.ridge * np.eye(len(columns))
+        ridge = self.ridge * np.eye(len(columns))
         scores = fit.scores(columns)
         for _ in range(3):
             gradient, curvature = self.loss.derivatives(sample.targets, scores)
@@ -158,8 +165,8 @@ class Booster:
         here = scores if self.subsample == 1 else scores[chosen]
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
-        gradient, curvature = gradient * weights, curvature * weights
-        wave, values = self.search.find(rows.columns, gradient, curvature, rng)
+        model = QuadraticModel(gradient * weights, curvature * weights, self.ridge)
+        wave, values = self.search.find(rows.columns, rows.thinned_columns, model, rng)
         step = self.learning_rate
         if self.line_search:
             step *= exact_step(self.loss, rows.targets, here, rows.weights, values)

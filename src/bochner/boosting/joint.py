@@ -7,17 +7,15 @@ chunks of fixed size whose gradients are added in order, so the result does not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._compute import shuffled_batches, single_threaded_blas, thread_count
-from .._compute.lazy import boosting as kernels
-from .losses import Loss
+from .._compute import shuffled_batches, side_by_side
+from .._compute.lazy import waves as kernels
+from .losses import Logistic, Loss
 
 CHUNK = 512
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.99
@@ -62,46 +60,66 @@ class WaveParameters:
 
 
 class _Chunk:
-    """Work space for the gradient of one chunk of rows."""
+    """Gradient of one chunk of rows, with its own work space.
 
-    def __init__(self, parameters, use_slopes):
-        n_waves = len(parameters.frequencies)
-        self.gradient = parameters.empty_like()
-        self.turns = np.empty((CHUNK, n_waves), parameters.vector.dtype)
-        self.use_slopes = use_slopes
+    Compiled code runs in one long stretch for the logistic loss and in two for others with one output: whenever two threads
+    both want to be in Python, one waits for the other to be woken, which takes as long as a hundred rows.
+    """
 
-    def compute(self, parameters, directions, loss, rows, targets, weights):
-        """Σ_i w_i ∂ℓ_i/∂θ in ``self.gradient``; ``directions`` is (d, T), frequencies over π."""
-        turns = self.turns[: len(rows)]
-        np.matmul(rows, directions, out=turns)
-        scores = np.empty((len(rows), len(parameters.intercept)), turns.dtype)
-        scores[...] = parameters.intercept
-        if self.use_slopes:
-            scores += rows @ parameters.slopes
-        gradient = self.gradient
-        if scores.shape[1] == 1:
-            cosine, sine = parameters.cosine[:, 0], parameters.sine[:, 0]
-            kernels.joint_forward(turns, cosine, sine, scores[:, 0])
-            pull = loss.gradient(targets, scores)
-            pull *= weights
-            gradient.cosine[...] = 0
-            gradient.sine[...] = 0
-            kernels.joint_backward(turns, pull[:, 0], cosine, sine, gradient.cosine[:, 0], gradient.sine[:, 0])
+    def __init__(self, parameters, loss, use_slopes):
+        n_waves, n_features = parameters.frequencies.shape
+        dtype = parameters.vector.dtype
+        self.parameters, self.loss, self.use_slopes = parameters, loss, use_slopes
+        self.gradient = gradient = parameters.empty_like()
+        self.rows = np.empty((CHUNK, n_features), dtype)
+        self.turns = np.empty((CHUNK, n_waves), dtype)
+        self.scores = np.empty((CHUNK, len(parameters.intercept)), dtype)
+        # One output: all that the kernels take beside rows and work space, as vectors.
+        self.waves = parameters.cosine[:, 0], parameters.sine[:, 0]
+        self.slots = gradient.frequencies, gradient.cosine[:, 0], gradient.sine[:, 0], gradient.slopes[:, 0]
+
+    def compute(self, source, shift, scale, picked, targets, weights):
+        """Σ_i w_i ∂ℓ_i/∂θ over the standardised rows ``source[picked]``."""
+        n_rows, parameters = len(picked), self.parameters
+        rows, turns, scores = self.rows[:n_rows], self.turns[:n_rows], self.scores[:n_rows]
+        gather = source, picked, shift, scale
+        if scores.shape[1] > 1:
+            kernels.standardized_rows(*gather, rows)
+            pull = self._matrix_products(rows, turns, scores, targets, weights)
         else:
-            sines, cosines = np.empty_like(turns), np.empty_like(turns)
-            kernels.trigonometry(turns, sines, cosines)
-            scores += cosines @ parameters.cosine + sines @ parameters.sine
-            pull = loss.gradient(targets, scores)
-            pull *= weights
-            np.matmul(cosines.T, pull, out=gradient.cosine)
-            np.matmul(sines.T, pull, out=gradient.sine)
-            np.multiply(cosines, pull @ parameters.sine.T, out=turns)
-            turns -= sines * (pull @ parameters.cosine.T)
+            waves = parameters.frequencies, *self.waves, parameters.slopes[:, 0], parameters.intercept[0]
+            spaces = rows, turns, scores[:, 0]
+            if isinstance(self.loss, Logistic):
+                kernels.logistic_gradient(*gather, targets[:, 0], weights[:, 0], *waves, *spaces, *self.slots)
+                pull = scores
+            else:
+                kernels.gathered_forward(*gather, *waves, *spaces)
+                pull = self.loss.gradient(targets, scores)
+                pull *= weights
+                kernels.joint_backward(rows, turns, pull[:, 0], *self.waves, *self.slots)
+        if not self.use_slopes:
+            self.gradient.slopes[...] = 0
+        np.sum(pull, axis=0, out=self.gradient.intercept)
+        return self.gradient.vector
+
+    def _matrix_products(self, rows, turns, scores, targets, weights):
+        """The same for several outputs, which share the sines."""
+        parameters, gradient = self.parameters, self.gradient
+        np.matmul(rows, parameters.frequencies.T, out=turns)
+        turns *= turns.dtype.type(1 / np.pi)
+        sines, cosines = np.empty_like(turns), np.empty_like(turns)
+        kernels.trigonometry(turns, sines, cosines)
+        scores[...] = parameters.intercept
+        scores += rows @ parameters.slopes + cosines @ parameters.cosine + sines @ parameters.sine
+        pull = self.loss.gradient(targets, scores)
+        pull *= weights
+        np.matmul(cosines.T, pull, out=gradient.cosine)
+        np.matmul(sines.T, pull, out=gradient.sine)
+        np.multiply(cosines, pull @ parameters.sine.T, out=turns)
+        turns -= sines * (pull @ parameters.cosine.T)
         np.matmul(turns.T, rows, out=gradient.frequencies)
-        if self.use_slopes:
-            np.matmul(rows.T, pull, out=gradient.slopes)
-        gradient.intercept[...] = pull.sum(axis=0)
-        return gradient.vector
+        np.matmul(rows.T, pull, out=gradient.slopes)
+        return pull
 
 
 @dataclass(frozen=True)
@@ -127,60 +145,59 @@ class JointEpochs:
     ) -> None:
         """Move ``parameters`` in place; ``after_epoch(i)`` may stop.  ``kept`` marks the rows to learn from (None: all)."""
         n_rows = X.shape[0] if kept is None else int(kept.sum())
-        steps_per_epoch = -(-n_rows // self.batch_size)
-        n_steps = self.n_epochs * steps_per_epoch
-        chunks = [_Chunk(parameters, use_slopes) for _ in range(-(-self.batch_size // CHUNK))]
-        first, second = np.zeros_like(parameters.vector), np.zeros_like(parameters.vector)
-        mean_weight = 1.0 if weights is None else float(weights.mean() if kept is None else weights[kept].mean())
+        n_steps = self.n_epochs * -(-n_rows // self.batch_size)
+        chunks = [_Chunk(parameters, self.loss, use_slopes) for _ in range(-(-self.batch_size // CHUNK))]
+        adam = _Adam(parameters.vector)
         dtype = parameters.vector.dtype
+        if weights is not None:
+            weights = (weights / (weights.mean() if kept is None else weights[kept].mean())).astype(dtype)
         step = 0
-        n_threads = min(thread_count(), len(chunks))
-        with single_threaded_blas(), ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+        with side_by_side(len(chunks)) as run_all:
             for epoch in range(self.n_epochs):
-                for rows in shuffled_batches(X, kept, self.batch_size, rng):
-                    batch, picked = rows
-                    batch = standardization.apply(batch, dtype)
-                    batch_targets = targets[picked]
-                    batch_weights = np.full((len(batch), 1), 1 / len(batch), dtype)
+                for source, places, picked in shuffled_batches(X, kept, self.batch_size, rng):
+                    rows = _plain(source, places, standardization, dtype)
+                    row_weights = np.full((len(picked), 1), 1 / len(picked), dtype)
                     if weights is not None:
-                        batch_weights *= (weights[picked, None] / mean_weight).astype(dtype)
-                    gradient = self._gradient(parameters, chunks, batch, batch_targets, batch_weights, pool)
+                        row_weights *= weights[picked, None]
+                    gradient = _total(chunks, rows, targets[picked], row_weights, run_all)
                     # Steps beyond the plan (streamed blocks end in short batches) keep the last, smallest rate.
-                    rate = self.learning_rate * max(1 - step / n_steps, 1 / n_steps)
+                    adam.step(gradient, self.learning_rate * max(1 - step / n_steps, 1 / n_steps))
                     step += 1
-                    _adam(parameters.vector, gradient, first, second, rate, step)
                 if after_epoch(epoch):
                     return
 
-    def _gradient(self, parameters, chunks, batch, targets, weights, pool):
-        directions = np.ascontiguousarray((parameters.frequencies / np.float32(np.pi)).T)
-        pieces = [slice(start, min(start + CHUNK, len(batch))) for start in range(0, len(batch), CHUNK)]
 
-        def one(chunk, rows):
-            return chunk.compute(parameters, directions, self.loss, batch[rows], targets[rows], weights[rows])
-
-        if pool is None or len(pieces) == 1:
-            parts = [one(chunk, rows) for chunk, rows in zip(chunks, pieces)]
-        else:
-            parts = [future.result() for future in [pool.submit(one, c, r) for c, r in zip(chunks, pieces)]]
-        total = parts[0]
-        for part in parts[1:]:
-            total += part
-        return total
+def _plain(source, places, standardization, dtype):
+    """(array, shift, scale, positions) that the kernels can gather from; what is no plain array gets dense here."""
+    if isinstance(source, np.ndarray) and source.dtype.kind == "f" and source.flags.c_contiguous:
+        return source, standardization.shift, standardization.scale, places
+    rows = standardization.apply(source[places], dtype)
+    return rows, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), np.arange(len(rows))
 
 
-def _adam(vector, gradient, first, second, rate, step):
-    first *= _FIRST_DECAY
-    first += (1 - _FIRST_DECAY) * gradient
-    second *= _SECOND_DECAY
-    np.square(gradient, out=gradient)
-    gradient *= 1 - _SECOND_DECAY
-    second += gradient
-    # Bias corrections folded into two scalars; python floats keep float32 arrays float32.
-    scale = rate / (1 - _FIRST_DECAY**step)
-    root = np.sqrt(second, out=gradient)
-    root *= float(1 / np.sqrt(1 - _SECOND_DECAY**step))
-    root += 1e-8
-    np.divide(first, root, out=root)
-    root *= scale
-    vector -= root
+def _total(chunks, rows, targets, weights, run_all):
+    source, shift, scale, places = rows
+
+    def one(k):
+        piece = slice(k * CHUNK, (k + 1) * CHUNK)
+        return chunks[k].compute(source, shift, scale, places[piece], targets[piece], weights[piece])
+
+    total, *others = run_all(one, -(-len(places) // CHUNK))
+    for part in others:
+        total += part
+    return total
+
+
+class _Adam:
+    def __init__(self, vector):
+        self.vector = vector
+        self.first, self.second = np.zeros_like(vector), np.zeros_like(vector)
+        self.steps = 0
+
+    def step(self, gradient, rate):
+        self.steps += 1
+        # Bias corrections folded into two scalars.
+        numbers = (
+            rate / (1 - _FIRST_DECAY**self.steps), 1 / np.sqrt(1 - _SECOND_DECAY**self.steps), _FIRST_DECAY, _SECOND_DECAY,
+        )  # fmt: skip
+        kernels.adam_step(self.vector, gradient, self.first, self.second, *map(self.vector.dtype.type, numbers))

@@ -11,16 +11,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute.lazy import boosting as kernels
+from .._compute.lazy import waves as kernels
 from .losses import Loss
 
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
 LARGEST_NEWTON_DIMENSION = 128
 _STEPS = (1.0, 0.3, 0.1)
-_MATRIX_ROWS = 2048
+_MATRIX_ROWS = 1024
+
+
+def thinned(columns: np.ndarray) -> np.ndarray:
+    """About ``_MATRIX_ROWS`` of the rows, evenly spread, contiguous."""
+    return np.ascontiguousarray(columns[:, :: max(1, columns.shape[1] // _MATRIX_ROWS)])
 
 
 class Wave(NamedTuple):
@@ -39,21 +44,47 @@ class ClosedForm(NamedTuple):
     gain: np.ndarray
 
 
-def closed_form(cosines: np.ndarray, sines: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, ridge: float):
-    """(a, b) and the gain for each row of ``cosines`` and ``sines`` (n_waves, n_rows), each output on its own.
+class QuadraticModel:
+    """Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, with ridge ρ on (a, b): what a round lowers, each output on its own.
 
     ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature (n_rows, 1) when all outputs share it.
     """
-    r_cosine, r_sine = cosines @ gradient, sines @ gradient
-    total = curvature.sum(axis=0, dtype=np.float64)
-    double = (cosines * cosines) @ curvature
-    mixed = (cosines * sines) @ curvature
-    m_cosine, m_sine = double + ridge, total - double + ridge
-    determinant = m_cosine * m_sine - mixed**2
-    cosine = -(m_sine * r_cosine - mixed * r_sine) / determinant
-    sine = -(m_cosine * r_sine - mixed * r_cosine) / determinant
-    gain = -0.5 * np.sum(cosine * r_cosine + sine * r_sine, axis=1)
-    return ClosedForm(cosine, sine, gain)
+
+    def __init__(self, gradient: np.ndarray, curvature: np.ndarray, ridge: float):
+        self.gradient, self.curvature, self.ridge = gradient, curvature, ridge
+        self._total = curvature.sum(axis=0, dtype=np.float64) + ridge
+
+    def solve(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray, ClosedForm]:
+        """Cosines and sines of the waves, rows of ``turns`` (n_waves, n_rows), and their best amplitudes with the gain."""
+        cosines, sines = np.empty_like(turns), np.empty_like(turns)
+        if self.gradient.shape[1] == 1:
+            sums = np.empty((4, len(turns), 1), turns.dtype)
+            kernels.wave_sums(turns, self.gradient[:, 0], self.curvature[:, 0], cosines, sines, sums[..., 0])
+            r_cosine, r_sine, double, mixed = sums.astype(np.float64)
+        else:
+            kernels.trigonometry(turns, sines, cosines)
+            r_cosine, r_sine = cosines @ self.gradient, sines @ self.gradient
+            double, mixed = (cosines * cosines) @ self.curvature, (cosines * sines) @ self.curvature
+        m_cosine, m_sine = double + self.ridge, self._total - double
+        determinant = m_cosine * m_sine - mixed**2
+        cosine = (mixed * r_sine - m_sine * r_cosine) / determinant
+        sine = (mixed * r_cosine - m_cosine * r_sine) / determinant
+        gain = -0.5 * (cosine * r_cosine + sine * r_sine).sum(axis=1)
+        return cosines, sines, ClosedForm(cosine, sine, gain)
+
+    def slopes(self, state: _State) -> tuple[np.ndarray, np.ndarray]:
+        """Per row: Σ_k (g + h f) f' and Σ_k h f'², f' the derivative of f in the angle ω·x; X of the first is the gradient in ω."""
+        dtype = state.cosines.dtype
+        cosine, sine = state.fit.cosine.astype(dtype), state.fit.sine.astype(dtype)
+        if len(cosine) == 1:
+            pull, stiffness = np.empty_like(state.cosines), np.empty_like(state.cosines)
+            signals = self.gradient[:, 0], self.curvature[:, 0], cosine[0], sine[0]
+            kernels.wave_slopes(state.cosines, state.sines, *signals, pull, stiffness)
+            return pull, stiffness
+        values = np.multiply.outer(state.cosines, cosine) + np.multiply.outer(state.sines, sine)
+        slopes = np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)
+        pull = np.sum((self.gradient + self.curvature * values) * slopes, axis=1)
+        return pull, np.sum(self.curvature * slopes**2, axis=1)
 
 
 @dataclass(frozen=True)
@@ -66,18 +97,18 @@ class WaveSearch:
     deviations: np.ndarray
     n_candidates: int
     n_refinements: int
-    ridge: float
     frequency_penalty: float
 
-    def find(self, columns: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, rng: np.random.Generator):
-        """The best wave for the quadratic model, and its values f (n_rows, n_outputs)."""
+    def find(
+        self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, rng: np.random.Generator
+    ) -> tuple[Wave, np.ndarray]:
+        """The best wave for the quadratic model, and its values f (n_rows, n_outputs); ``some`` is ``thinned(columns)``."""
         n_features = len(columns)
         scales = rng.choice(self.deviations, size=(self.n_candidates, 1))
         frequencies = scales * rng.standard_normal((self.n_candidates, n_features)) / np.sqrt(n_features)
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
-        sines, cosines = _trigonometry(turns)
-        fits = closed_form(cosines, sines, gradient, curvature, self.ridge)
+        cosines, sines, fits = model.solve(turns)
         penalized = fits.gain - self._penalty(frequencies)
         best = int(np.argmax(penalized))
         state = _State(
@@ -85,40 +116,42 @@ class WaveSearch:
             ClosedForm(fits.cosine[best], fits.sine[best], fits.gain[best]), penalized[best],
         )  # fmt: skip
         if self.n_refinements:
-            refine = self._newton if n_features <= LARGEST_NEWTON_DIMENSION else self._lbfgs
-            state = refine(columns, gradient, curvature, state)
+            if n_features <= LARGEST_NEWTON_DIMENSION:
+                state = self._newton(columns, some, model, state)
+            else:
+                state = self._lbfgs(columns, model, state)
         wave = Wave(state.frequency.astype(np.float64), state.fit.cosine, state.fit.sine)
-        values = np.outer(state.cosines, state.fit.cosine) + np.outer(state.sines, state.fit.sine)
-        return wave, values.astype(columns.dtype, copy=False)
+        amplitudes = (part.astype(columns.dtype) for part in (state.fit.cosine, state.fit.sine))
+        return wave, np.outer(state.cosines, next(amplitudes)) + np.outer(state.sines, next(amplitudes))
 
     def _penalty(self, frequencies):
-        return self.frequency_penalty * np.sum(np.square(frequencies, dtype=np.float64), axis=-1)
+        return self.frequency_penalty * np.square(frequencies, dtype=np.float64).sum(axis=-1)
 
-    def _state(self, frequency, turns, gradient, curvature):
-        sines, cosines = _trigonometry(turns[None])
-        fit = closed_form(cosines, sines, gradient, curvature, self.ridge)
+    def _state(self, frequency, turns, model):
+        cosines, sines, fit = model.solve(turns[None])
         fit = ClosedForm(fit.cosine[0], fit.sine[0], fit.gain[0])
         return _State(frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency))
 
-    def _newton(self, columns, gradient, curvature, state):
-        """Damped Gauss–Newton steps on ω, phase and amplitude profiled out; a step that does not gain is shortened or dropped."""
-        identity = np.eye(len(columns))
-        # The matrix only shapes the step, whose gain is measured on all rows: some 2000 of them are enough for it.
-        stride = max(1, columns.shape[1] // _MATRIX_ROWS)
+    def _newton(self, columns, some, model, state):
+        """Damped Gauss–Newton steps on ω, phase and amplitude profiled out; a step that does not gain is shortened or dropped.
+
+        The matrix only shapes the step, whose gain is measured on all rows: some of them are enough for it.
+        """
+        stride = -(-columns.shape[1] // some.shape[1])
         for _ in range(self.n_refinements):
-            pull, stiffness = _slopes(state, gradient, curvature)
+            pull, stiffness = model.slopes(state)
             target = columns @ pull + 2 * self.frequency_penalty * state.frequency
-            some = columns[:, ::stride]
-            matrix = stride * ((some * stiffness[::stride]) @ some.T).astype(np.float64)
+            matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(np.float64)
+            matrix *= stride
             damping = 2 * self.frequency_penalty + 1e-3 * np.trace(matrix) / len(columns) + 1e-12
-            step = -cho_solve(cho_factor(matrix + damping * identity, check_finite=False), target, check_finite=False)
+            matrix.flat[:: len(columns) + 1] += damping
+            _, step, failed = dposv(matrix, -target.astype(np.float64))
+            if failed:  # rounding, on rows that hardly differ: nothing to gain here
+                return state
             direction = step.astype(columns.dtype)
             moved = (direction / np.pi).astype(columns.dtype) @ columns
-            for length in _STEPS:
-                length = columns.dtype.type(length)
-                trial = self._state(
-                    state.frequency + length * direction, state.turns + length * moved, gradient, curvature
-                )
+            for length in map(columns.dtype.type, _STEPS):
+                trial = self._state(state.frequency + length * direction, state.turns + length * moved, model)
                 if trial.objective > state.objective:
                     break
             else:
@@ -126,19 +159,20 @@ class WaveSearch:
             state = trial
         return state
 
-    def _lbfgs(self, columns, gradient, curvature, state):
+    def _lbfgs(self, columns, model, state):
         """The same by L-BFGS with the envelope gradient, for many columns."""
 
-        def objective(frequency):
+        def at(frequency):
             frequency = frequency.astype(columns.dtype)
-            here = self._state(frequency, (frequency / np.pi).astype(columns.dtype) @ columns, gradient, curvature)
-            pull, _ = _slopes(here, gradient, curvature)
-            slope = (columns @ pull).astype(np.float64) + 2 * self.frequency_penalty * frequency
+            return self._state(frequency, (frequency / np.pi).astype(columns.dtype) @ columns, model)
+
+        def objective(frequency):
+            here = at(frequency)
+            slope = (columns @ model.slopes(here)[0]).astype(np.float64) + 2 * self.frequency_penalty * frequency
             return -float(here.objective), slope
 
         best, _, _ = fmin_l_bfgs_b(objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements)
-        best = best.astype(columns.dtype)
-        trial = self._state(best, (best / np.pi).astype(columns.dtype) @ columns, gradient, curvature)
+        trial = at(best)
         return trial if trial.objective > state.objective else state
 
 
@@ -149,22 +183,6 @@ class _State(NamedTuple):
     sines: np.ndarray
     fit: ClosedForm
     objective: float
-
-
-def _slopes(state, gradient, curvature):
-    """Per row: Σ_k (g + h f) f' and Σ_k h f'², f' the derivative of f in the angle ω·x; the envelope gradient is X of the first."""
-    dtype = state.cosines.dtype
-    cosine, sine = state.fit.cosine.astype(dtype), state.fit.sine.astype(dtype)
-    values = np.multiply.outer(state.cosines, cosine) + np.multiply.outer(state.sines, sine)
-    slopes = np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)
-    pull = np.sum((gradient + curvature * values) * slopes, axis=1)
-    return pull, np.sum(curvature * slopes**2, axis=1)
-
-
-def _trigonometry(turns):
-    sines, cosines = np.empty_like(turns), np.empty_like(turns)
-    kernels.trigonometry(turns, sines, cosines)
-    return sines, cosines
 
 
 def exact_step(

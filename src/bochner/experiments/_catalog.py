@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -15,6 +16,7 @@ from typing import Any
 SCALES = ("smoke", "quick", "paper")
 _PACKAGE = "bochner.experiments"
 _REQUIRED = ("PAPER", "cases", "run", "verdict")
+_AFTERWARDS = {"PAPER", "CLAIM", "NEEDS", "DEVIATIONS", "verdict", "figure"}
 
 
 class ExperimentError(Exception):
@@ -50,14 +52,19 @@ class Experiment:
 
     @property
     def rule(self) -> str:
-        """By which rule the verdict is found: the first paragraph of ``verdict``'s documentation."""
-        return " ".join((inspect.getdoc(self.module.verdict) or "").partition("\n\n")[0].split())
+        """By which rule the verdict is found."""
+        return _first_paragraph(self.module.verdict)
+
+    @property
+    def caption(self) -> str:
+        """What the figure shows."""
+        return _first_paragraph(getattr(self.module, "figure", None))
 
     @property
     def source(self) -> str:
-        """Fingerprint of the module's text: tells results of an earlier version apart."""
+        """Fingerprint of the code behind the numbers: tells results of an earlier version apart."""
         try:
-            return hashlib.sha256(inspect.getsource(self.module).encode()).hexdigest()[:12]
+            return code_fingerprint(inspect.getsource(self.module))
         except (OSError, TypeError):
             return "unknown"
 
@@ -107,6 +114,32 @@ def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
                 f"There is no experiment {name!r}. There are: {', '.join(sorted(found)) or 'none'}; or write all."
             )
     return [found[name] for name in dict.fromkeys(names)]
+
+
+def _first_paragraph(function: Any) -> str:
+    """What a function's documentation begins with, on one line."""
+    if function is None:  # which has a documentation of its own
+        return ""
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+
+
+def code_fingerprint(source: str) -> str:
+    """A short hash of an experiment's text, without the parts that only judge, draw or describe finished results."""
+    module = ast.parse(source)
+    parts = module.body[1:] if ast.get_docstring(module) else module.body
+    kept = [ast.get_source_segment(source, part) or "" for part in parts if not _names(part) & _AFTERWARDS]
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:12]
+
+
+def _names(part: ast.stmt) -> set[str]:
+    """What a statement of a module defines."""
+    if isinstance(part, ast.FunctionDef):
+        return {part.name}
+    return (
+        {target.id for target in part.targets if isinstance(target, ast.Name)}
+        if isinstance(part, ast.Assign)
+        else set()
+    )
 
 
 def as_json(value: Any) -> Any:

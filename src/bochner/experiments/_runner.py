@@ -132,6 +132,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
         "verdict": verdict,
         "why": why,
         "rule": experiment.rule,
+        "caption": experiment.caption,
         "command": f"bochner reproduce {experiment.name} --scale {scale}",
         "deviations": list(experiment.deviations),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),

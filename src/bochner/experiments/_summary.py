@@ -28,6 +28,11 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     pairs = [(case, _flat(result)) for case, result in pairs]
     case_columns = _ordered(key for case, _ in pairs for key in case if key not in REPETITIONS)
     result_columns = _ordered(key for _, result in pairs for key in result if key not in case_columns)
+    curves = {key for _, result in pairs for key, value in result.items() if isinstance(value, list | dict)}
+    if not curves.issuperset(
+        result_columns
+    ):  # curves belong in figures and in the JSON file, unless there is nothing else
+        result_columns = [key for key in result_columns if key not in curves]
     groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for case, result in pairs:
         kept = {key: value for key, value in case.items() if key not in REPETITIONS}
@@ -37,6 +42,10 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     if len(cases) < 2 or len(fixed) == len(case_columns):  # names identify a row; lists are settings even then
         fixed = [column for column in fixed if isinstance(cases[0].get(column), list | dict)]
     varied = [column for column in case_columns if column not in fixed]
+    # Grids of settings make a table unreadable; they are in the CSV and JSON files.  Rows must stay distinct without them.
+    plain = [column for column in varied if not any(isinstance(case.get(column), list | dict) for case in cases)]
+    if len({json.dumps([case.get(column) for column in plain]) for case in cases}) == len(cases):
+        varied = plain
     rows = [
         [_shown(case.get(column)) for column in varied]
         + [_cell([result[column] for result in results if column in result]) for column in result_columns]
@@ -70,7 +79,7 @@ def _cell(values: list[Any]) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    """Scalars as they are, lists by their length: curves belong in figures and in the JSON file."""
+    """Scalars as they are, long lists by their length."""
     if isinstance(value, list | dict) and len(json.dumps(value)) > 60:
         return f"{len(value)} values"
     return json.dumps(value) if isinstance(value, list | dict) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._meter import duration
@@ -19,8 +20,23 @@ def cell_text(cell: Any) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, dict):
-        return f"{number_text(cell['mean'])} ± {number_text(cell['std'], digits=2)}"
+        return spread_text(cell["mean"], cell["std"])
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
     return number_text(cell) if is_number(cell) else str(cell)
+
+
+def spread_text(mean: float, std: float) -> str:
+    """A mean with as many decimals as two significant digits of its spread have.
+
+    >>> spread_text(90.664, 2.04), spread_text(0.99154, 0.00113), spread_text(100.0, 0.0)
+    ('90.7 ± 2.0', '0.9915 ± 0.0011', '100 ± 0')
+    """
+    if std > 0 and math.isfinite(std):
+        decimals = max(0, 1 - math.floor(math.log10(std)))
+        if decimals <= 6:
+            return f"{mean:.{decimals}f} ± {std:.{decimals}f}"
+    return f"{number_text(mean)} ± {number_text(std, digits=2)}"
 
 
 def number_text(number: float, digits: int = 4) -> str:
@@ -68,7 +84,9 @@ def summary_text(summary: dict[str, Any]) -> str:
             f"Note: {summary['n_of_earlier_code']} results come from an earlier version of the experiment's file; "
             "--fresh runs them again."
         )
-    finished = f"{summary['n_finished']} of {summary['n_cases']} cases, {duration(summary['seconds'])} of work"
+    finished = f"{summary['n_finished']} of {summary['n_cases']} cases"
+    if summary["seconds"]:
+        finished += f", {duration(summary['seconds'])} of work"
     if summary["rule"]:
         parts.append(f"Rule: {summary['rule']}")
     parts.append(f"Verdict: {summary['verdict'].upper()}. {summary['why']} ({finished})")
@@ -85,7 +103,7 @@ def overview_text(summaries: list[dict[str, Any]]) -> str:
             f"{summary['n_finished']}/{summary['n_cases']}",
             str(len(summary["skipped"])),
             str(len(summary["failed"])),
-            duration(summary["seconds"]),
+            duration(summary["seconds"]) if summary["seconds"] else "–",
         ]
         for summary in sorted(summaries, key=lambda summary: summary["experiment"])
     ]
@@ -102,8 +120,7 @@ def _published_text(comparison: dict[str, Any]) -> str:
 
 
 def published_text(cell: dict[str, Any]) -> str:
-    """The printed number with its printed spread."""
+    """The published number with its spread, in the digits that were printed."""
     if cell["published"] is None:
         return "–"
-    text = number_text(cell["published"])
-    return text if cell["published_std"] is None else f"{text} ± {number_text(cell['published_std'])}"
+    return str(cell["published"]) if cell["published_std"] is None else f"{cell['published']} ± {cell['published_std']}"

@@ -41,7 +41,9 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 
 def verdict(results: list[Any]) -> tuple[str, str]:
-    """Holds when the median seed reaches 100 % after ten rounds."""
+    """Holds when the median of at least ten seeds reaches 100 % after ten rounds."""
+    if len(results) < 10:
+        return "cannot tell", f"{len(results)} seeds were run; it takes ten."
     final = [100 * result["accuracies"][-1] for _, result in results]
     first = [100 * result["accuracies"][0] for _, result in results]
     why = f"after 1 round {np.median(first):.0f} %, after 10 rounds {np.median(final):.0f} % (median of {len(final)} seeds, worst {min(final):.0f} %)"

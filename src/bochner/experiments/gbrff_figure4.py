@@ -71,12 +71,15 @@ def _model(method, n_rounds):
 
 
 def verdict(results: list[Any]) -> tuple[str, str]:
-    """Compares at the largest common size."""
+    """Compares at the largest size that all five finished, the third at least: one size says little about growth."""
     found = {case["method"]: dict(zip(result["sizes"], result["seconds"])) for case, result in results}
     kernels = ["BMKR", "GFC", "PBRFF", "GBRFF1", "GBRFF2"]
     if not set(kernels) <= set(found):
         return "cannot tell", "not all methods were run"
-    common = max(set.intersection(*(set(found[method]) for method in kernels)))
+    sizes = set.intersection(*(set(found[method]) for method in kernels))
+    if len(sizes) < 3:
+        return "cannot tell", f"all methods finished {len(sizes)} sizes; it takes three."
+    common = max(sizes)
     times = {method: found[method][common] for method in found if common in found[method]}
     why = f"at {common} rows: " + ", ".join(
         f"{m} {t:.2f} s" for m, t in sorted(times.items(), key=lambda item: item[1])

@@ -222,7 +222,7 @@ def summary(results: list[Any]) -> dict[str, Any]:
 
 
 def verdict(results: list[Any]) -> tuple[str, str]:
-    """Whether the means are reached and every table of GBRFF2 and GBRFF1 is within the published spread."""
+    """Holds when both means are reached and GBRFF2 is on no table below its published mean by more than the published spread."""
     found = summary(results)
     if not {"GBRFF1", "GBRFF2"} <= set(found["means"]):
         return "cannot tell", "not all fifteen tables were run"
@@ -240,5 +240,5 @@ def verdict(results: list[Any]) -> tuple[str, str]:
     )
     why = f"means GBRFF2 {two:.2f} (88.8), GBRFF1 {one:.2f} (87.5); average ranks {ranks}"
     if off:
-        why += "; below the published spread: " + "; ".join(off)
+        why += "; below the published spread: " + ", ".join(off)
     return ("holds" if two >= 88.8 and one >= 87.5 and not off else "does not hold"), why

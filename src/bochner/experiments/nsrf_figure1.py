@@ -86,7 +86,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 
 def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
-    """Whether the learned kernels reach their figures and the fixed ones do not."""
+    """Holds when the learned kernels reach the claim's figures on the paper's sizes, RBF stays below 95 % and arc-cosine below 97 %."""
     mean: dict[tuple[str, str], Any] = {
         key: 100 * np.mean([r["test"] for c, r in results if _key(c) == key]) for key in {_key(c) for c, _ in results}
     }
@@ -95,10 +95,13 @@ def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     if not all(key in mean for key in needed) or results[0][0]["n_train"] < 2000:
         return "cannot tell", "the data are smaller than the paper's"
     windmill = [mean[key] for key in mean if key[0] == "windmill" and key[1].startswith("game")]
-    told = ", ".join(f"{data} {method} {value:.1f}" for (data, method), value in sorted(mean.items()))
+    told = "; ".join(
+        f"{data}: " + ", ".join(f"{method} {value:.1f}" for (of, method), value in sorted(mean.items()) if of == data)
+        for data in sorted({data for data, _ in mean})
+    )
     held = min(windmill) >= 98.8 and mean["sphere", "game 100"] >= 99.0 and max(atoms) <= 30
     held = held and mean["windmill", "rbf"] < 95 and mean["sphere", "arc-cosine best C"] < 97
-    return ("holds" if held else "does not hold"), f"test %: {told}; at most {max(atoms)} harmonics"
+    return ("holds" if held else "does not hold"), f"test accuracy, %; {told}; at most {max(atoms)} harmonics"
 
 
 def _key(case):

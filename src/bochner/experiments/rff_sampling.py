@@ -45,10 +45,12 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 
 def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
-    """Holds when both beat iid at every size by more than two standard errors of the paired log-ratios."""
+    """Holds when both beat iid at every size by more than two standard errors of the paired log-ratios, of ten draws at least."""
     errors = {(c["sampling"], c["frequencies"], c["seed"]): r["rms error"] for c, r in results}
     sizes = sorted({case["frequencies"] for case, _ in results})
     seeds = sorted({case["seed"] for case, _ in results})
+    if len(seeds) < 10:
+        return "cannot tell", f"{len(seeds)} draws of each size were run; it takes ten."
     doubtful, lost, gains = [], [], {}
     for sampling in _SAMPLINGS[1:]:
         for size in sizes:
@@ -65,13 +67,14 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
         for sampling in _SAMPLINGS[1:]
     )
     if lost:
-        return "does not hold", f"Worse than iid: {', '.join(lost)}. {summary}."
+        return "does not hold", f"Worse than iid: {', '.join(lost)}; {summary}."
     if doubtful:
-        return "cannot tell", f"Within two standard errors of iid: {', '.join(doubtful)}. {summary}."
-    return "holds", f"Both below iid at every size by more than two standard errors. {summary}."
+        return "cannot tell", f"Within two standard errors of iid: {', '.join(doubtful)}; {summary}."
+    return "holds", f"Both below iid at every size by more than two standard errors; {summary}."
 
 
 def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+    """Error of the kernel against the number of frequencies, mean and standard deviation over draws."""
     import matplotlib.pyplot as plt
 
     chart, axes = plt.subplots(figsize=(6, 4), layout="constrained")
@@ -86,6 +89,6 @@ def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
     axes.set(xscale="log", yscale="log", xlabel="number of frequencies", ylabel="root mean square error of the kernel")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.set_title(f"Gaussian kernel in {_N_FEATURES} dimensions, mean and spread over draws")
+    axes.set_title(f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.legend(title="sampling")
     return chart

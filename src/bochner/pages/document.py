@@ -34,26 +34,34 @@ def joined(children: Any) -> Markup:
 
 
 def table(
-    columns: list[Any], rows: list[list[Any]], *, caption: str, sort_values: list[list[Any]] | None = None
+    columns: list[Any],
+    rows: list[list[Any]],
+    *,
+    caption: str,
+    sort_values: list[list[Any]] | None = None,
+    stacked: bool = False,
 ) -> Markup:
-    """A table whose columns sort when their heading is pressed; ``sort_values`` are the numbers behind shown cells."""
-    head = [tag("th", tag("button", column, type="button"), scope="col", aria_sort="none") for column in columns]
+    """A table whose columns sort when their heading is pressed; ``sort_values`` are the numbers behind shown cells.
+
+    On a narrow screen it scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
+    """
     values = sort_values or [[None] * len(columns)] * len(rows)
-    numeric = [any(_is_number(row[k]) for row in values) for k in range(len(columns))]
+    kinds = ["number" if any(_is_number(row[k]) for row in values) else None for k in range(len(columns))]
+    head = [
+        tag("th", tag("button", column, type="button"), scope="col", aria_sort="none", class_=kind)
+        for column, kind in zip(columns, kinds)
+    ]
     body = []
     for row, row_values in zip(rows, values):
         cells = []
         for k, (cell, value) in enumerate(zip(row, row_values)):
             name, scope = ("th", "row") if k == 0 else ("td", None)
-            kind = "number" if numeric[k] else None
-            cells.append(tag(name, cell, scope=scope, data_value=value, class_=kind))
+            cells.append(tag(name, cell, scope=scope, data_value=value, class_=kinds[k]))
         body.append(tag("tr", *cells))
-    content = joined(
-        [tag("caption", caption), tag("thead", tag("tr", *head)), tag("tbody", *body)],
-    )
-    return tag(
-        "div", tag("table", content, class_="sortable"), class_="wide", tabindex="0", role="region", aria_label=caption
-    )
+    kind = "sortable stacked" if stacked else "sortable"
+    grid = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=kind, aria_label=caption)
+    # A caption element would be as narrow as the table, and scroll away with it.
+    return tag("div", tag("p", caption, class_="soft"), tag("div", grid, class_="wide", tabindex="0"))
 
 
 def _is_number(value: Any) -> bool:
@@ -69,6 +77,11 @@ def section(title: str, *children: Any) -> Markup:
 def bullets(items: list[Any]) -> Markup:
     """A list, or nothing."""
     return tag("ul", *[tag("li", item) for item in items]) if items else Markup("")
+
+
+def folded(title: str, content: Markup) -> Markup:
+    """Content that opens when its title is pressed."""
+    return tag("details", tag("summary", title), content) if content else content
 
 
 def facts(pairs: dict[str, Any]) -> Markup:
@@ -92,9 +105,9 @@ def document(title: str, *children: Any) -> str:
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --card: #f4f6f9; --line: #d5dbe3;
-  --good: #17693a; --bad: #a32020; --open: #7a5b00; --mark: #2457a6; }
+  --good: #17693a; --bad: #a32020; --open: #7a5b00; --mark: #2457a6; --shade: #0003; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa6b5; --paper: #12161c; --card: #1c222b;
-  --line: #343d4a; --good: #6fcf97; --bad: #ff8a80; --open: #f0c85a; --mark: #8ab4f8; } }
+  --line: #343d4a; --good: #6fcf97; --bad: #ff8a80; --open: #f0c85a; --mark: #8ab4f8; --shade: #fff4; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 70rem; margin: 0 auto; padding: 1rem; }
@@ -102,28 +115,46 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywh
 h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; }
 a { color: var(--mark); }
 p, li, dd { overflow-wrap: anywhere; }
-.soft, figcaption, caption { color: var(--soft); font-size: .9rem; }
-.verdict { border-left: .4rem solid var(--open); background: var(--card); padding: .7rem 1rem; margin: 1rem 0; }
-.verdict b { text-transform: uppercase; letter-spacing: .03em; color: var(--open); }
-.verdict.holds { border-color: var(--good); } .verdict.holds b { color: var(--good); }
-.verdict.fails { border-color: var(--bad); } .verdict.fails b { color: var(--bad); }
-.wide { overflow-x: auto; max-width: 100%; }
+.soft, figcaption { color: var(--soft); font-size: .9rem; }
+.verdict { border-left: .4rem solid var(--open); background: var(--card); padding: .7rem 1rem; margin: 1rem 0;
+  overflow-wrap: anywhere; }
+.verdict b, .badge { font-weight: 700; color: var(--open); }
+.verdict ul { margin: .2rem 0; padding-left: 1.2rem; }
+.verdict.holds { border-color: var(--good); } .verdict.holds b, .badge.holds { color: var(--good); }
+.verdict.fails { border-color: var(--bad); } .verdict.fails b, .badge.fails { color: var(--bad); }
+.badge { display: inline-block; border: 1px solid; border-radius: 1rem; padding: 0 .6rem; margin-right: .4rem;
+  font-size: .85rem; white-space: nowrap; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: flex-start; } .beside > * { max-width: 100%; }
+/* The shades at the edges tell that a wide table goes on; the covers scroll with it and hide them at its ends. */
+.wide { overflow-x: auto; max-width: 100%; background:
+  linear-gradient(to right, var(--paper) 1rem, transparent) left / 2rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 1rem, transparent) right / 2rem 100% no-repeat local,
+  linear-gradient(to right, var(--shade), transparent) left / .8rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--shade), transparent) right / .8rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding: .3rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; max-width: 24rem;
+p.soft { margin: .5rem 0; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; max-width: 28rem;
   overflow-wrap: break-word; }
-tbody th { font-weight: 600; } .number { text-align: right; white-space: nowrap; }
-thead th { background: var(--card); white-space: nowrap; }
+tbody th { font-weight: 600; } tbody .number { text-align: right; white-space: nowrap; }
+thead th { border-bottom-width: 2px; vertical-align: bottom; } thead .number { text-align: right; }
 thead button { all: unset; cursor: pointer; font-weight: 600; }
 thead button:focus-visible { outline: 2px solid var(--mark); }
 th[aria-sort=ascending] button::after { content: " \\25B2"; } th[aria-sort=descending] button::after { content: " \\25BC"; }
-small { display: block; color: var(--soft); font-size: .8rem; }
+small { display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; display: block; }
-figure.light svg { background: #ffffff; border-radius: .4rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
+figure.light > div { overflow-x: auto; background: #ffffff; color: #000000; border-radius: .4rem; }
+dl { display: grid; grid-template-columns: fit-content(40%) 1fr; gap: .15rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
 pre { overflow-x: auto; background: var(--card); padding: .7rem; font-size: .85rem; } code { font-size: .9em; }
 summary { cursor: pointer; color: var(--mark); }
 svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
+@media (max-width: 40rem) {
+  figure.light svg { max-width: none; width: 44rem; }
+  th, td { padding: .3rem .5rem; }
+  .stacked tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  .stacked th, .stacked td { display: block; border: 0; padding: .1rem 0; max-width: none; }
+  .stacked thead th { display: inline-block; margin-right: 1rem; }
+  .stacked td:nth-last-child(-n+3) { display: inline-block; color: var(--soft); margin-right: 1rem; }
+}
 """
 
 _SCRIPT = """

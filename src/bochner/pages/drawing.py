@@ -63,6 +63,8 @@ def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) 
         ),
         _text(margin, size + 26, f"{low:.4g}"),
         _text(margin + size, size + 26, f"{high:.4g}", anchor="end"),
+        _text(margin - 4, 10 + size, f"{low:.3g}", anchor="end"),
+        _text(margin - 4, 20, f"{high:.3g}", anchor="end"),
     ]
     return _svg(size + margin + 20, size + 56, [frame, diagonal, *dots, *words], alt)
 

@@ -11,11 +11,12 @@ from typing import Any
 from ..experiments._meter import duration
 from ..experiments._summary import is_number
 from ..experiments._text import cell_text, published_text
-from .document import Markup, bullets, document, facts, joined, section, table, tag
+from .document import Markup, bullets, document, folded, joined, section, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 
-_VERDICT_STYLES = {"holds": "verdict holds", "does not hold": "verdict fails", "cannot tell": "verdict"}
+_VERDICT_STYLES = {"holds": "holds", "does not hold": "fails", "cannot tell": "open"}
 _VERDICT_ORDER = {"does not hold": 0, "cannot tell": 1, "holds": 2}
+_MAX_OPEN_ROWS = 15  # a longer table of averages is folded where the paper's table or a figure says the same
 _MAX_RESULT_ROWS = 2000
 
 
@@ -25,9 +26,10 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
     stem = f"{summary['experiment']}.{summary['scale']}"
     picture = Markup("")
     if figure is not None:
-        svg, alt = matplotlib_svg(figure), figure_alt(figure)
+        svg = matplotlib_svg(figure)
         (out / f"{stem}.svg").write_text(svg, encoding="utf-8")
-        picture = tag("figure", with_alt(svg, alt), tag("figcaption", alt), class_="light")
+        drawing = tag("div", with_alt(svg, figure_alt(figure)), tabindex="0")
+        picture = tag("figure", drawing, tag("figcaption", summary["caption"]), class_="light")
     (out / f"{stem}.json").write_text(json.dumps(_strict(summary), indent=1) + "\n", encoding="utf-8")
     _write_csv(summary["results"], out / f"{stem}.csv")
     page = out / f"{stem}.html"
@@ -38,17 +40,24 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
 def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     """One experiment as a page."""
     rule = [tag("div", f"Rule: {summary['rule']}", class_="soft")] if summary["rule"] else []
+    reasons_why = summary["why"].split("; ")
     verdict = tag(
         "div",
-        tag("b", summary["verdict"]),
-        tag("div", summary["why"]),
+        tag("b", summary["verdict"].capitalize()),
+        bullets(reasons_why) if len(reasons_why) > 1 else tag("div", summary["why"]),
         *rule,
-        class_=_VERDICT_STYLES[summary["verdict"]],
+        class_=f"verdict {_VERDICT_STYLES[summary['verdict']]}",
     )
     reasons = list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
     older = summary["n_of_earlier_code"]
     earlier = [f"{older} results come from an earlier version of the experiment's file."] if older else []
-    work = f"{summary['n_finished']} of {summary['n_cases']} cases, {duration(summary['seconds'])} of work on one core"
+    work = f"{summary['n_finished']} of {summary['n_cases']} cases"
+    if summary["seconds"]:
+        work += f", {duration(summary['seconds'])} of work on one core"
+    averages = _averages(summary["table"])
+    n_rows = len(summary["table"]["rows"])
+    if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
+        averages = folded(f"{n_rows} rows: mean and spread of every setting", averages)
     return document(
         f"{summary['experiment']} · {summary['scale']}",
         tag("p", tag("a", "All experiments", href="index.html"), class_="soft"),
@@ -57,7 +66,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         verdict,
         section("Published and ours", _comparison(summary["published"])),
         section("Figure", picture),
-        section("Results", _averages(summary["table"])),
+        section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
         section("Skipped", bullets(reasons)),
         section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
@@ -66,7 +75,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
             tag("pre", tag("code", summary["command"])),
             tag("p", f"{work}; {summary['date']}."),
             bullets(earlier),
-            facts(summary["environment"]),
+            tag("p", " · ".join(f"{name} {value}" for name, value in summary["environment"].items()), class_="soft"),
         ),
         section("All results", _all_results(summary["results"])),
         tag(
@@ -96,28 +105,31 @@ def write_index(out: Path) -> Path:
         stem = f"{summary['experiment']}.{summary['scale']}"
         rows.append(
             [
-                tag("a", summary["experiment"], href=f"{stem}.html"),
-                summary["scale"],
-                summary["verdict"],
+                joined([tag("a", summary["experiment"], href=f"{stem}.html"), tag("small", summary["paper"])]),
+                _badge(summary["verdict"]),
                 summary["claim"],
-                summary["paper"],
-                f"{summary['n_finished']}/{summary['n_cases']}",
-                duration(summary["seconds"]),
+                summary["scale"],
+                f"{summary['n_finished']} of {summary['n_cases']}",
+                duration(summary["seconds"]) if summary["seconds"] else "–",
             ]
         )
         order = str(_VERDICT_ORDER[summary["verdict"]])
-        values.append([None, None, order, None, None, summary["n_finished"], summary["seconds"]])
-    columns = ["experiment", "scale", "verdict", "claim", "paper", "cases", "work"]
+        values.append([None, order, None, None, summary["n_finished"], summary["seconds"]])
+    columns = ["experiment", "verdict", "claim", "scale", "cases", "work"]
     counts = {verdict: sum(summary["verdict"] == verdict for summary in summaries) for verdict in _VERDICT_STYLES}
     page = document(
         "Experiments of bochner",
         tag("h1", "The papers' tables and figures, rebuilt"),
-        tag("p", ", ".join(f"{count} {verdict}" for verdict, count in counts.items())),
-        table(columns, rows, caption="Press a heading to sort", sort_values=values),
+        tag("p", *[_badge(verdict, f"{count} × {verdict}") for verdict, count in counts.items()]),
+        table(columns, rows, caption="Press a heading to sort", sort_values=values, stacked=True),
     )
     index = out / "index.html"
     index.write_text(page, encoding="utf-8")
     return index
+
+
+def _badge(verdict: str, text: str | None = None) -> Markup:
+    return tag("span", text or verdict, class_=f"badge {_VERDICT_STYLES[verdict]}")
 
 
 def _comparison(comparison: dict[str, Any] | None) -> Markup:
@@ -142,14 +154,12 @@ def _averages(averages: dict[str, Any]) -> Markup:
     if not averages["rows"]:
         return Markup("")
     counts = [cell["n"] for row in averages["rows"] for cell in row if isinstance(cell, dict)]
-    caption = "Results"
+    caption = "One run of each setting"
     if counts:
         several = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         caption = f"Mean ± standard deviation over {several} repetitions"
-    if averages["fixed"]:
-        caption += "; " + ", ".join(
-            f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None
-        )
+    same = [f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None]
+    caption += f"; {', '.join(same)}" if same else ""
     rows = [[cell_text(cell) for cell in row] for row in averages["rows"]]
     values = [[_sort_value(cell) for cell in row] for row in averages["rows"]]
     return table(averages["columns"], rows, caption=caption, sort_values=values)
@@ -162,7 +172,7 @@ def _all_results(results: list[dict[str, Any]]) -> Markup:
     shown = [[cell_text(_brief(cell)) for cell in row] for row in rows]
     values = [[_sort_value(cell) for cell in row] for row in rows]
     caption = f"{len(rows)} of {len(results)} cases"
-    return tag("details", tag("summary", caption), table(columns, shown, caption=caption, sort_values=values))
+    return folded(caption, table(columns, shown, caption=caption, sort_values=values))
 
 
 def _failure(entry: dict[str, Any]) -> Markup:

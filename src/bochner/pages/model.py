@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..experiments._text import spread_text
 from .document import Markup, bullets, document, facts, section, table, tag
 from .drawing import bars, scatter
 
 _MAX_CLASSES_SHOWN = 30
-_MAX_BARS = 25
+_MAX_BARS = 12
 
 
 def model_page(facts_of_model: dict[str, Any], name: str) -> str:
@@ -17,6 +18,7 @@ def model_page(facts_of_model: dict[str, Any], name: str) -> str:
     classify = known["task"] == "classification"
     rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge."
     dropped = [f"{known['n_dropped']} rows without a target were left out."] if known["n_dropped"] else []
+    better = _better_rival(known["judged"], classify)
     left_out = [f"{column}: {reason}" for column, reason in known["left_out"].items()]
     return document(
         f"Model of {known['target']}",
@@ -27,11 +29,12 @@ def model_page(facts_of_model: dict[str, Any], name: str) -> str:
             "div",
             tag("b", _headline(known["judged"]["bochner"], classify)),
             tag("div", _meaning(known, classify)),
-            class_="verdict holds",
+            tag("div", better or "No other model below was better on these rows."),
+            class_="verdict open" if better else "verdict holds",
         ),
         section("Beside other models", _rivals(known["judged"], classify)),
         section("Where it errs", _confusion(known) if classify else _agreement(known)),
-        section("Which columns matter", _importance(known["importance"])),
+        section("Which columns matter", _importance(known["importance"], "accuracy" if classify else "R²")),
         section("Columns left out", bullets(left_out)),
         section(
             "How it was chosen", facts({key: _plain(value) for key, value in known["choice"].items()} | {"file": name})
@@ -63,6 +66,16 @@ def _meaning(known: dict[str, Any], classify: bool) -> str:
     )
 
 
+def _better_rival(judged: dict[str, dict[str, Any]], classify: bool) -> str:
+    """The best model on the same rows, where it is not this one; a page that hides it would be no report."""
+    value = "error" if classify else "rmse"
+    name = min(judged, key=lambda model: judged[model][value])
+    if judged[name][value] == judged["bochner"][value]:
+        return ""
+    found = f"{judged[name][value]:.2%}" if classify else f"{judged[name][value]:.4g}"
+    return f"Better on these rows: {name}, {found}."
+
+
 def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
     value, limit = ("error", "certified") if classify else ("rmse", "half_width")
     entries = [
@@ -78,9 +91,9 @@ def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
     alt = f"{what}: " + ", ".join(f"{name} {text}" for name, _, _, text in entries)
     columns = [
         "model",
-        what.split(" with")[0],
+        "held-out error" if classify else "held-out RMSE",
         "certified limit" if classify else "certified half-width",
-        "seconds to fit",
+        "seconds",
     ]
     shown, numbers = [], []
     for name, entry in judged.items():
@@ -90,7 +103,7 @@ def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
         numbers.append([None, *cells])
     drawn = tag("figure", bars(entries, alt=alt, highlight=0), tag("figcaption", what))
     grid = table(columns, shown, caption="All models, same rows and preprocessing", sort_values=numbers)
-    return tag("div", drawn, grid)
+    return tag("div", drawn, grid, class_="beside")
 
 
 def _confusion(known: dict[str, Any]) -> Markup:
@@ -114,18 +127,26 @@ def _agreement(known: dict[str, Any]) -> Markup:
     return tag("figure", picture, tag("figcaption", "Held-out rows; on the dashed line both agree"))
 
 
-def _importance(importance: dict[str, list[float]]) -> Markup:
-    entries = [(column, mean, None, f"{mean:.3g} ± {std:.1g}") for column, (mean, std) in importance.items()][
+def _importance(importance: dict[str, list[float]], score: str) -> Markup:
+    """Bars of the columns that matter most; ``importance`` is sorted."""
+    entries = [(column, mean, None, spread_text(mean, std)) for column, (mean, std) in importance.items() if mean > 0][
         :_MAX_BARS
     ]
     if not entries:
-        return Markup("")
+        return (
+            tag("p", "Shuffling the values of any one column does not lower the held-out score.")
+            if importance
+            else Markup("")
+        )
     alt = "Loss of score when a column is shuffled: " + ", ".join(f"{column} {text}" for column, _, _, text in entries)
-    caption = "How much the held-out score falls when the values of a column are shuffled"
+    n_others = len(importance) - len(entries)
+    caption = f"How much the held-out {score} falls when the values of a column are shuffled" + (
+        f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none" if n_others else ""
+    )
     return tag("figure", bars(entries, alt=alt), tag("figcaption", caption))
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {entry:.4g}" for key, entry in value.items())
+        return " · ".join(f"{key}: {entry:.4g}" for key, entry in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)

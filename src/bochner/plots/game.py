@@ -110,7 +110,9 @@ def game_evolution(
         plot_weighted_points(X, y, weights, ax=axes[0, column])
         plot_potential(X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=axes[1, column])
         plot_boundary(measure, X, y, learner.C, ax=axes[2, column])
-        axes[0, column].set_title(f"round {played.number}, {len(measure)} frequencies")
+        axes[0, column].set_title(
+            f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}"
+        )
     for row, name in enumerate(("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
         axes[row, 0].set_ylabel(name)
     axes[0, 0].legend(
