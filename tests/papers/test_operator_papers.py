@@ -77,7 +77,10 @@ def test_figure3_can_fail():
         ]
 
     assert experiment.verdict(made_up(0.6))[0] == "holds"
-    for r2_of_curl, r2_of_exact, reason in ((0.4, 0.4, "not ahead of independent"), (0.6, 0.9, "behind the exact kernel")):
+    for r2_of_curl, r2_of_exact, reason in (
+        (0.4, 0.4, "not ahead of independent"),
+        (0.6, 0.9, "behind the exact kernel"),
+    ):
         word, why = experiment.verdict(made_up(r2_of_curl, r2_of_exact))
         assert word == "does not hold"
         assert why.startswith(reason)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.model_selection import GridSearchCV
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier
@@ -160,3 +160,13 @@ def test_many_rows_take_the_blockwise_way_to_the_same_model(moons, monkeypatch):
     blocked = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
     for one, two in zip(direct, blocked):
         np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_warm_start_refuses_another_number_of_frequencies_a_round(n_classes):
+    X, y = make_classification(80, n_informative=4, n_classes=n_classes, random_state=0)
+    model = GBRFF1Classifier(T=2, K=3, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="K=3 frequencies each, but K=5"):
+        model.set_params(T=4, K=5).fit(X, y)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    assert len(model.set_params(K=3).fit(X, y).expansion_) == 4 * 3 * n_outputs

@@ -1,5 +1,6 @@
 """Operator-valued kernels: closed forms against numerical derivatives, factors, sampling, and refusals."""
 
+import mpmath
 import numpy as np
 import pytest
 from cases import mixture
@@ -22,6 +23,7 @@ from bochner import (
     graph_output_matrix,
     simplex_code,
 )
+from bochner.operators.hessian import profile_slopes
 
 SMOOTH_PRIORS = {
     "Gaussian": lambda d: Gaussian(gamma=0.4),
@@ -285,3 +287,20 @@ def test_wrong_types_are_named():
         CurlFree(Gaussian(), coordinates=[0.5, 1.0]).kernel(np.zeros((1, 2)))
     with pytest.raises(TypeError, match="prior must be"):
         CurlFree(SpectralFeatures()).sample(3, 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("nu", [1.2, 2.0, 2.3, 49.0, 60.0, 200.0])
+def test_slopes_of_the_matern_profile_are_its_derivatives_at_any_order(nu):
+    q = np.array([0.1, 1.0, 4.0, 30.0])
+    slope, bend = profile_slopes(Matern(nu=nu), q)
+
+    def profile(x):
+        z = mpmath.sqrt(2 * nu * x)
+        return mpmath.mpf(2) ** (1 - nu) / mpmath.gamma(nu) * z**nu * mpmath.besselk(nu, z)
+
+    with mpmath.workdps(50):
+        np.testing.assert_allclose(slope, [float(mpmath.diff(profile, x)) for x in q], rtol=1e-9)
+        np.testing.assert_allclose(bend, [float(mpmath.diff(profile, x, 2)) for x in q], rtol=1e-9)
+    at_zero = profile_slopes(Matern(nu=nu), np.zeros(1))
+    assert at_zero[0][0] == pytest.approx(-nu / (2 * (nu - 1)))
+    assert np.isfinite(at_zero[1][0])

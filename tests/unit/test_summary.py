@@ -16,7 +16,7 @@ PUBLISHED = sorted(
 
 def test_averages_group_by_everything_but_repetitions():
     pairs = [
-        ({"method": m, "size": 5, "seed": s}, {"error": 10.0 * s + (m == "b"), "best": "x", "curve": list(range(50))})
+        ({"method": m, "size": 5, "seed": s}, {"error": 10.0 * s + (m == "b"), "best": "x"})
         for m in "ab"
         for s in (1, 2)
     ]
@@ -24,16 +24,27 @@ def test_averages_group_by_everything_but_repetitions():
     assert table["columns"] == ["method", "error", "best"]
     assert table["fixed"] == {"size": 5}
     assert table["rows"][0] == ["a", {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2}, "x"]
-    for k, (case, _) in enumerate(pairs):
-        case["grid"] = {"C": [1, k % 2]}
-    assert averaged(pairs)["columns"] == ["method", "grid", "error", "best"], "only the grid tells rows apart"
-    for case, _ in pairs:
-        case["grid"] = {"C": [case["method"]]}
-    assert averaged(pairs)["columns"] == ["method", "error", "best"]
-    pairs = [({key: value for key, value in case.items() if key != "grid"}, result) for case, result in pairs]
-    assert averaged([({"method": "a"}, {"curve": list(range(50))})])["rows"] == [["a", "50 values"]]
     assert averaged([]) == {"columns": [], "rows": [], "fixed": {}}
     assert averaged(pairs[:1])["rows"] == [["a", 5, 10.0, "x"]]
+
+
+def test_curves_are_shown_by_their_ends_and_nested_lists_only_where_there_is_nothing_else():
+    nested = [[1.0, 2.0]] * 50
+    curves = [({"method": "a", "seed": s}, {"curve": [0.0, 9.0, 1.0 + s], "nested": nested}) for s in (1, 2)]
+    assert averaged(curves)["columns"] == ["method", "curve"]
+    assert averaged(curves)["rows"] == [["a", "0 → 2.5"]]
+    assert averaged([({"method": "a"}, {"nested": nested})])["rows"] == [["a", "50 values"]]
+
+
+def test_grids_of_settings_are_left_out_unless_they_tell_rows_apart():
+    def columns(**grids):
+        return averaged([({"method": m, "grid": {"C": [grid]}}, {"error": 1.0}) for m, grid in grids.items()])[
+            "columns"
+        ]
+
+    assert columns(a=1, b=2) == ["method", "error"]
+    same = [({"method": "a", "grid": [C]}, {"error": 1.0}) for C in (1, 2)]
+    assert averaged(same)["columns"] == ["grid", "error"]
 
 
 PAPER = {

@@ -91,7 +91,13 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
         if not continued:
             self.expansion_ = constant_expansion([log_odds(row) for row in signs], X.shape[1])
             self.train_loss_ = np.zeros((0, n_outputs))
-        done = len(self.expansion_) // (n_outputs * self._atoms_per_learner())
+        done, per_round = len(self.train_loss_), n_outputs * self._atoms_per_learner()
+        if len(self.expansion_) != done * per_round:
+            held = len(self.expansion_) // (done * n_outputs)
+            raise ValueError(
+                f"warm_start goes on from rounds with K={held} frequencies each, but K={self._atoms_per_learner()}. "
+                f"Write K={held}, or warm_start=False to begin anew."
+            )
         if done > self.T:
             raise ValueError(f"warm_start goes on from {done} rounds, but T={self.T}. Write T={done + 1} or more.")
         scores = np.ascontiguousarray(self.expansion_.evaluate(X).T, dtype=np.float64)

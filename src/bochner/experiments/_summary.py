@@ -17,7 +17,8 @@ REPETITIONS = frozenset({"seed", "trial", "repeat", "repetition", "split", "draw
 
 
 def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
-    """One row for each case up to repetitions; numbers become ``{"mean", "std", "n"}`` where there are several.
+    """One row for each case up to repetitions; numbers become ``{"mean", "std", "n"}`` where there are several,
+    curves the means of their ends.
 
     Case entries that are the same everywhere are under ``fixed`` instead of in a column.
 
@@ -28,11 +29,10 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     pairs = [(case, _flat(result)) for case, result in pairs]
     case_columns = _ordered(key for case, _ in pairs for key in case if key not in REPETITIONS)
     result_columns = _ordered(key for _, result in pairs for key in result if key not in case_columns)
-    curves = {key for _, result in pairs for key, value in result.items() if isinstance(value, list | dict)}
-    if not curves.issuperset(
-        result_columns
-    ):  # curves belong in figures and in the JSON file, unless there is nothing else
-        result_columns = [key for key in result_columns if key not in curves]
+    # Lists of lists and the like are for the files.
+    nested = {k for _, result in pairs for k, v in result.items() if isinstance(v, list | dict) and not _is_curve(v)}
+    if not nested.issuperset(result_columns):
+        result_columns = [key for key in result_columns if key not in nested]
     groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for case, result in pairs:
         kept = {key: value for key, value in case.items() if key not in REPETITIONS}
@@ -75,7 +75,13 @@ def _cell(values: list[Any]) -> Any:
         return None
     if all(is_number(value) for value in values):
         return spread(values)
+    if all(_is_curve(value) for value in values):  # by its ends; the whole belongs in a figure
+        return f"{fmean(value[0] for value in values):.3g} → {fmean(value[-1] for value in values):.3g}"
     return _shown(values[0]) if all(value == values[0] for value in values) else f"{len(values)} values"
+
+
+def _is_curve(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and all(is_number(entry) for entry in value)
 
 
 def _shown(value: Any) -> Any:

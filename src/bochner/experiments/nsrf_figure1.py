@@ -101,7 +101,7 @@ def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
     )
     held = min(windmill) >= 98.8 and mean["sphere", "game 100"] >= 99.0 and max(atoms) <= 30
     held = held and mean["windmill", "rbf"] < 95 and mean["sphere", "arc-cosine best C"] < 97
-    return ("holds" if held else "does not hold"), f"test accuracy, %; {told}; at most {max(atoms)} harmonics"
+    return ("holds" if held else "does not hold"), f"test accuracy in %, {told}; at most {max(atoms)} harmonics"
 
 
 def _key(case):

@@ -57,20 +57,19 @@ def _rational_quadratic_slopes(prior, q):
 
 @profile_slopes.register(Matern)
 def _matern_slopes(prior, q):
-    """With z = √(2νq), d(z^ν K_ν)/dz = −z^ν K_{ν−1}; each derivative in q brings a factor ν/z.
+    """With z = √(2νq), dM_ν/dz = −z/(2(ν − 1)) M_{ν−1} and dz/dq = ν/z: slopes are profiles of lower orders.
 
     For ν <= 2 the second derivative is infinite at zero, but only δδᵀ times it is used, which vanishes there: zero is put.
     """
     nu = float(prior.nu)
-    z = np.sqrt(2 * nu * q)
-    scale = 2 ** (1 - nu) / gamma_function(nu)
-    near = z < 1e-12
-    safe = np.where(near, 1.0, z)
-    decay = np.exp(-safe)
-    slope = -scale * nu * safe ** (nu - 1) * kve(nu - 1, safe) * decay
-    bend = scale * nu**2 * safe ** (nu - 2) * kve(abs(nu - 2), safe) * decay
-    at_zero = nu**2 / (4 * (nu - 1) * (nu - 2)) if nu > 2 else 0.0
-    return np.where(near, -nu / (2 * (nu - 1)), slope), np.where(near, at_zero, bend)
+    z_squared = 2 * nu * q
+    slope = -nu / (2 * (nu - 1)) * Matern(nu=nu - 1)._profile(z_squared / (2 * (nu - 1)))
+    if nu > 2:
+        return slope, nu**2 / (4 * (nu - 1) * (nu - 2)) * Matern(nu=nu - 2)._profile(z_squared / (2 * (nu - 2)))
+    near = z_squared < 1e-24
+    z = np.sqrt(np.where(near, 1.0, z_squared))
+    bend = 2 ** (1 - nu) / gamma_function(nu) * nu**2 * z ** (nu - 2) * kve(2 - nu, z) * np.exp(-z)
+    return slope, np.where(near, 0.0, bend)
 
 
 @negative_hessian.register(Cauchy)
