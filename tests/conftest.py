@@ -1,6 +1,7 @@
 """Shared fixtures; data sets come from BOCHNER_DATA, by default a folder beside the checkout when there is one."""
 
 import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -22,6 +23,13 @@ try:
     matplotlib.use("Agg")
 except ImportError:
     warnings.warn("matplotlib is missing: plots are not tested", stacklevel=1)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(params=[0, 1, 2])

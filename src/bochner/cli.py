@@ -50,10 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from .experiments._listing import listing, listing_text
+    from .experiments._listing import entry_text, listing, listing_text
 
-    entries = listing(Path(options.out))
-    print(json.dumps(entries, indent=2) if options.json else listing_text(entries))
+    entries = listing(Path(options.out), options.names or ["all"])
+    if options.json:
+        print(json.dumps(entries, indent=2))
+    elif options.names:
+        print("\n\n".join(entry_text(entry) for entry in entries))
+    else:
+        print(listing_text(entries))
     return 0
 
 
@@ -207,6 +212,9 @@ def _parser() -> argparse.ArgumentParser:
 
     command("demo", _demo, "a short tour on real data")
     listed = command("list", _list, "the experiments: paper, claim, data and time")
+    listed.add_argument(
+        "names", nargs="*", metavar="NAME", help="all about these only: rule, deviations, each data set"
+    )
     listed.add_argument(
         "--out", default="results", metavar="DIR", help="folder whose results tell the times (default: results)"
     )

@@ -69,6 +69,19 @@ def test_pages_fit_a_phone(browser, pages):
         assert overflow <= 0, page
 
 
+def test_the_index_shows_verdict_and_claim_on_a_phone_without_scrolling_sideways(browser, pages):
+    shown(browser, pages[1], 375, "dark")
+    cells = browser.find_elements(By.CSS_SELECTOR, "tbody td")
+    assert "does not hold" in [cell.text for cell in cells]
+    for cell in cells:
+        assert cell.rect["x"] + cell.rect["width"] <= 375, cell.text
+    colors = {
+        kind: browser.find_element(By.CSS_SELECTOR, f".badge.{kind}").value_of_css_property("color")
+        for kind in ("holds", "fails", "open")
+    }
+    assert len(set(colors.values())) == 3
+
+
 def test_pages_follow_the_color_scheme(browser, pages):
     lightness = {}
     for scheme in ("light", "dark"):

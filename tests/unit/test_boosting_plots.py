@@ -25,7 +25,6 @@ def test_rounds_show_loss_and_accuracy(moons):
     assert len(right.lines) == 2
     (only,) = np.atleast_1d(plot_rounds(GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)))
     assert len(only.lines) == 1
-    plt.close("all")
 
 
 def test_boundary_shows_data_and_landmarks(moons):
@@ -33,7 +32,6 @@ def test_boundary_shows_data_and_landmarks(moons):
     model = GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)
     ax = plot_boundary(model, X, y, landmarks=model.landmarks_, n_steps=30)
     assert len(ax.collections) >= 4
-    plt.close("all")
 
 
 def test_landmark_losses_are_equation_9(moons):
@@ -44,4 +42,3 @@ def test_landmark_losses_are_equation_9(moons):
     slow = np.mean([np.exp(-s * np.mean(np.cos(frequencies @ (point - x)))) for s, x in zip(signal, X)])
     assert landmark_losses(frequencies, X, signal, point[None])[0] == pytest.approx(slow)
     plot_landmark_loss(frequencies, X, signal, point, n_steps=20)
-    plt.close("all")

@@ -72,7 +72,7 @@ def test_debug_shows_the_traceback():
 
 
 def test_an_error_that_nobody_foresaw_says_its_kind(capsys, monkeypatch):
-    def surprising(_):
+    def surprising(*_):
         raise KeyError("lost\nkey")
 
     monkeypatch.setattr(_listing, "listing", surprising)
@@ -104,7 +104,16 @@ def test_the_list_tells_claims_data_and_times(capsys):
     code, out, _ = run(capsys, "list")
     assert code == 0
     assert "rff_sampling" in out
-    assert "Claim: At equal numbers of frequencies" in out
+    assert "At equal numbers of frequencies" in out
+    assert out.count("\n") < 100
+    code, one, _ = run(capsys, "list", "rff_sampling")
+    assert code == 0
+    assert "Claim: At equal numbers of frequencies" in one
+    assert "Rule: Holds when both beat iid" in one
+    assert "gbrff" not in one
+    code, _, err = run(capsys, "list", "nonsense")
+    assert code == 2
+    assert "There is no experiment 'nonsense'" in err
     entries = json.loads(run(capsys, "list", "--json")[1])
     (entry,) = [entry for entry in entries if entry["experiment"] == "rff_sampling"]
     assert entry["cases"]["smoke"] == 18
@@ -154,17 +163,24 @@ def test_missing_data_is_said_in_the_list():
         "experiment": "x",
         "paper": "p",
         "claim": "c",
+        "rule": "r",
+        "deviations": ["d1", "d2"],
         "data": {"mnist": "OpenML", "farm": "nowhere", "wine": "scikit-learn"},
-        "cases": dict.fromkeys(("smoke", "quick", "paper"), 1),
+        "cases": {"smoke": 1, "quick": 2, "paper": 3},
         "seconds": {"smoke": 3.0, "quick": 100, "paper": None},
     }
-    text = " ".join(_listing.listing_text([entry, {"experiment": "y", "unusable": "needs z"}]).split())
-    assert (
-        "mnist (missing; --download fetches it), farm (missing; set BOCHNER_DATA), wine (here, from scikit-learn)"
-        in text
-    )
-    assert "smoke 3 s (1 cases), quick 2 min (1 cases), paper not measured (1 cases)" in text
-    assert "cannot be used: needs z" in text
+    here = entry | {"data": {"wine": "file", "mnist": "cache"}, "seconds": dict.fromkeys(entry["cases"])}
+    unusable = {"experiment": "y", "unusable": "needs z"}
+    short = " ".join(_listing.listing_text([entry, here, unusable]).split())
+    assert "Data: 3 sets, 1 here (wine), 1 by --download, 1 need BOCHNER_DATA." in short
+    assert "Time on one core: smoke 3 s, quick 2 min." in short
+    assert "Data: 2 sets, here. Time on one core: not measured." in short
+    assert "cannot be used: needs z" in short
+    full = " ".join(_listing.entry_text(entry).split())
+    assert "Data from scikit-learn: wine Data missing, --download fetches them: mnist" in full
+    assert "Data missing, set BOCHNER_DATA: farm" in full
+    assert "smoke 3 s (1 case), quick 2 min (2 cases), paper not measured (3 cases)" in full
+    assert "Rule: r Deviation: d1 Deviation: d2" in full
 
 
 def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):

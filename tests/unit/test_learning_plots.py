@@ -29,7 +29,6 @@ def test_weights_and_profile(problem):
     assert learned[0] == pytest.approx(1)
     with pytest.raises(TypeError, match="nothing learned"):
         plots.plot_weights(SpectralFeatures().fit(problem[0]))
-    plt.close("all")
 
 
 def test_landmark_maps(problem):
@@ -46,4 +45,3 @@ def test_landmark_maps(problem):
     assert maps[0].get_ylabel() == "exact"
     with pytest.raises(ValueError, match="in the plane"):
         plots.plot_landmark_maps(models, np.zeros((3, 5)), np.zeros(3))
-    plt.close("all")

@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-import matplotlib.pyplot as plt
 
 from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, Helmholtz, OperatorRidge
 from bochner.plots import VectorFieldDisplay
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def field(n=150):

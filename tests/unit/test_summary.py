@@ -32,7 +32,7 @@ def test_curves_are_shown_by_their_ends_and_nested_lists_only_where_there_is_not
     nested = [[1.0, 2.0]] * 50
     curves = [({"method": "a", "seed": s}, {"curve": [0.0, 9.0, 1.0 + s], "nested": nested}) for s in (1, 2)]
     assert averaged(curves)["columns"] == ["method", "curve"]
-    assert averaged(curves)["rows"] == [["a", "0 → 2.5"]]
+    assert averaged(curves)["rows"] == [["a", "0\xa0→\xa02.5"]]
     assert averaged([({"method": "a"}, {"nested": nested})])["rows"] == [["a", "50 values"]]
 
 

@@ -135,11 +135,8 @@ def _names(part: ast.stmt) -> set[str]:
     """What a statement of a module defines."""
     if isinstance(part, ast.FunctionDef):
         return {part.name}
-    return (
-        {target.id for target in part.targets if isinstance(target, ast.Name)}
-        if isinstance(part, ast.Assign)
-        else set()
-    )
+    targets = part.targets if isinstance(part, ast.Assign) else []
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def as_json(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -12,26 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import where
-from ._catalog import SCALES, Experiment, ExperimentError, case_key, discover
+from ._catalog import SCALES, Experiment, ExperimentError, case_key, choose, discover
 from ._meter import duration
 from ._runner import result_path
 from ._store import finished_records
 
 
-def listing(out: Path | None = None) -> list[dict[str, Any]]:
+def listing(out: Path | None = None, names: Sequence[str] = ("all",)) -> list[dict[str, Any]]:
     """One plain dictionary for each experiment; times are those of the results in ``out``, else of the package's own run."""
-    found, broken = discover()
     entries: list[dict[str, Any]] = [
         {
-            "experiment": name,
+            "experiment": experiment.name,
             "paper": experiment.paper,
             "claim": experiment.claim,
+            "rule": experiment.rule,
+            "deviations": list(experiment.deviations),
             "data": {needed: where(needed) for needed in experiment.needs},
             "cases": {scale: len(experiment.cases(scale)) for scale in SCALES},
             "seconds": {scale: _seconds(experiment, scale, out) for scale in SCALES},
         }
-        for name, experiment in found.items()
+        for experiment in choose(names)
     ]
+    broken = discover()[1] if list(names) == ["all"] else {}
     return entries + [{"experiment": name, "unusable": reason} for name, reason in broken.items()]
 
 
@@ -65,39 +68,70 @@ def record_seconds(out: Path) -> None:
 
 
 def listing_text(entries: list[dict[str, Any]]) -> str:
-    """The listing for a terminal."""
-    return "\n\n".join(_entry_text(entry) for entry in entries)
+    """All experiments for a terminal, a few lines each."""
+    more = "bochner list NAME tells all about one; bochner reproduce NAME runs it."
+    return "\n\n".join([*(_short_text(entry) for entry in entries), more])
 
 
-def _entry_text(entry: dict[str, Any]) -> str:
+def _short_text(entry: dict[str, Any]) -> str:
     if "unusable" in entry:
         return f"{entry['experiment']}\n  cannot be used: {entry['unusable']}"
-    lines = [entry["experiment"], f"  {entry['paper']}"]
-    lines += textwrap.wrap(
-        f"Claim: {entry['claim']}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    times = [f"{scale} {duration(seconds)}" for scale, seconds in entry["seconds"].items() if seconds is not None]
+    facts = [*_data_summary(entry["data"]), f"Time on one core: {', '.join(times) or 'not measured'}."]
+    return "\n".join(
+        [f"{entry['experiment']}  ({entry['paper']})", *_wrapped(entry["claim"]), *_wrapped(" ".join(facts))]
     )
-    if entry["data"]:
-        data = ", ".join(f"{name} ({_PLACES[place]})" for name, place in entry["data"].items())
-        lines += textwrap.wrap(
-            f"Data: {data}", 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-        )
+
+
+def _data_summary(data: dict[str, str]) -> list[str]:
+    """Where an experiment's data sets are, in one sentence; none when it needs none.
+
+    >>> _data_summary({"wine": "scikit-learn", "mnist": "OpenML", "farm": "nowhere", "ads": "nowhere"})
+    ['Data: 4 sets, 1 here (wine), 1 by --download, 2 need BOCHNER_DATA.']
+    """
+    if not data:
+        return []
+    here = [name for name, place in data.items() if place not in ("OpenML", "nowhere")]
+    sets = f"Data: {len(data)} set{'s' * (len(data) > 1)}"
+    if len(here) == len(data):
+        return [f"{sets}, here."]
+    others = [
+        (list(data.values()).count("OpenML"), "by --download"),
+        (list(data.values()).count("nowhere"), "need BOCHNER_DATA"),
+    ]
+    parts = [f"{len(here)} here ({', '.join(here)})"] if here else []
+    return [", ".join([sets, *parts, *(f"{count} {how}" for count, how in others if count)]) + "."]
+
+
+def entry_text(entry: dict[str, Any]) -> str:
+    """Everything about one experiment, for a terminal."""
+    lines = [entry["experiment"], *_wrapped(entry["paper"]), *_wrapped(f"Claim: {entry['claim']}")]
+    lines += _wrapped(f"Rule: {entry['rule']}") if entry["rule"] else []
+    for deviation in entry["deviations"]:
+        lines += _wrapped(f"Deviation: {deviation}")
+    for place, words in _PLACES.items():
+        names = [name for name, found in entry["data"].items() if found == place]
+        lines += _wrapped(f"Data {words}: {', '.join(names)}") if names else []
     times = [f"{scale} {_time_text(entry, scale)}" for scale in SCALES]
-    lines.append("  Time on one core: " + ", ".join(times))
-    return "\n".join(lines)
+    return "\n".join([*lines, "  Time on one core: " + ", ".join(times)])
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 _PLACES = {
     "file": "here",
-    "scikit-learn": "here, from scikit-learn",
-    "cache": "here, from the cache",
-    "OpenML": "missing; --download fetches it",
-    "nowhere": "missing; set BOCHNER_DATA",
+    "scikit-learn": "from scikit-learn",
+    "cache": "from the cache",
+    "OpenML": "missing, --download fetches them",
+    "nowhere": "missing, set BOCHNER_DATA",
 }
 
 
 def _time_text(entry: dict[str, Any], scale: str) -> str:
     seconds = entry["seconds"][scale]
-    cases = f"{entry['cases'][scale]} cases"
+    cases = f"{entry['cases'][scale]} case{'s' * (entry['cases'][scale] != 1)}"
     return f"{duration(seconds)} ({cases})" if seconds is not None else f"not measured ({cases})"
 
 

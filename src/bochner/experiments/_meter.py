@@ -47,9 +47,11 @@ class Meter:
 def duration(seconds: float) -> str:
     """``seconds`` for people.
 
-    >>> duration(3.2), duration(200), duration(8000)
-    ('3 s', '3 min', '2 h 13 min')
+    >>> duration(0.2), duration(3.2), duration(200), duration(8000)
+    ('under 1 s', '3 s', '3 min', '2 h 13 min')
     """
+    if seconds < 0.5:
+        return "under 1 s"
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

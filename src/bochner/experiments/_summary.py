@@ -76,7 +76,8 @@ def _cell(values: list[Any]) -> Any:
     if all(is_number(value) for value in values):
         return spread(values)
     if all(_is_curve(value) for value in values):  # by its ends; the whole belongs in a figure
-        return f"{fmean(value[0] for value in values):.3g} → {fmean(value[-1] for value in values):.3g}"
+        ends = [f"{fmean(value[k] for value in values):.3g}" for k in (0, -1)]
+        return "\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}".join(ends)
     return _shown(values[0]) if all(value == values[0] for value in values) else f"{len(values)} values"
 
 

@@ -34,7 +34,9 @@ def cases(scale: str) -> list[dict[str, Any]]:
     tables = {"smoke": SMALL[:1], "quick": SMALL, "paper": [*SMALL, *LARGE]}[scale]
     n_splits = {"smoke": 1, "quick": 5, "paper": 20}[scale]
     counts = [1, 5] if scale == "smoke" else COUNTS
-    grids = {method: {} for method in METHODS} if scale == "smoke" else PAPER_GRIDS if scale == "paper" else _GRIDS
+    grids: dict[str, Any] = (
+        {method: {} for method in METHODS} if scale == "smoke" else PAPER_GRIDS if scale == "paper" else _GRIDS
+    )
     return [
         {
             "dataset": table, "split": split, "method": method, "grid": grids[method],

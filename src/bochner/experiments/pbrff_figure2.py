@@ -8,7 +8,7 @@ import numpy as np
 
 from ..landmarks import LandmarkFeatures
 from ..priors import Gaussian
-from .pbrff_protocol import DATASETS, AuthorsSVM, gamma_of, linear_svm, split, svm_error
+from .pbrff_protocol import DATASETS, AuthorsSVM, gamma_of, linear_svm, panels, split, svm_error
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 2 and 6"
 CLAIM = (
@@ -114,28 +114,14 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
 
 
 def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
-    import matplotlib.pyplot as plt
+    """Test error against the share of landmarks: RBF (red) and learned (blue) similarities, centroids (solid) and random rows (dashed)."""
+    return panels(results, _curves, "landmarks, % of the training rows", "test error, %")
 
-    names = list(dict.fromkeys(case["dataset"] for case, _ in results))
-    n_columns = min(4, len(names))
-    n_rows = -(-len(names) // n_columns)
-    chart, axes = plt.subplots(
-        n_rows, n_columns, figsize=(3.4 * n_columns, 2.9 * n_rows), layout="constrained", squeeze=False
-    )
-    for axis, name in zip(axes.flat, names):
-        chosen = [(case, result) for case, result in results if case["dataset"] == name]
-        shares = [100 * share for share in chosen[0][0]["shares"]]
-        for curve in _CURVES:
-            errors = np.mean([result[curve] for _, result in chosen], axis=0)
-            color = "tab:blue" if curve.startswith("PB") else "tab:red"
-            axis.plot(shares, errors, "--" if curve.endswith("R") else "-", color=color, marker=".", label=curve)
-        axis.axhline(np.mean([result["SVM"] for _, result in chosen]), color="black", linewidth=0.8, label="SVM")
-        axis.set(title=name)
-        axis.set_ylim(bottom=0)
-    for axis in axes.flat[len(names) :]:
-        axis.set_visible(False)
-    chart.supxlabel("landmarks, % of the training rows")
-    chart.supylabel("test error, %")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside upper center", ncols=5, fontsize="small")
-    return chart
+
+def _curves(axis, chosen):
+    shares = [100 * share for share in chosen[0][0]["shares"]]
+    for curve in _CURVES:
+        errors = np.mean([result[curve] for _, result in chosen], axis=0)
+        color = "tab:blue" if curve.startswith("PB") else "tab:red"
+        axis.plot(shares, errors, "--" if curve.endswith("R") else "-", color=color, marker=".", label=curve)
+    axis.axhline(np.mean([result["SVM"] for _, result in chosen]), color="black", linewidth=0.8, label="SVM")

@@ -9,7 +9,7 @@ import numpy as np
 from ..features import SpectralFeatures
 from ..learners import OptimalAlignment, PacBayes
 from ..priors import Gaussian
-from .pbrff_protocol import DATASETS, complete_sets, gamma_of, linear_svm, split
+from .pbrff_protocol import DATASETS, complete_sets, gamma_of, linear_svm, panels, split
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 3 and 5"
 CLAIM = (
@@ -154,44 +154,18 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
 
 
 def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
-    import matplotlib.pyplot as plt
+    """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted)."""
+    return panels(results, _curves, "number of frequencies D", "error, %")
 
-    names = list(dict.fromkeys(case["dataset"] for case, _ in results))
-    n_columns = min(4, len(names))
-    n_rows = -(-len(names) // n_columns)
-    chart, axes = plt.subplots(
-        n_rows, n_columns, figsize=(3.4 * n_columns, 2.9 * n_rows), layout="constrained", squeeze=False
-    )
-    for axis, name in zip(axes.flat, names):
-        chosen = [(case, result) for case, result in results if case["dataset"] == name]
-        sizes = chosen[0][0]["D"]
-        for method, color in zip(_METHODS, ("tab:gray", "tab:orange", "tab:blue")):
-            for part, style in (("test", "-"), ("train", ":")):
-                errors = np.array([result[f"{method} {part}"] for _, result in chosen])
-                axis.plot(
-                    sizes,
-                    errors.mean(axis=0),
-                    style,
-                    color=color,
-                    marker="." if part == "test" else None,
-                    label=f"{method} ({part})",
-                )
-                if part == "test" and len(errors) > 1:
-                    spread = errors.std(axis=0, ddof=1)
-                    axis.fill_between(
-                        sizes,
-                        errors.mean(axis=0) - spread,
-                        errors.mean(axis=0) + spread,
-                        color=color,
-                        alpha=0.15,
-                        linewidth=0,
-                    )
-        axis.set(xscale="log", title=name)
-        axis.set_ylim(bottom=0)
-    for axis in axes.flat[len(names) :]:
-        axis.set_visible(False)
-    chart.supxlabel("number of frequencies D")
-    chart.supylabel("error, %")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside upper center", ncols=6, fontsize="small")
-    return chart
+
+def _curves(axis, chosen):
+    sizes = chosen[0][0]["D"]
+    for method, color in zip(_METHODS, ("tab:gray", "tab:orange", "tab:blue")):
+        for part, style in (("test", "-"), ("train", ":")):
+            errors = np.array([result[f"{method} {part}"] for _, result in chosen])
+            mean, marker = errors.mean(axis=0), "." if part == "test" else None
+            axis.plot(sizes, mean, style, color=color, marker=marker, label=f"{method} ({part})")
+            if part == "test" and len(errors) > 1:
+                spread = errors.std(axis=0, ddof=1)
+                axis.fill_between(sizes, mean - spread, mean + spread, color=color, alpha=0.15, linewidth=0)
+    axis.set(xscale="log")

@@ -206,9 +206,34 @@ def linear_svm(
     return Tried(valid, *errors)
 
 
-def complete_sets(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """The results of each data set that has five seeds at least; verdicts speak of these."""
+def complete_sets(
+    results: list[tuple[dict[str, Any], dict[str, Any]]], least: int = 5
+) -> dict[str, list[dict[str, Any]]]:
+    """The results of each data set that has ``least`` seeds; verdicts speak of these."""
     by_set: dict[str, list[dict[str, Any]]] = {}
     for case, result in results:
         by_set.setdefault(case["dataset"], []).append(result)
-    return {name: of for name, of in by_set.items() if len(of) >= 5}
+    return {name: of for name, of in by_set.items() if len(of) >= least}
+
+
+def panels(results: list[tuple[dict[str, Any], dict[str, Any]]], draw: Any, x_label: str, y_label: str) -> Any:
+    """A figure with one panel for each data set, drawn by ``draw(axis, its results)``, and one legend."""
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(case["dataset"] for case, _ in results))
+    n_columns = min(4, len(names))
+    n_rows = -(-len(names) // n_columns)
+    chart, axes = plt.subplots(
+        n_rows, n_columns, figsize=(3.4 * n_columns, 2.9 * n_rows), layout="constrained", squeeze=False
+    )
+    for axis, name in zip(axes.flat, names):
+        draw(axis, [(case, result) for case, result in results if case["dataset"] == name])
+        axis.set(title=name)
+        axis.set_ylim(bottom=0)
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    chart.supxlabel(x_label)
+    chart.supylabel(y_label)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    chart.legend(handles, labels, loc="outside upper center", ncols=6, fontsize="small")
+    return chart

@@ -5,16 +5,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-import matplotlib.pyplot as plt
 
 from bochner import CandidatePeaks, FourierMeasure, Gaussian, HarmonicMeasure, MarginGame
 from bochner.plots import game_evolution, plot_harmonics, plot_potential
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def points(n_rows=80):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
+
+from .linear_machine import fitted_machine
 
 
 def ridge_mse_and_gradient(parameters, X, fitted, y):
@@ -63,10 +61,7 @@ class GreedyFourierFeatures(ClassifierMixin, BaseEstimator):
     def fit_machine(self, X, y):
         """Only the linear SVM, on frequencies constructed before."""
         self.classes_ = np.array([-1, 1])
-        self.machine_ = SVC(kernel="linear", C=self.C, max_iter=10_000)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            self.machine_.fit(self._columns(X), y)
+        self.machine_ = fitted_machine(self._columns(X), y, self.C)
         return self
 
     def predict(self, X):

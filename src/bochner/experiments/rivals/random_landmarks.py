@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
+
+from .linear_machine import fitted_machine
 
 
 class RandomLandmarks(ClassifierMixin, BaseEstimator):
@@ -45,10 +43,7 @@ class RandomLandmarks(ClassifierMixin, BaseEstimator):
     def fit_machine(self, X, y):
         """Only the linear SVM, on the map of ``represent``."""
         self.classes_ = np.array([-1, 1])
-        self.machine_ = SVC(kernel="linear", C=self.C, max_iter=10_000)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            self.machine_.fit(self.map(X), y)
+        self.machine_ = fitted_machine(self.map(X), y, self.C)
         return self
 
     def map(self, X):
