@@ -43,14 +43,16 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     learner : None or a learner
         A rule ``measure, X, y -> measure``; None keeps the prior's measure (plain random Fourier features).
     n_components : int, default 100
-        Number of frequencies D; each gives two columns, a cosine and a sine.
+        Number of frequencies D; each gives two columns, a cosine and a sine.  ``MarginGame`` counts its own: there D draws are
+        where its search starts, unless its ``n_rounds`` is None.
     n_candidates : None or int
         With a learner: draw this many candidates N, learn their weights, then keep D of them.  None learns on D.
     selection : "multinomial", "systematic", "top" or "all"
         How D of the N candidates are kept: drawn with replacement in proportion to their weights (as published), drawn
         with less variance, the D largest, or all N with their weights.
     sampling : "iid", "orthogonal" or "qmc"
-        How the prior is sampled; the last two have less variance at the same D.
+        How the prior is sampled; the last two have less variance at the same D (qmc only once D is well above the number of
+        columns).
     block_size : "auto" or int
         Rows worked on at once; "auto" keeps memory within a fixed budget.
     random_state : None, int, RandomState or Generator

@@ -9,7 +9,8 @@ from scipy.linalg.blas import dsyrk, ssyrk
 TILE = 1024
 
 
-def _tiles(n, size=TILE):
+def _tiles(n, size=None):
+    size = size or TILE
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
