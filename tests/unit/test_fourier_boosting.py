@@ -302,3 +302,15 @@ def test_no_rounds_constant_columns_and_separable_data(moons):
         separable.fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
         assert np.all(np.isfinite(separable.expansion_.amplitudes))
         assert separable.score([[0.0], [1.1]], [0, 1]) == 1.0
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile", "poisson"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
+    X = large[0].astype(dtype)
+    y = np.exp(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))
+    scores = []
+    for n_epochs in (0, 3):
+        model = FourierBoostingRegressor(loss, level=0.5, **(SHORT | {"n_epochs": n_epochs})).fit(X[:6000], y[:6000])
+        scores.append(np.mean(np.abs(model.predict(X[6000:]) - y[6000:])))
+    assert scores[1] < scores[0]

@@ -94,13 +94,16 @@ class _Chunk:
                 pull = scores
             else:
                 kernels.gathered_forward(*gather, *waves, *spaces)
-                pull = self.loss.gradient(targets, scores)
-                pull *= weights
+                pull = self._pull(targets, scores, weights)
                 kernels.joint_backward(rows, turns, pull[:, 0], *self.waves, *self.slots)
         if not self.use_slopes:
             self.gradient.slopes[...] = 0
         np.sum(pull, axis=0, out=self.gradient.intercept)
         return self.gradient.vector
+
+    def _pull(self, targets, scores, weights):
+        """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's constants."""
+        return (self.loss.gradient(targets, scores) * weights).astype(scores.dtype, copy=False)
 
     def _matrix_products(self, rows, turns, scores, targets, weights):
         """The same for several outputs, which share the sines."""
@@ -111,8 +114,7 @@ class _Chunk:
         kernels.trigonometry(turns, sines, cosines)
         scores[...] = parameters.intercept
         scores += rows @ parameters.slopes + cosines @ parameters.cosine + sines @ parameters.sine
-        pull = self.loss.gradient(targets, scores)
-        pull *= weights
+        pull = self._pull(targets, scores, weights)
         np.matmul(cosines.T, pull, out=gradient.cosine)
         np.matmul(sines.T, pull, out=gradient.sine)
         np.multiply(cosines, pull @ parameters.sine.T, out=turns)

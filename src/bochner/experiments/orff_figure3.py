@@ -43,7 +43,7 @@ def gradient_field(n_samples: int, rng: np.random.Generator, points: np.ndarray 
 def cases(scale: str) -> list[dict[str, Any]]:
     """R² against D at fixed N and against N at fixed D, for four methods and two bandwidths; times of larger fits."""
     n_seeds = {"smoke": 1, "quick": 3, "paper": 10}[scale]
-    sizes = {"smoke": [20], "quick": [30, 100, 300, 1000, 3000], "paper": [10, 30, 100, 300, 1000, 3000]}[scale]
+    sizes = {"smoke": [20], "quick": [30, 100, 300, 1000, 2000], "paper": [10, 30, 100, 300, 1000, 2000]}[scale]
     rows = {"smoke": [100], "quick": [100, 300, 1000, 3000], "paper": [100, 300, 1000, 3000, 10_000]}[scale]
     fixed_rows, largest_exact = min(1000, rows[-1]), {"smoke": 100, "quick": 1000, "paper": 3000}[scale]
     fixed_size = {"smoke": 20, "quick": 300, "paper": 1000}[scale]

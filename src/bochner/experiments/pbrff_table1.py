@@ -112,7 +112,7 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
     solved = [name for name, mean in means.items() if mean["PB*"] < mean["RBF*"]]
     why = (
         f"PB below RBF on {len(better)} of {len(means)} data sets ({', '.join(better)}); with the linear problem solved to its "
-        f"minimum on {len(solved)} ({', '.join(solved)}). {_against_the_paper(by_set)}"
+        f"minimum on {len(solved)} ({', '.join(solved)}); {_against_the_paper(by_set)}"
     )
     return ("holds" if 2 * len(better) > len(means) else "does not hold"), why
 
@@ -128,5 +128,5 @@ def _against_the_paper(by_set):
             if ours and np.mean(ours) - 2 * np.std(ours, ddof=1) > printed:
                 missed.append(f"{name} {column} {np.mean(ours):.2f} for {printed}")
     if not missed:
-        return "Every figure of the paper is reached within two standard deviations of the seeds."
-    return f"Above the paper's figure by more than two standard deviations of the seeds: {', '.join(missed)}."
+        return "every figure of the paper is reached within two standard deviations of the seeds"
+    return f"above the paper's figure by more than two standard deviations of the seeds: {', '.join(missed)}"
