@@ -16,7 +16,7 @@ def _tiles(n, size=None):
 
 def atoms_at_once(n_features):
     """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be larger than 64 MB."""
-    return min(TILE, max(1, 2**23 // n_features))
+    return min(TILE, max(1, 2**23 // max(n_features, 1)))  # blocks without a non-zero column have none
 
 
 def working_dtype(X):
