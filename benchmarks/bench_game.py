@@ -30,7 +30,7 @@ def interleaved(left: Callable[[], object], right: Callable[[], object], n_turns
     return min(t[0] for t in times), min(t[1] for t in times)
 
 
-def potential_row() -> tuple[str, float, float, str]:
+def potential_row() -> tuple[str, float, str, str]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 512)).astype(np.float32)
     W = rng.normal(size=(500, 512)).astype(np.float32)
@@ -41,10 +41,10 @@ def potential_row() -> tuple[str, float, float, str]:
         return P.T @ X
 
     ours, floor = interleaved(lambda: potential_and_gradient(measure, X, signal), products)
-    return "potential and gradient / two matrix products", ours / floor, 1.2, "n=1e4 d=512 m=500 float32"
+    return "potential and gradient / two matrix products", ours / floor, "<= 1.2", "n=1e4 d=512 m=500 float32"
 
 
-def linearity_rows() -> Iterator[tuple[str, float, float, str]]:
+def linearity_rows() -> Iterator[tuple[str, float, str, str]]:
     """Eight times the rows, or walkers, should take at most eight times as long (plus a tenth)."""
     rng = np.random.default_rng(0)
     prior = Gaussian(0.05).sample(100, 20, rng)
@@ -57,12 +57,12 @@ def linearity_rows() -> Iterator[tuple[str, float, float, str]]:
         return lambda: learner.learn(prior, X, y, np.random.default_rng(0))
 
     large, small = interleaved(one_round(160_000, 20), one_round(20_000, 20), n_turns=3)
-    yield "two rounds, 8 times the rows", large / small, 8.8, "n=1.6e5 / 2e4, d=20"
+    yield "two rounds, 8 times the rows", large / small, "<= 8.8", "n=1.6e5 / 2e4, d=20"
     large, small = interleaved(one_round(20_000, 320), one_round(20_000, 40), n_turns=3)
-    yield "two rounds, 8 times the walkers", large / small, 8.8, "m=320 / 40, n=2e4"
+    yield "two rounds, 8 times the walkers", large / small, "<= 8.8", "m=320 / 40, n=2e4"
 
 
-def authors_rows() -> Iterator[tuple[str, float, float, str]]:
+def authors_rows() -> Iterator[tuple[str, float, str, str]]:
     """100 features on CIFAR-10 automobile/truck: one Langevin peak a round (two rounds measured, 50 extrapolated) / ours."""
     from bochner.experiments.nsrf_table1 import pair_rows
 
@@ -80,11 +80,11 @@ def authors_rows() -> Iterator[tuple[str, float, float, str]]:
     for name, learner in ours.items():
         seconds = min(cpu_seconds(lambda learner=learner: learner.learn(prior, X, y, rng)) for _ in range(2))
         note = f"{extrapolated:.0f} s (2 of 50 rounds measured, the rest extrapolated) / {seconds:.2f} s, n=1e4 d=512"
-        yield f"authors' scheme / {name}, 100 features", extrapolated / seconds, 20.0, note
+        yield f"authors' scheme / {name}, 100 features", extrapolated / seconds, ">= 20", note
 
 
-def rows() -> Iterator[tuple[str, float, float, str]]:
-    """(what, ratio, target, note); the target is an upper one, except for speed-ups over the authors' scheme."""
+def rows() -> Iterator[tuple[str, float, str, str]]:
+    """(what, ratio, target, note); the target is empty where there is none."""
     with threadpool_limits(1):
         yield potential_row()
         yield from linearity_rows()
@@ -94,4 +94,4 @@ def rows() -> Iterator[tuple[str, float, float, str]]:
 
 if __name__ == "__main__":
     for what, ratio, target, note in rows():
-        print(f"{what:70s} {ratio:8.2f}  (target {target:g})  {note}", flush=True)
+        print(f"{what:70s} {ratio:8.2f}  (target {target})  {note}", flush=True)

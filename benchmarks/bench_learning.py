@@ -66,9 +66,14 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
         ours, theirs, tuned, floor = in_turns(fused, matrices, pieces, product, repetitions=2)
         size = f"mnist49, n = {len(y)}, d = 784, N = 20000, {dtype.__name__}"
         yield f"alignment losses against cos and sin matrices ({size})", theirs / ours, ">= 2.8", f"{ours:.1f} s"
-        yield f"the same against pieces of them and BLAS ({size})", tuned / ours, "> 1", "a tuned peer"
-        yield f"alignment losses over the bare matrix product ({size})", ours / floor, "<= 1.3 (float32)", ""
-        yield f"extra memory of the alignment losses in MB ({size})", extra, "< 150", "peak above the data"
+        yield f"the same against pieces of them and BLAS ({size})", tuned / ours, ">= 1", "a tuned peer"
+        yield (
+            f"alignment losses over the bare matrix product ({size})",
+            ours / floor,
+            "<= 1.3" if dtype == np.float32 else "",
+            "",
+        )
+        yield f"extra memory of the alignment losses in MB ({size})", extra, "<= 150", "peak above the data"
 
 
 def landmark_rows() -> Iterator[tuple[str, float, str, str]]:
@@ -91,7 +96,12 @@ def landmark_rows() -> Iterator[tuple[str, float, str, str]]:
         np.testing.assert_allclose(fused(), loop(), atol=1e-3 if dtype == np.float32 else 1e-10)
         ours, theirs = in_turns(fused, loop, repetitions=3)
         size = f"200 landmarks x 64, n = 10000, d = 30, {dtype.__name__}"
-        yield f"landmark map against a loop ({size})", theirs / ours, ">= 5 (float64)", f"{ours:.2f} s"
+        yield (
+            f"landmark map against a loop ({size})",
+            theirs / ours,
+            ">= 5" if dtype == np.float64 else "",
+            f"{ours:.2f} s",
+        )
 
 
 def in_turns(*functions: Callable[[], object], repetitions: int) -> list[float]:
