@@ -268,7 +268,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
 
 
 def _batch_size(n_rows):
-    return 256 if n_rows < 50_000 else (1024 if n_rows < 300_000 else 2048)
+    return 256 if n_rows < 50_000 else (1024 if n_rows < 100_000 else 2048)
 
 
 def in_memory(y):
