@@ -156,22 +156,23 @@ def adam_step(vector, gradient, first, second, rate, root_scale, first_decay, se
 
 
 @njit(**_REDUCING)
-def add_waves(rows, directions, shifts, amplitudes, scores):
-    """scores_i += Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions (n_features, n_waves), a tile of rows at a time."""
+def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores):
+    """scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions (n_features, n_waves), by tiles of rows."""
     n_rows, n_waves = rows.shape[0], directions.shape[1]
     at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
     tile = np.empty((min(at_once, n_rows), n_waves), rows.dtype)
     for start in range(0, n_rows, at_once):
         stop = min(start + at_once, n_rows)
-        turns = tile[: stop - start]
+        turns, part = tile[: stop - start], scores[start:stop]
         np.dot(rows[start:stop], directions, turns)
+        np.dot(rows[start:stop], slopes, part)
         for i in range(stop - start):
             t = turns[i]
-            total = scores[start + i]
+            total = part[i] + intercept
             for j in range(n_waves):
                 _, c = _sincos(t[j] - shifts[j])
                 total += amplitudes[j] * c
-            scores[start + i] = total
+            part[i] = total
 
 
 def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=None):
@@ -180,15 +181,17 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
     rows = X if sp.issparse(X) else np.ascontiguousarray(X)
     rows = rows.astype(dtype, copy=False)
     result = np.empty((rows.shape[0], len(intercept)), dtype) if out is None else out
+    directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
+    if len(intercept) == 1 and len(frequencies) and not sp.issparse(X):
+        # All in one compiled call: threads that return to Python in between wait for each other.
+        shifts, signed = (phases[:, 0] / np.pi).astype(dtype), amplitudes[:, 0].astype(dtype)
+        linear = np.zeros(rows.shape[1], dtype) if slopes is None else slopes[:, 0].astype(dtype)
+        wave_scores(rows, directions, shifts, signed, linear, dtype(intercept[0]), result[:, 0])
+        return result
     result[...] = intercept
     if slopes is not None:
         result += rows @ slopes.astype(dtype)
     if not len(frequencies):
-        return result
-    directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
-    if len(intercept) == 1 and not sp.issparse(X):
-        shifts, signed = (phases[:, 0] / np.pi).astype(dtype), amplitudes[:, 0].astype(dtype)
-        add_waves(rows, directions, shifts, signed, result[:, 0])
         return result
     coefficients = np.concatenate([amplitudes * np.cos(phases), amplitudes * np.sin(phases)]).astype(dtype)
     at_once = max(64, min(_TILE_BYTES // len(frequencies), 4 * TILE))
