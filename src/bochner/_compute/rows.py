@@ -36,12 +36,16 @@ def row_block_size(block_size):
 
 
 def blocks_of(n_rows, row_bytes=0):
-    """Slices covering ``n_rows``: at most ``BLOCK_BYTES`` each, about equal, their number a multiple of four to keep cores busy."""
+    """Slices covering ``n_rows``, at most ``BLOCK_BYTES`` each; a few are about equal and a multiple of four, to keep cores busy.
+
+    Many are not made equal: a block of a memory map must end where a page does, or each would leave some behind.
+    """
     size = _requested_block_size.get()
     if size is None:
         size = max(1, min(LARGEST_BLOCK, BLOCK_BYTES // row_bytes if row_bytes else LARGEST_BLOCK))
-        n_blocks = 4 * -(-n_rows // (4 * size))
-        size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
+        if n_rows < 16 * size:
+            n_blocks = 4 * -(-n_rows // (4 * size))
+            size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
