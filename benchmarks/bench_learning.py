@@ -1,17 +1,14 @@
-"""Speed and memory of kernel learning: alignment losses of many candidates, and the landmark map.
+"""Speed of kernel learning: alignment losses of many candidates, and the landmark map.
 
 python benchmarks/bench_learning.py
 """
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import psutil
 from threadpoolctl import threadpool_limits
 
 from bochner import Gaussian, LandmarkFeatures, alignment_losses
@@ -60,7 +57,6 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
             return alignment_losses(measure, X_typed, y)
 
         alignment_losses(measure.take(slice(0, 10)), X_typed[:10], y[:10])  # compile
-        extra = extra_memory(fused)
         np.testing.assert_allclose(fused(), matrices(), atol=1e-4 if dtype == np.float32 else 1e-10)
         np.testing.assert_allclose(fused(), pieces(), atol=1e-4 if dtype == np.float32 else 1e-10)
         ours, theirs, tuned, floor = in_turns(fused, matrices, pieces, product, repetitions=2)
@@ -73,7 +69,6 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
             "<= 1.3" if dtype == np.float32 else "",
             "",
         )
-        yield f"extra memory of the alignment losses in MB ({size})", extra, "<= 150", "peak above the data"
 
 
 def landmark_rows() -> Iterator[tuple[str, float, str, str]]:
@@ -113,29 +108,3 @@ def in_turns(*functions: Callable[[], object], repetitions: int) -> list[float]:
             function()
             taken.append(time.process_time() - start)
     return [min(taken) for taken in times]
-
-
-def extra_memory(function: Callable[[], object]) -> float:
-    """Peak resident memory during the call above that before it, in MB."""
-    process = psutil.Process()
-    before, peak, done = process.memory_info().rss, [0], threading.Event()
-
-    def watch():
-        while not done.is_set():
-            peak[0] = max(peak[0], process.memory_info().rss)
-            time.sleep(0.002)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        function()
-    finally:
-        done.set()
-        watcher.join()
-    return (peak[0] - before) / 2**20
-
-
-if __name__ == "__main__":
-    for what, ratio, target, note in rows():
-        sys.stdout.write(f"{ratio:8.2f}  {target:18s} {what}  {note}\n")
-        sys.stdout.flush()

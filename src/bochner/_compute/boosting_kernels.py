@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from .blocks import TILE, working_dtype
-from .kernels import _FLAGS, _sincos
+from .kernels import _FLAGS, _REDUCING, _sincos
 
 # exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
 # bits, from where a shift makes it the exponent.  Never compile this with reassociation: it would undo the rounding.
@@ -30,10 +30,6 @@ TANGENT_FROM = 60.0
 _PASS_ROWS = 2048
 _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
-
-
-# A sum along a row is vectorised only where additions may change their order; no exponential in such a kernel.
-_REDUCING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
 
 
 def _exp(x):

@@ -20,6 +20,8 @@ _FLAGS: Any = {
     # No reassociation: it would move the rounding of the range reduction.
     "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
 }
+# A sum along a row is vectorised only where additions may change their order: for kernels that sum, and do not take an exponential.
+_REDUCING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
 
 # sin(πr) = r · S(r²) and cos(πr) = C(r²) on |r| <= 1/2: polynomials through the Chebyshev nodes of r² in [0, 1/4],
 # computed with 60 digits.  Truncation error: 7e-9 and 3e-10 (float32), 4e-19 and 4e-18 (float64).

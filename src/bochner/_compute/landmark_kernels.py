@@ -3,13 +3,10 @@
 import numpy as np
 from numba import njit
 
-from .kernels import _FLAGS, _sincos
-
-# A sum may be taken in any order, which lets LLVM vectorise it; the range reduction above it may not be touched.
-_SUM_FLAGS = _FLAGS | {"fastmath": {"contract", "nnan", "ninf", "nsz", "arcp", "reassoc"}}
+from .kernels import _FLAGS, _REDUCING, _sincos
 
 
-@njit(**_SUM_FLAGS)
+@njit(**_REDUCING)
 def _dot(left, right):
     total = left[0] * right[0]
     for j in range(1, left.shape[0]):

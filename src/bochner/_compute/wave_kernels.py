@@ -10,10 +10,8 @@ from numba import njit
 
 from .blocks import TILE, working_dtype
 from .boosting_kernels import _exp
-from .kernels import _FLAGS, _sincos
+from .kernels import _FLAGS, _REDUCING, _sincos
 
-# A sum along a row is vectorised only where additions may change their order; nothing that rounds on purpose in such a kernel.
-_REDUCING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
 # Half-turns of one tile while it is worked on: within the second-level cache.
 _TILE_BYTES = 2**18
 
