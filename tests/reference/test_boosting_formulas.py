@@ -38,6 +38,22 @@ def test_frequency_objective_is_the_papers_sum_and_its_gradient(problem):
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_features", [1, 3, 15, 16, 33, 200])
+def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dtype):
+    rng = np.random.default_rng(n_features)
+    X = rng.normal(size=(4099, n_features)).astype(dtype)  # several tiles, and rows left over from groups of four
+    signal, frequency = rng.normal(size=4099), rng.normal(size=n_features) / np.sqrt(n_features)
+    value, gradient = frequency_objective(X, signal, 0.4, 0.0, frequency)
+    angle = X.astype(np.float64) @ frequency - 0.4
+    losses = np.exp(-signal * np.cos(angle))
+    terms = (losses * signal * np.sin(angle))[:, None] * X
+    # Rounding of sums of independent terms: far below one part in the precision per term.
+    precision = np.finfo(dtype).eps * 64
+    np.testing.assert_allclose(value, losses.mean(), rtol=precision)
+    np.testing.assert_allclose(gradient, terms.mean(axis=0), atol=precision * np.abs(terms).mean(axis=0).max())
+
+
 def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
     X = np.array([[0.0], [1.0], [2.0]])
     signal = np.array([1e4, -1e3, 1.0])

@@ -136,6 +136,24 @@ def test_an_error_in_a_block_reaches_the_caller():
         row_sum(fail, X)
 
 
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("failing", [0, 7, 19])
+def test_an_error_in_any_block_of_a_map_arrives(n_threads, failing):
+    numbers = np.arange(20.0)[:, None]
+
+    def fail(block, out):
+        time.sleep(0.001)
+        if block[0, 0] == failing:
+            raise IndexError("inside")  # also what an empty queue raises
+
+    with (
+        threadpool_limits(n_threads, user_api="blas"),
+        row_block_size(1),
+        pytest.raises(IndexError, match="inside"),
+    ):
+        row_map(fail, numbers, np.empty_like(numbers))
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
 def test_an_interruption_stops_the_remaining_blocks():
     # A shell's background jobs start with the signal ignored.

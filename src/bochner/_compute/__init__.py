@@ -3,7 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
-from .batches import is_mapped, shuffled_batches, take_rows
+from .batches import is_mapped, row_numbers, shuffled_batches, take_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
 from .landmark_blocks import landmark_block, shared_landmark_block
 from .rows import (
@@ -32,6 +32,7 @@ __all__ = [
     "potential_gradient_block",
     "row_block_size",
     "row_map",
+    "row_numbers",
     "row_sum",
     "shared_landmark_block",
     "shuffled_batches",

@@ -18,6 +18,11 @@ def is_mapped(X):
     return False
 
 
+def row_numbers(n_rows):
+    """0, …, n_rows − 1 in half the memory where that is possible."""
+    return np.arange(n_rows, dtype=np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64)
+
+
 def take_rows(X, rows):
     """X[rows] for sorted row numbers, in memory; of a memory map only one block of pages is resident at a time."""
     if is_dask(X):
@@ -37,12 +42,13 @@ def shuffled_batches(X, kept, size, rng):
     """(array, positions in it, row numbers in X): batches of rows in random order, each row once.
 
     Arrays in memory are shuffled as a whole; what is streamed (memory maps, sparse, Dask) comes in blocks, in random order and
-    shuffled within, so that a file is read block by block.
+    shuffled within, so that a file is read block by block.  The array is overwritten after its last batch.
     """
     if isinstance(X, np.ndarray) and not is_mapped(X):
-        order = rng.permutation(X.shape[0] if kept is None else np.flatnonzero(kept))
+        order = row_numbers(X.shape[0])
+        order = rng.permutation(order if kept is None else order[kept])
         for start in range(0, len(order), size):
-            picked = order[start : start + size]
+            picked = order[start : start + size].astype(np.intp)
             yield X, picked, picked
         return
     for start, block in _streamed(X, rng):
@@ -62,8 +68,15 @@ def _streamed(X, rng):
             yield int(stops[i] - X.chunks[0][i]), X.blocks[int(i)].compute()
         return
     size = max(256, STREAMED_BYTES // _bytes_per_row(X))
-    for start in rng.permutation(np.arange(0, X.shape[0], size)):
-        rows = slice(int(start), int(start) + size)
-        block = X[rows] if sp.issparse(X) else np.array(X[rows])
-        _release_pages(X, rows)
-        yield rows.start, block
+    starts = rng.permutation(np.arange(0, X.shape[0], size))
+    if sp.issparse(X):
+        yield from ((int(start), X[start : start + size]) for start in starts)
+        return
+    block = np.empty((min(size, X.shape[0]), X.shape[1]), X.dtype)
+    for start in starts:
+        filled = block[: min(size, X.shape[0] - start)]
+        for part in blocks_of(len(filled), _bytes_per_row(X)):
+            rows = slice(int(start) + part.start, int(start) + part.stop)
+            filled[part] = X[rows]
+            _release_pages(X, rows)
+        yield int(start), filled

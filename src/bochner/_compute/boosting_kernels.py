@@ -27,7 +27,9 @@ _E32 = tuple(np.float32(c) for c in _E64[:8])
 # weight of a misclassified row.  (The published objective overflows once a weight passes 709.)
 TANGENT_FROM = 60.0
 # Rows of one tile of a pass: read by the first product, still in the second-level cache for the second.
-_PASS_ROWS = 2048
+_PASS_BYTES, _FEWEST_PASS_ROWS, _MOST_PASS_ROWS = 2**18, 256, 2048
+# Shorter rows are left to BLAS, which vectorises over rows; over longer ones loops of our own are up to twice as fast.
+_LONG_ROW_BYTES = 128
 _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
 
@@ -105,19 +107,51 @@ def _sum(values):
     return total
 
 
+@njit(**_REDUCING)
+def _row_products(rows, direction, out):
+    """out = rows @ direction."""
+    for i in range(rows.shape[0]):
+        row, total = rows[i], 0 * direction[0]
+        for k in range(row.shape[0]):
+            total += row[k] * direction[k]
+        out[i] = total
+
+
+@njit(**_REDUCING)
+def _weighted_rows(weights, rows, out):
+    """out = weights @ rows, four rows at a time: the sums stay in registers four times as long."""
+    out[:] = 0
+    whole = rows.shape[0] - rows.shape[0] % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for k in range(rows.shape[1]):
+            out[k] += weights[i] * a[k] + weights[i + 1] * b[k] + weights[i + 2] * c[k] + weights[i + 3] * d[k]
+    for i in range(whole, rows.shape[0]):
+        row = rows[i]
+        for k in range(rows.shape[1]):
+            out[k] += weights[i] * row[k]
+
+
 @njit(**_FLAGS)
 def exponential_pass(rows, signal, direction, phase, gradient):
     """Σ_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``, reading each tile of rows once."""
-    n_rows = rows.shape[0]
-    turns, losses = np.empty(_PASS_ROWS, rows.dtype), np.empty(_PASS_ROWS, rows.dtype)
+    n_rows, row_bytes = rows.shape[0], rows.shape[1] * rows.itemsize
+    at_once = max(_FEWEST_PASS_ROWS, min(_MOST_PASS_ROWS, _PASS_BYTES // max(row_bytes, 1)))
+    turns, losses = np.empty(at_once, rows.dtype), np.empty(at_once, rows.dtype)
     part = np.empty(rows.shape[1], rows.dtype)
     value = 0.0
-    for start in range(0, n_rows, _PASS_ROWS):
-        stop = min(start + _PASS_ROWS, n_rows)
+    for start in range(0, n_rows, at_once):
+        stop = min(start + at_once, n_rows)
         tile, pull = rows[start:stop], turns[: stop - start]
-        np.dot(tile, direction, pull)
+        if row_bytes < _LONG_ROW_BYTES:
+            np.dot(tile, direction, pull)
+        else:
+            _row_products(tile, direction, pull)
         exponential_pull(pull, signal[start:stop], phase, losses[: stop - start])
-        np.dot(pull, tile, part)
+        if row_bytes < _LONG_ROW_BYTES:
+            np.dot(pull, tile, part)
+        else:
+            _weighted_rows(pull, tile, part)
         for k in range(part.shape[0]):
             gradient[k] += part[k]
         value += _sum(losses[: stop - start])

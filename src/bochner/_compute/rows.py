@@ -80,7 +80,7 @@ def row_map(block_function, X, out, row_bytes=0):
         _release_pages(X, rows)
         _release_pages(out, rows)
 
-    deque(_ordered_map(write, _blocks_of_rows(X, row_bytes)), maxlen=0)
+    _shared_work(write, _blocks_of_rows(X, row_bytes))
     return out
 
 
@@ -115,20 +115,23 @@ def assert_finite(X, name="X"):
     if is_dask(X):
         return  # each partition is checked where it lives, see _partition_sum
 
-    def bad_values(rows):
-        block = X[rows].data if sp.issparse(X) else X[rows]
-        # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
-        _release_pages(X, rows)
-        return not finite
+    blocks = blocks_of(X.shape[0], _bytes_per_row(X))
+    # What fits into the cache, or nearly, has been summed before a second thread wakes up.
+    each = _ordered_map if X.shape[0] * _bytes_per_row(X) > BLOCK_BYTES else map
+    deque(each(partial(_assert_finite_block, X, name=name), blocks), maxlen=0)
 
-    for rows, bad in zip(blocks := blocks_of(X.shape[0], _bytes_per_row(X)), _ordered_map(bad_values, blocks)):
-        if bad:
-            raise ValueError(
-                f"Input {name} contains NaN or infinity (between rows {rows.start} and {rows.stop - 1}). bochner needs "
-                "finite numbers: impute them first, e.g. make_pipeline(SimpleImputer(), ...)."
-            )
+
+def _assert_finite_block(X, rows, name):
+    block = X[rows].data if sp.issparse(X) else X[rows]
+    # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
+    _release_pages(X, rows)
+    if not finite:
+        raise ValueError(
+            f"Input {name} contains NaN or infinity (between rows {rows.start} and {rows.stop - 1}). bochner needs "
+            "finite numbers: impute them first, e.g. make_pipeline(SimpleImputer(), ...)."
+        )
 
 
 # --- threads --------------------------------------------------------------------------------------------------------
@@ -205,32 +208,55 @@ def _ordered_map(function, items):
             wait([future for future in pending if not future.cancel()])
 
 
+def _shared_work(function, items):
+    """``function(item)`` for each item; the calling thread takes its share, so a late second thread costs little."""
+    n_threads = min(thread_count(), len(items))
+    if n_threads <= 1:
+        for item in items:
+            function(item)
+        return
+    with single_threaded_blas():
+        _hand_out(function, items, n_threads)
+
+
+def _hand_out(function, items, n_threads):
+    left = deque(items)
+
+    def work():
+        while True:
+            try:
+                item = left.popleft()
+            except IndexError:
+                return
+            function(item)
+
+    pool = _shared_pool(n_threads)
+    others = [pool.submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+    finally:
+        left.clear()  # after an error or an interruption nobody begins another item
+        wait([future for future in others if not future.cancel()])
+    for future in others:
+        if not future.cancelled():
+            future.result()
+
+
 @contextmanager
 def side_by_side(most):
-    """Gives ``run_all(function, n)`` = [function(0), …, function(n − 1)] for short tasks, n at most ``most``, many times over.
-
-    The calling thread takes its share, so that two threads cost one hand-over.
-    """
+    """Gives ``run_all(function, n)`` = [function(0), …, function(n − 1)] for short tasks, n at most ``most``, many times over."""
     n_threads = min(thread_count(), most)
     if n_threads <= 1:
         yield lambda function, n: [function(k) for k in range(n)]
         return
-    pool = _shared_pool(n_threads)
-
-    def in_turn(function, part):
-        return [function(k) for k in part]
 
     def run_all(function, n):
-        share = -(-n // n_threads)
-        parts = [range(start, min(start + share, n)) for start in range(0, n, share)]
-        others = [pool.submit(in_turn, function, part) for part in parts[1:]]
-        try:
-            results = in_turn(function, parts[0])
-        except BaseException:
-            wait(others)
-            raise
-        for future in others:
-            results += future.result()
+        results = [None] * n
+
+        def store(k):
+            results[k] = function(k)
+
+        _hand_out(store, range(n), min(n_threads, n))
         return results
 
     with single_threaded_blas():

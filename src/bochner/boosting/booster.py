@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import _check_sample_weight
 
-from .._compute import is_dask
+from .._compute import is_dask, row_numbers
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
 from ..features import as_generator
@@ -189,10 +189,10 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, BaseEstimator):
         )
 
     def _split(self, n_rows, strata, rng):
+        rows = row_numbers(n_rows)
         if not self.early_stopping:
-            return np.arange(n_rows), np.arange(0)
+            return rows, rows[:0]
         seed = int(rng.integers(2**31))
-        rows = np.arange(n_rows)
         train, valid = train_test_split(rows, test_size=self.validation_fraction, random_state=seed, stratify=strata)
         return np.sort(train), np.sort(valid)
 

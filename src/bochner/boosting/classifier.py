@@ -92,7 +92,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
             raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one label per row.")
         check_classification_targets(y)
         classes = np.unique(y)
-        codes = np.searchsorted(classes, y)  # several times faster than return_inverse
+        # Several times faster than return_inverse, and for few classes one byte a row.
+        codes = np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
         if len(classes) < 2:
             raise ValueError(f"FourierBoostingClassifier needs at least two classes, got one class: {classes[0]!r}.")
         if continued and not np.array_equal(classes, self.classes_):
@@ -109,7 +110,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
             targets = np.zeros((len(y), len(classes)), dtype=np.float32)
             targets[np.arange(len(y)), codes] = 1
         else:
-            targets = (2 * codes - 1).astype(np.float32)[:, None]
+            targets = np.where(codes == 1, np.float32(1), np.float32(-1))[:, None]
         return self._fit(X, y, targets, weights, loss, strata=codes)
 
     def _loss(self, n_classes: int) -> Loss:
