@@ -202,9 +202,9 @@ def rows(quick=False):
     yield gradient_row()
     for n_threads in (1, 2):
         yield from lightgbm_rows(10_000, n_threads, 5, "<= 0.7")
-        yield from lightgbm_rows(100_000, n_threads, 5 if n_threads == 1 else 3, "<= 0.35")
+        yield from lightgbm_rows(100_000, n_threads, 5, "<= 0.35")
         if not quick:
-            yield from lightgbm_rows(1_000_000, n_threads, 1, "<= 0.15")
+            yield from lightgbm_rows(1_000_000, n_threads, 5, "<= 0.15")
     if not quick:
         yield from memory_rows()
 

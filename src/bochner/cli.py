@@ -104,7 +104,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from .demo import main as demo
 
-    return demo() or 0
+    return demo(as_json=options.json)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -122,16 +123,18 @@ def picture(accuracies: dict, data: dict[str, tuple[np.ndarray, np.ndarray]]) ->
     return figure
 
 
-def main(folder: str | os.PathLike[str] = "demo-output") -> int:
+def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) -> int:
     """Run the demo; returns an exit code."""
     started = time.perf_counter()
     data = data_sets()
-    print(f"Kernels learned from data, compared at equal size ({TABLE_SIZE} frequencies, {len(SEEDS)} random splits).")
+    say = (lambda *_: None) if as_json else print
+    say(f"Kernels learned from data, compared at equal size ({TABLE_SIZE} frequencies, {len(SEEDS)} random splits).")
     accuracies, certificates = measure_accuracies(data)
-    print("Test accuracy, %:\n")
-    print(table(accuracies, data))
-    print(f"\nWhat is certain about the models of {JOINT}:")
-    print("\n".join(f"  {sentence}" for sentence in certificates))
+    say("Test accuracy, %:\n")
+    say(table(accuracies, data))
+    say(f"\nWhat is certain about the models of {JOINT}:")
+    say("\n".join(f"  {sentence}" for sentence in certificates))
+    path = None
     try:
         figure = picture(accuracies, data)
     except ImportError:
@@ -142,8 +145,14 @@ def main(folder: str | os.PathLike[str] = "demo-output") -> int:
         beside = path.with_name("accuracy.part.png")
         figure.savefig(beside, dpi=150)
         os.replace(beside, path)
-        print(f"\nPicture: {path}")
-    print(f"{time.perf_counter() - started:.0f} s in all.")
+        say(f"\nPicture: {path}")
+    seconds = time.perf_counter() - started
+    say(f"{seconds:.0f} s in all.")
+    if as_json:
+        names = ("dataset", "method", "frequencies")
+        rows = [dict(zip(names, key, strict=True)) | {"accuracy": scores} for key, scores in accuracies.items()]
+        facts = {"results": rows, "certificates": certificates, "picture": path and str(path), "seconds": seconds}
+        print(json.dumps(facts, indent=2))
     return 0
 
 

@@ -248,10 +248,11 @@ def test_the_demo_is_called(monkeypatch):
 
     called = []
     demo = types.ModuleType("bochner.demo")
-    demo.main = lambda: called.append(True)
+    demo.main = lambda as_json: called.append(as_json) or 0
     monkeypatch.setitem(sys.modules, "bochner.demo", demo)
     assert cli.main(["demo"]) == 0
-    assert called == [True]
+    assert cli.main(["demo", "--json"]) == 0
+    assert called == [False, True]
 
 
 def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):

@@ -1,20 +1,27 @@
 """The demo runs, says what it found, and leaves a picture."""
 
+import json
+
 import pytest
 
 from bochner import demo
 
 
-def test_demo_prints_a_table_and_writes_a_picture(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("as_json", [False, True])
+def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "SIZES", (5, 20))
     monkeypatch.setattr(demo, "SEEDS", range(1))
     everything = demo.data_sets()
     monkeypatch.setattr(demo, "data_sets", lambda: {"breast cancer": everything["breast cancer"]})
     monkeypatch.setattr(demo, "picture", _two_panels(demo.picture))
-    assert demo.main(tmp_path) == 0
+    assert demo.main(tmp_path, as_json) == 0
     printed = capsys.readouterr().out
     assert "exact RBF-SVM" in printed
+    if as_json:
+        facts = json.loads(printed)
+        assert facts["picture"] == str(tmp_path / "accuracy.png")
+        assert all(0.5 < score <= 1 for row in facts["results"] for score in row["accuracy"])
     assert "with 95 % confidence" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["accuracy.png"]
     assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")

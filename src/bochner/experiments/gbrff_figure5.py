@@ -18,8 +18,8 @@ CLAIM = (
 TOYS = ["swiss", "circles", "board"]
 METHODS = ["LGBM", "GBRFF2", "FourierBoosting"]
 DEVIATIONS = (
-    "FourierBoostingClassifier is added. Scale quick: 100, 200, 400, 700 and 1000 rows (half of them for training), 5 seeds, 100 rounds or trees instead of "
-    "1000, 3-fold CV over 3 gammas and 2 lambdas for GBRFF2, depths 2, 5, 8 for LightGBM, frequency_penalty 0.01 and 0.001 for FourierBoosting."
+    "FourierBoostingClassifier is added. Scale quick: 100, 200, 400, 700 and 1000 rows (half of them for training), 5 seeds, 3-fold "
+    "CV over 3 gammas and 2 lambdas for GBRFF2, depths 2, 5, 8 for LightGBM, frequency_penalty 0.01 and 0.001 for FourierBoosting."
 )
 _GRIDS = {
     "quick": {
@@ -39,7 +39,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     """One case for each set, number of rows, seed and method."""
     sizes = {"smoke": [100], "quick": [100, 200, 400, 700, 1000], "paper": list(range(50, 2001, 50))}[scale]
     seeds = {"smoke": 1, "quick": 5, "paper": 20}[scale]
-    rounds = {"smoke": 20, "quick": 100, "paper": 1000}[scale]
+    rounds = {"smoke": 20, "quick": 1000, "paper": 1000}[scale]
     return [
         {
             "dataset": toy,
