@@ -86,6 +86,13 @@ def test_rows_may_be_named_by_several_entries_and_results_nested():
     assert averaged(pairs)["columns"] == ["data", "method", "accuracy 10", "accuracy 20"]
 
 
+def test_a_row_of_ranks_averages_places_and_shares_what_looks_equal():
+    paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "rank": [1.5, 1.5]}, "ranks": {"rank": 2}}
+    pairs = [({"data": "a"}, {"our method": 0.9, "SVM": 0.8}), ({"data": "b"}, {"our method": 0.7004, "SVM": 0.7001})]
+    assert [cell["ours"] for cell in beside_published(pairs, paper)["rows"][2]["cells"]] == [1.25, 1.75]
+    assert [cell["ours"] for cell in beside_published(pairs[:1], paper)["rows"][2]["cells"]] == [None, None]
+
+
 def test_a_row_of_means_needs_all_its_rows():
     paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "mean": [1.0, 2.0]}, "means": {"mean": 2}}
     pairs = [({"data": "a"}, {"SVM": 0.1, "our method": 0.1}), ({"data": "b"}, {"SVM": 0.3})]

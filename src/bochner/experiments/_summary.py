@@ -10,6 +10,8 @@ from numbers import Real
 from statistics import fmean, stdev
 from typing import Any
 
+from scipy.stats import rankdata
+
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
 # Case entries that only count repetitions: results are averaged over them.
@@ -116,7 +118,8 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
     ``paper`` holds ``columns``, ``rows`` ({name: values}), and how to find ours: ``row`` and ``column`` name the entries of
     case or result that hold the row's and the column's name (several for a row are joined by commas), ``value`` the entry
     with the number (times ``factor``).  Where there is no entry ``column``, the columns' names are themselves entries.  ``aliases`` translates the paper's names.
-    ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows.
+    ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows,
+    ``ranks`` those that average the columns' ranks in them.
     """
     merged = [_flat(result) | case for case, result in pairs]
     keys = paper.get("row", [])
@@ -133,19 +136,28 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
             ours = [paper.get("factor", 1) * number for number in _numbers(of_row, column, paper, aliases)]
             cells.append({"ours": spread(ours) if ours else None, "published": value, "published_std": error})
         rows.append({"name": name, "cells": cells})
-    _fill_means(rows, paper.get("means", {}))
+    _fill_means(rows, paper.get("means", {}), paper.get("ranks", {}))
     kept = ("source", "quantity", "note", "columns")
     return {"row": ", ".join(keys), "rows": rows} | {key: paper[key] for key in kept if key in paper}
 
 
-def _fill_means(rows: list[dict[str, Any]], means: dict[str, int]) -> None:
-    """Ours for rows that average others, where all of those are there."""
+def _fill_means(rows: list[dict[str, Any]], means: dict[str, int], ranks: dict[str, int]) -> None:
+    """Ours for rows that average others, or the columns' ranks in them, where all of those are there."""
     for row in rows:
-        n_rows = means.get(row["name"], 0)
-        for k, cell in enumerate(row["cells"] if n_rows else []):
-            ours = [other["cells"][k]["ours"] for other in rows[:n_rows]]
-            if all(value is not None for value in ours):
-                cell["ours"] = fmean(value["mean"] if isinstance(value, dict) else value for value in ours)
+        n_rows = means.get(row["name"]) or ranks.get(row["name"], 0)
+        ours = [[_center(cell["ours"]) for cell in other["cells"]] for other in rows[:n_rows]]
+        if row["name"] in ranks:
+            if any(math.isnan(value) for values in ours for value in values):
+                continue
+            # Rounded as printed, so that what looks equal shares a rank; the largest number is the first.
+            ours = [rankdata([-round(value, 1) for value in values]) for values in ours]
+        for cell, values in zip(row["cells"], zip(*ours)):
+            if not math.isnan(average := fmean(values)):
+                cell["ours"] = average
+
+
+def _center(value: Any) -> float:
+    return math.nan if value is None else float(value["mean"] if isinstance(value, dict) else value)
 
 
 def _row_name(entry: dict[str, Any], keys: list[str]) -> str | None:
