@@ -114,7 +114,7 @@ def lightgbm_rows(n, n_threads, n_seeds, target):
             for _ in range(1 if n > 200_000 else 2):
                 own_fit.append(_timed(lambda o=ours, X=X, y=y: o.fit(X, y), clock)[0])
                 peer_fit.append(_timed(lambda p=peer, X=X, y=y: p.fit(X, y), clock)[0])
-            for _ in range(15):
+            for _ in range(40):
                 time.sleep(0.02)  # for some milliseconds after a call LightGBM's threads keep the cores busy, waiting
                 took, own = _timed(lambda o=ours, X=X_test: o.predict(X), clock)
                 own_predict.append(took)

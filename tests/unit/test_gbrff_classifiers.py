@@ -149,14 +149,14 @@ def test_grid_search_over_the_papers_parameters(moons):
     assert search.fit(*moons).best_score_ > 0.7
 
 
-def test_many_rows_take_the_blockwise_way_to_the_same_model(moons, monkeypatch):
+@pytest.mark.parametrize("kept_bytes", [0, 2**28])
+def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, monkeypatch):
     from bochner.boosting import gbrff1, published
 
     X, y = moons
     direct = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
     monkeypatch.setattr(published, "at_once", lambda rows: False)
-    monkeypatch.setattr(gbrff1, "SMALL", 0)
-    monkeypatch.setattr(gbrff1, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(gbrff1, "_KEPT_BYTES", kept_bytes)
     blocked = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
     for one, two in zip(direct, blocked):
         np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)

@@ -15,11 +15,13 @@ from bochner._compute import (
     assert_finite,
     blocks_of,
     fourier_sums_block,
+    ordered_map,
     row_block_size,
     row_map,
     row_sum,
     rows,
-    side_by_side,
+    thread_count,
+    threads_for_rows_only,
 )
 from bochner.alignment import fourier_sums, potential, potential_and_gradient
 from bochner.measures import FourierMeasure
@@ -201,25 +203,51 @@ def test_fourier_sums_block_can_travel_between_processes():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_tasks_side_by_side_come_back_in_order_and_errors_after_all_have_ended(n_threads):
-    ended, failing = [], False
+def test_tasks_come_back_in_order_and_errors_after_all_have_ended(n_threads):
+    begun, ended, failing = [], [], -1
 
     def square(k):
-        time.sleep(0.001 * (5 - k))
+        begun.append(k)
+        time.sleep(0.001 * (k % 3))
+        if k == failing:
+            raise ZeroDivisionError(f"task {failing}")
         ended.append(k)
-        if k == 0 and failing:
-            raise ZeroDivisionError("the first task")
         return k * k
 
-    with threadpool_limits(n_threads, user_api="blas"), side_by_side(5) as run_all:
-        for n in (5, 2, 1):
-            assert run_all(square, n) == [k * k for k in range(n)]
-        failing = True
-        with pytest.raises(ZeroDivisionError, match="first task"):
-            run_all(square, 5)
-        n_ended = len(ended)
+    with threadpool_limits(n_threads, user_api="blas"):
+        for n in (50, 5, 2, 1, 0):
+            assert list(ordered_map(square, range(n))) == [k * k for k in range(n)]
+        for failing in (0, 7, 49):
+            begun.clear(), ended.clear()
+            with pytest.raises(ZeroDivisionError, match=f"task {failing}"):
+                list(ordered_map(square, range(50)))
+            assert sorted(begun) == sorted([*ended, failing])
+            assert len(begun) <= failing + 1 + 2 * n_threads
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_results_that_nobody_takes_keep_the_others_waiting(n_threads):
+    begun = []
+    with threadpool_limits(n_threads, user_api="blas"):
+        results = ordered_map(begun.append, range(100))
+        next(results)
+        time.sleep(0.05)
+        assert len(begun) <= 2 * n_threads + 1
+        results.close()
+        n_begun = len(begun)
         time.sleep(0.02)
-        assert len(ended) == n_ended
+        assert len(begun) == n_begun
+
+
+def test_rows_keep_their_threads_where_blas_has_one():
+    with threadpool_limits(2, user_api="blas"):
+        allowed = thread_count()
+        with threads_for_rows_only():
+            assert thread_count() == allowed
+            assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
+            names = set(ordered_map(lambda _: (time.sleep(0.005), threading.current_thread().name)[1], range(6)))
+            assert len(names) == allowed
+        assert thread_count() == allowed
 
 
 def test_blocks_are_balanced_between_two_and_four_threads():

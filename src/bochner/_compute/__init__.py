@@ -11,12 +11,13 @@ from .rows import (
     blocks_of,
     compute_rows,
     is_dask,
+    ordered_map,
     row_block_size,
     row_map,
     row_sum,
-    side_by_side,
     single_threaded_blas,
     thread_count,
+    threads_for_rows_only,
 )
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "is_dask",
     "is_mapped",
     "landmark_block",
+    "ordered_map",
     "potential_gradient_block",
     "row_block_size",
     "row_map",
@@ -36,9 +38,9 @@ __all__ = [
     "row_sum",
     "shared_landmark_block",
     "shuffled_batches",
-    "side_by_side",
     "single_threaded_blas",
     "take_rows",
     "thread_count",
+    "threads_for_rows_only",
     "working_dtype",
 ]

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from threading import Lock
+from threading import Condition, Lock, Semaphore
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,12 @@ from threadpoolctl import ThreadpoolController
 # Memory that one block of rows may take, whatever the number of rows: input, features and temporaries.
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
+# What is read and written for less is done before a second thread has woken up.
+SHARED_BYTES = 2**18
 SMALLEST_BLOCK = 256
 
 _requested_block_size: ContextVar[int | None] = ContextVar("block_size", default=None)
+_row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 
 
 @contextmanager
@@ -67,7 +70,7 @@ def row_sum(block_function, X, *signals, row_bytes=0):
     if is_dask(X):
         return _dask_row_sum(block_function, X, signals, row_bytes)
     total = None
-    for part in _ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes)):
+    for part in ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes)):
         total = _add(total, part)
     return total
 
@@ -80,7 +83,8 @@ def row_map(block_function, X, out, row_bytes=0):
         _release_pages(X, rows)
         _release_pages(out, rows)
 
-    _shared_work(write, _blocks_of_rows(X, row_bytes))
+    few = _bytes_per_row(X) * X.shape[0] + out.nbytes < SHARED_BYTES
+    deque((map if few else ordered_map)(write, _blocks_of_rows(X, row_bytes)), maxlen=0)
     return out
 
 
@@ -117,7 +121,7 @@ def assert_finite(X, name="X"):
 
     blocks = blocks_of(X.shape[0], _bytes_per_row(X))
     # What fits into the cache, or nearly, has been summed before a second thread wakes up.
-    each = _ordered_map if X.shape[0] * _bytes_per_row(X) > BLOCK_BYTES else map
+    each = ordered_map if X.shape[0] * _bytes_per_row(X) > BLOCK_BYTES else map
     deque(each(partial(_assert_finite_block, X, name=name), blocks), maxlen=0)
 
 
@@ -151,6 +155,8 @@ def _blas_controller():
 
 def thread_count():
     """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers."""
+    if (kept := _row_threads.get()) is not None:
+        return kept
     allowed = [library.num_threads for library in _blas_controller().lib_controllers]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min([cores, *allowed]))
@@ -173,6 +179,18 @@ def single_threaded_blas():
                 _blas_limit.restore_original_limits()
 
 
+@contextmanager
+def threads_for_rows_only():
+    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where BLAS's threads cost much more than they do."""
+    # A context variable is not seen by the pool's threads, so what a block calls in turn stays on its thread.
+    token = _row_threads.set(thread_count())
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        _row_threads.reset(token)
+
+
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)  # threads do not survive a fork
@@ -186,81 +204,61 @@ def _shared_pool(n_threads):
         return _pools[n_threads]
 
 
-def _ordered_map(function, items):
-    """Like ``map``, on several threads, with only a few results in flight; an interruption stops after running items."""
+def ordered_map(function, items):
+    """Like ``map``, on several threads, the calling one among them, with only a few results waiting to be taken.
+
+    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler may take milliseconds)
+    costs little.  After an error or an interruption no item is begun, and those in work are waited for.
+    """
     items = list(items)
     # BLAS is held at one thread while the pool works, so what a block calls in turn never waits for the pool it runs in.
     n_threads = min(thread_count(), len(items))
     if n_threads <= 1:
         yield from map(function, items)
         return
-    with single_threaded_blas():
-        pool = _shared_pool(n_threads)
-        pending = deque()
+    left, outcomes = deque(enumerate(items)), {}
+    room, arrived = Semaphore(2 * n_threads), Condition()
+
+    def take():
         try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) > 2 * n_threads:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            wait([future for future in pending if not future.cancel()])
+            return left.popleft()
+        except IndexError:
+            return None
 
-
-def _shared_work(function, items):
-    """``function(item)`` for each item; the calling thread takes its share, so a late second thread costs little."""
-    n_threads = min(thread_count(), len(items))
-    if n_threads <= 1:
-        for item in items:
-            function(item)
-        return
-    with single_threaded_blas():
-        _hand_out(function, items, n_threads)
-
-
-def _hand_out(function, items, n_threads):
-    left = deque(items)
-
-    def work():
-        while True:
+    def help_out():
+        while room.acquire() and (taken := take()):
             try:
-                item = left.popleft()
-            except IndexError:
-                return
-            function(item)
+                outcome = function(taken[1]), None
+            except BaseException as error:
+                outcome = None, error
+            with arrived:
+                outcomes[taken[0]] = outcome
+                arrived.notify()
 
-    pool = _shared_pool(n_threads)
-    others = [pool.submit(work) for _ in range(n_threads - 1)]
-    try:
-        work()
-    finally:
-        left.clear()  # after an error or an interruption nobody begins another item
-        wait([future for future in others if not future.cancel()])
-    for future in others:
-        if not future.cancelled():
-            future.result()
-
-
-@contextmanager
-def side_by_side(most):
-    """Gives ``run_all(function, n)`` = [function(0), …, function(n − 1)] for short tasks, n at most ``most``, many times over."""
-    n_threads = min(thread_count(), most)
-    if n_threads <= 1:
-        yield lambda function, n: [function(k) for k in range(n)]
-        return
-
-    def run_all(function, n):
-        results = [None] * n
-
-        def store(k):
-            results[k] = function(k)
-
-        _hand_out(store, range(n), min(n_threads, n))
-        return results
-
+    complete = False
     with single_threaded_blas():
-        yield run_all
+        helpers = [_shared_pool(n_threads).submit(help_out) for _ in range(n_threads - 1)]
+        try:
+            for k in range(len(items)):
+                while k not in outcomes:
+                    if room.acquire(blocking=False) and (taken := take()):
+                        outcomes[taken[0]] = function(taken[1]), None
+                    else:
+                        with arrived:
+                            arrived.wait_for(partial(outcomes.__contains__, k))
+                result, error = outcomes.pop(k)
+                if error is not None:
+                    raise error
+                room.release()
+                yield result
+            complete = True
+        finally:
+            left.clear()
+            for _ in helpers:
+                room.release()
+            running = [helper for helper in helpers if not helper.cancel()]
+            if not complete:
+                wait(running)
 
 
 # --- memory maps ----------------------------------------------------------------------------------------------------

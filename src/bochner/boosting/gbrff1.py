@@ -12,17 +12,10 @@ from scipy.special import softmax
 from .._compute import row_map, row_sum
 from .._validation import check_count, check_positive
 from ..measures import FourierMeasure
-from .published import SMALL, PublishedBooster
+from .published import PublishedBooster, row_total
 
 # A round's cosines are kept between evaluations up to this size, and computed again beyond it.
 _KEPT_BYTES = 2**28
-
-
-def _row_sum(block, rows, *signals, row_bytes):
-    """``row_sum``, without its way through blocks and threads where that costs more than the work."""
-    if isinstance(rows, np.ndarray) and rows.size <= SMALL:
-        return block(rows, *signals)
-    return row_sum(block, rows, *signals, row_bytes=row_bytes)
 
 
 class GBRFF1Classifier(PublishedBooster):
@@ -103,10 +96,11 @@ class GBRFF1Classifier(PublishedBooster):
         kept = X.shape[0] * 2 * self.K * X.dtype.itemsize <= _KEPT_BYTES
         rows = kernel.features(X) if kept else X
         features = None if kept else kernel
+        total = row_total if kept else partial(row_sum, row_bytes=32 * self.K)
 
         def objective(landmark):
             phases = kernel.frequencies @ landmark
-            value, by_phase = _row_sum(partial(landmark_block, features, phases), rows, signal, row_bytes=32 * self.K)
+            value, by_phase = total(partial(landmark_block, features, phases), rows, signal)
             return float(value) / X.shape[0], kernel.frequencies.T @ by_phase / X.shape[0]
 
         landmark = np.zeros(X.shape[1])
@@ -114,7 +108,7 @@ class GBRFF1Classifier(PublishedBooster):
             landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_landmark_iterations)
         self._fresh_landmarks.append(landmark)
         phases = kernel.frequencies @ landmark
-        losses = _row_sum(partial(frequency_losses_block, features, phases), rows, signal, row_bytes=32 * self.K)
+        losses = total(partial(frequency_losses_block, features, phases), rows, signal)
         exponents = -self.beta * np.sqrt(X.shape[0]) * (losses / X.shape[0])
         shares = softmax(exponents)
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])

@@ -133,4 +133,5 @@ def _half_turns(frequency, X):
     if published.at_once(X):
         return kernels.half_turns_block(frequency, X)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return row_map(partial(kernels.half_turns_block, frequency), X, np.empty(X.shape[0], dtype))
+    with published.few_blocks(X):
+        return row_map(partial(kernels.half_turns_block, frequency), X, np.empty(X.shape[0], dtype))

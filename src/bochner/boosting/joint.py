@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._compute import shuffled_batches, side_by_side
+from .._compute import ordered_map, shuffled_batches, threads_for_rows_only
 from .._compute.lazy import waves as kernels
 from .losses import Logistic, Loss
 
@@ -154,14 +154,14 @@ class JointEpochs:
         if weights is not None:
             weights = (weights / (weights.mean() if kept is None else weights[kept].mean())).astype(dtype)
         step = 0
-        with side_by_side(len(chunks)) as run_all:
+        with threads_for_rows_only():
             for epoch in range(self.n_epochs):
                 for source, places, picked in shuffled_batches(X, kept, self.batch_size, rng):
                     rows = _plain(source, places, standardization, dtype)
                     row_weights = np.full((len(picked), 1), 1 / len(picked), dtype)
                     if weights is not None:
                         row_weights *= weights[picked, None]
-                    gradient = _total(chunks, rows, targets[picked], row_weights, run_all)
+                    gradient = _total(chunks, rows, targets[picked], row_weights)
                     # Steps beyond the plan (streamed blocks end in short batches) keep the last, smallest rate.
                     adam.step(gradient, self.learning_rate * max(1 - step / n_steps, 1 / n_steps))
                     step += 1
@@ -177,14 +177,14 @@ def _plain(source, places, standardization, dtype):
     return rows, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), np.arange(len(rows))
 
 
-def _total(chunks, rows, targets, weights, run_all):
+def _total(chunks, rows, targets, weights):
     source, shift, scale, places = rows
 
     def one(k):
         piece = slice(k * CHUNK, (k + 1) * CHUNK)
         return chunks[k].compute(source, shift, scale, places[piece], targets[piece], weights[piece])
 
-    total, *others = run_all(one, -(-len(places) // CHUNK))
+    total, *others = ordered_map(one, range(-(-len(places) // CHUNK)))
     for part in others:
         total += part
     return total

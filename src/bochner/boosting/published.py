@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .._compute import is_dask, is_mapped, row_sum, thread_count
+from .._compute import is_dask, is_mapped, row_block_size, row_sum, threads_for_rows_only
 from .._progress import track
 from .._validation import check_count, check_positive, check_rows
 from ..features import as_generator
@@ -22,19 +22,30 @@ from .predicting import ExpansionClassifier
 
 # A weight is at most e^30: by then its row has decided the round anyway.
 LARGEST_LOG_WEIGHT = 30.0
-# Below this many numbers one block is faster than several: the work of a block is less than the cost of a thread.
-SMALL = 2**17
+# Below this many numbers one thread is faster than several: the work is less than the cost of waking them.
+SMALL = 2**20
 
 
 def at_once(rows):
-    """Whether all rows may go to one call: they are in memory, and too few or on too few threads to share them out."""
-    in_memory = isinstance(rows, np.ndarray) and not is_mapped(rows)
-    return in_memory and (rows.size <= SMALL or thread_count() == 1)
+    """Whether all rows may go to one call: they are in memory, and too few to share them out."""
+    return _in_memory(rows) and rows.size <= SMALL
+
+
+def few_blocks(rows):
+    """Within this context rows in memory come in eight blocks: for functions that cut them into cache-sized tiles themselves."""
+    return row_block_size(-(-rows.shape[0] // 8) if _in_memory(rows) else "auto")
+
+
+def _in_memory(rows):
+    return isinstance(rows, np.ndarray) and not is_mapped(rows)
 
 
 def row_total(block, rows, *signals):
-    """``row_sum`` of a block function that cuts its rows into cache-sized tiles itself, so one thread takes them all at once."""
-    return block(rows, *signals) if at_once(rows) else row_sum(block, rows, *signals)
+    """``row_sum`` of a block function that cuts its rows into cache-sized tiles itself, so that few blocks are enough."""
+    if at_once(rows):
+        return block(rows, *signals)
+    with few_blocks(rows):
+        return row_sum(block, rows, *signals)
 
 
 def log_odds(signs: np.ndarray) -> float:
@@ -105,10 +116,11 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
         atoms: list[list[Any]] = [[], [], []]
         losses = []
         for t in track(range(done, self.T), type(self).__name__):
-            weak_learners = [
-                self._round(X, signs[k], scores[k], weights[k], np.random.default_rng([self._seed, t, k]))
-                for k in range(n_outputs)
-            ]
+            with threads_for_rows_only():
+                weak_learners = [
+                    self._round(X, signs[k], scores[k], weights[k], np.random.default_rng([self._seed, t, k]))
+                    for k in range(n_outputs)
+                ]
             for k, (frequencies, phases, coefficients) in enumerate(weak_learners):
                 one_hot = np.zeros((1, n_outputs))
                 one_hot[0, k] = 1.0
