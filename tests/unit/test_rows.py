@@ -239,6 +239,24 @@ def test_results_that_nobody_takes_keep_the_others_waiting(n_threads):
         assert len(begun) == n_begun
 
 
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
+    from bochner._compute import rows
+
+    def fail(total, part):
+        raise MemoryError("no room for the sum")
+
+    monkeypatch.setattr(rows, "_add", fail)
+    with threadpool_limits(n_threads, user_api="blas"), row_block_size(1):
+        with pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
+            row_sum(lambda block: block.sum(axis=0), X)
+    n_threads = min(n_threads, len(os.sched_getaffinity(0)))
+    together = threading.Barrier(n_threads)
+    futures = [rows._shared_pool(n_threads).submit(together.wait, 5) for _ in range(n_threads)]
+    assert sorted(future.result() for future in futures) == list(range(n_threads))
+    del kept
+
+
 def test_rows_keep_their_threads_where_blas_has_one():
     with threadpool_limits(2, user_api="blas"):
         allowed = thread_count()

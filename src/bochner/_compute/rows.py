@@ -8,7 +8,7 @@ import mmap
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from threading import Condition, Lock, Semaphore
@@ -70,8 +70,11 @@ def row_sum(block_function, X, *signals, row_bytes=0):
     if is_dask(X):
         return _dask_row_sum(block_function, X, signals, row_bytes)
     total = None
-    for part in ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes)):
-        total = _add(total, part)
+    block_sums = ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes))
+    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+    with closing(block_sums):
+        for part in block_sums:
+            total = _add(total, part)
     return total
 
 
@@ -235,10 +238,11 @@ def ordered_map(function, items):
                 outcomes[taken[0]] = outcome
                 arrived.notify()
 
-    complete = False
+    complete, helpers = False, []
     with single_threaded_blas():
-        helpers = [_shared_pool(n_threads).submit(help_out) for _ in range(n_threads - 1)]
         try:
+            for _ in range(n_threads - 1):
+                helpers.append(_shared_pool(n_threads).submit(help_out))
             for k in range(len(items)):
                 while k not in outcomes:
                     if room.acquire(blocking=False) and (taken := take()):
