@@ -247,9 +247,9 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
         raise MemoryError("no room for the sum")
 
     monkeypatch.setattr(rows, "_add", fail)
-    with threadpool_limits(n_threads, user_api="blas"), row_block_size(1):
-        with pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
-            row_sum(lambda block: block.sum(axis=0), X)
+    blas = threadpool_limits(n_threads, user_api="blas")
+    with blas, row_block_size(1), pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
+        row_sum(lambda block: block.sum(axis=0), X)
     n_threads = min(n_threads, len(os.sched_getaffinity(0)))
     together = threading.Barrier(n_threads)
     futures = [rows._shared_pool(n_threads).submit(together.wait, 5) for _ in range(n_threads)]
