@@ -178,3 +178,79 @@ def test_a_large_offset_costs_no_digits():
 def test_bad_input_is_named(settings, y, error, message):
     with pytest.raises(error, match=message):
         SpectralRidge(**settings).fit(problem(20)[0], y)
+
+
+# --- rows in parts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("sizes", [(100,), (60, 40), (5, 30, 1, 64)])
+def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
+    X, Y = problem(100)
+    weights = np.random.default_rng(1).uniform(0, 2, 100) if weighted else None
+    for targets in (Y, Y[:, 1]):
+        whole = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept).fit(X, targets, weights)
+        parts = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept)
+        for stop, size in zip(np.cumsum(sizes), sizes):
+            rows = slice(stop - size, stop)
+            parts.partial_fit(X[rows], targets[rows], None if weights is None else weights[rows])
+        np.testing.assert_allclose(parts.coef_, whole.coef_, atol=1e-7 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-8)
+        for mine, theirs in zip(parts.predict(X, return_std=True), whole.predict(X, return_std=True), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+        np.testing.assert_allclose(
+            parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-6, atol=1e-8
+        )
+
+
+def test_rows_may_follow_a_fit_and_a_fit_begins_anew():
+    X, y = problem(200, 1)
+    y = y[:, 0]
+    whole = SpectralRidge(features(), alpha=0.2).fit(X, y)
+    for n_first in (10, 120):  # fewer and more rows than features
+        model = SpectralRidge(features(), alpha=0.2).fit(X[:n_first], y[:n_first])
+        model.partial_fit(X[n_first:], y[n_first:])
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(model.fit(X[:50], y[:50]).coef_, clone(model).fit(X[:50], y[:50]).coef_, rtol=1e-12)
+
+
+def test_what_cannot_be_added_is_refused():
+    X, Y = problem(100)
+    with pytest.raises(ValueError, match="several alphas"):
+        SpectralRidge(features(), alpha=[0.1, 1.0]).partial_fit(X, Y)
+    model = SpectralRidge(features()).partial_fit(X, Y)
+    with pytest.raises(ValueError, match=r"y has shape \(100, 1\), but in earlier calls it had 2 columns"):
+        model.partial_fit(X, Y[:, :1])
+    with pytest.raises(ValueError, match="it had 2 columns"):
+        model.partial_fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match="it had one dimension"):
+        SpectralRidge(features()).partial_fit(X, Y[:, 0]).partial_fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.partial_fit(X[:, :2], Y)
+    many = SpectralRidge(features(2100)).fit(X, Y)
+    with pytest.raises(ValueError, match="the Gram matrix of 4200 features was too large"):
+        many.partial_fit(X, Y)
+
+
+def test_an_interrupted_call_counts_no_rows(monkeypatch):
+    X, Y = problem(100)
+    model = SpectralRidge(features()).partial_fit(X[:60], Y[:60])
+    before = model.predict(X)
+    with monkeypatch.context() as patch:
+        patch.setattr("bochner.ridge.spectral.direct_ridge", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[60:], Y[60:])
+    np.testing.assert_array_equal(model.predict(X), before)
+    whole = SpectralRidge(features()).fit(X, Y)
+    np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-7)
+    fresh = SpectralRidge(features())
+    with monkeypatch.context() as patch:
+        patch.setattr("bochner.ridge.spectral.direct_ridge", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fresh.partial_fit(X[60:], Y[60:])
+    np.testing.assert_allclose(fresh.partial_fit(X, Y).predict(X), whole.predict(X), rtol=1e-7)
+
+
+def _interrupted(*_):
+    raise KeyboardInterrupt

@@ -27,6 +27,7 @@ from .eigen import (
     whole_system,
 )
 from .fields import evaluate, jacobian_coefficients
+from .solver_choice import gram_fits
 from .statistics import RidgeStatistics, block_features, target_shift
 
 
@@ -83,25 +84,81 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         targets = y[:, None] if self._one_dimensional else y
         mapped = block_features(self._source())
         with row_block_size(self._block_size()):
-            small = not is_dask(X) and X.shape[0] < mapped(X[:1]).shape[1]
+            n_columns = 0 if is_dask(X) else mapped(X[:1]).shape[1]
+            small = X.shape[0] < n_columns
             shift = target_shift(targets, weights, self.fit_intercept)
-            statistics = RidgeStatistics.of(mapped, X, targets, weights, shift, whole_gram=not small)
-            basis = OutputBasis(np.eye(targets.shape[1]), np.ones(targets.shape[1]))
-            used = statistics.centered() if self.fit_intercept else statistics
-            for name in ("_work", "loo_errors_"):
-                self.__dict__.pop(name, None)
-            self._statistics, self._basis = statistics, basis
-            self.alpha_ = float(alphas[0])
-            solved = None if small or several else direct_ridge(used, basis, self.alpha_)
-            if solved is None:
-                system = small_system(mapped, statistics, self.fit_intercept, X, targets, weights) if small else None
-                work = self._eigen_work(system)
-                if several:
-                    self.loo_errors_ = leave_one_out_errors(work, alphas, X, targets, weights)
-                    self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-                solved = eigen_ridge(work.system, basis, self.alpha_), explained(work.system, basis, self.alpha_)
-        self._store(used, *solved)
+            # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
+            whole_gram = not small or gram_fits(n_columns)
+            self._statistics = RidgeStatistics.of(mapped, X, targets, weights, shift, whole_gram=whole_gram)
+            self._solve(alphas, several, small, X, targets, weights)
         return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRidge:
+        """Add rows; after any sequence of calls the ridge is that of all rows together, up to rounding.
+
+        The features come from the first call, also what a learner learns.  The system is solved in each call: a call for
+        many rows is cheaper than many calls.
+        """
+        alphas, several = check_alphas(self.alpha)
+        if several:
+            raise ValueError(
+                "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
+            )
+        first = not hasattr(self, "_statistics")
+        X = check_rows(self, X, reset=first)
+        y = check_targets(self, X, y, need_columns=False)
+        weights = check_weights(sample_weight, X)
+        targets = y[:, None] if y.ndim == 1 else y
+        if not first:
+            self._check_continuation(y)
+        else:
+            self.features_ = self._fitted_features(X, y, weights)
+            self._one_dimensional = y.ndim == 1
+        with row_block_size(self._block_size()):
+            shift = target_shift(targets, weights, self.fit_intercept) if first else self._statistics.shift
+            added = RidgeStatistics.of(block_features(self._source()), X, targets, weights, shift)
+            before = added if first else self._statistics
+            self._statistics = added if first else before + added
+            try:
+                self._solve(alphas, several)
+            except BaseException:  # also an interruption: the rows may be given again
+                self._statistics = before
+                if first:
+                    del self._statistics
+                raise
+        return self
+
+    def _check_continuation(self, y):
+        n_outputs = len(self._statistics.shift)
+        if (y.ndim == 1) != self._one_dimensional or (y.ndim == 2 and y.shape[1] != n_outputs):
+            before = "one dimension" if self._one_dimensional else f"{n_outputs} columns"
+            raise ValueError(f"y has shape {tuple(y.shape)}, but in earlier calls it had {before}.")
+        if self._statistics.gram.ndim == 1:
+            raise ValueError(
+                f"fit had fewer rows than features, and the Gram matrix of {len(self._statistics.gram)} features was too large "
+                "to be kept for more. Give those rows to partial_fit of a new model first."
+            )
+
+    def _solve(self, alphas, several, small=False, X=None, targets=None, weights=None):
+        """From the sums to coefficients; rows are needed for a choice of ridges, and where they are fewer than features."""
+        statistics = self._statistics
+        basis = self._basis = OutputBasis(np.eye(len(statistics.shift)), np.ones(len(statistics.shift)))
+        used = statistics.centered() if self.fit_intercept else statistics
+        for name in ("_work", "loo_errors_"):
+            self.__dict__.pop(name, None)
+        self.alpha_ = float(alphas[0])
+        solved = None if small or several else direct_ridge(used, basis, self.alpha_)
+        if solved is None:
+            system = None
+            if small:
+                mapped = block_features(self._source())
+                system = small_system(mapped, statistics, self.fit_intercept, X, targets, weights)
+            work = self._eigen_work(system)
+            if several:
+                self.loo_errors_ = leave_one_out_errors(work, alphas, X, targets, weights)
+                self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
+            solved = eigen_ridge(work.system, basis, self.alpha_), explained(work.system, basis, self.alpha_)
+        self._store(used, *solved)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions, and with ``return_std`` the standard deviation of an observation around them.
