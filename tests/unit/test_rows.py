@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from functools import partial
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_sums_do_not_depend_on_the_block_size(block_size):
 def test_one_thread_and_two_give_the_same_bits():
     two = fourier_sums(MEASURE, X, SIGNAL)
     with threadpool_limits(1):
-        assert rows.thread_count() == 1
+        assert thread_count() == 1
         one = fourier_sums(MEASURE, X, SIGNAL)
     np.testing.assert_array_equal(one, two)
 
@@ -241,7 +242,7 @@ def test_results_that_nobody_takes_keep_the_others_waiting(n_threads):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
-    from bochner._compute import rows
+    from bochner._compute import rows, threads
 
     def fail(total, part):
         raise MemoryError("no room for the sum")
@@ -250,11 +251,30 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
     blas = threadpool_limits(n_threads, user_api="blas")
     with blas, row_block_size(1), pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
         row_sum(lambda block: block.sum(axis=0), X)
-    n_threads = min(n_threads, len(os.sched_getaffinity(0)))
-    together = threading.Barrier(n_threads)
-    futures = [rows._shared_pool(n_threads).submit(together.wait, 5) for _ in range(n_threads)]
-    assert sorted(future.result() for future in futures) == list(range(n_threads))
+    n_helpers = min(n_threads, len(os.sched_getaffinity(0))) - 1
+    together, places = threading.Barrier(n_helpers + 1), SimpleQueue()
+    threads._ask_for_help(lambda: places.put(together.wait(2)), n_helpers)
+    places.put(together.wait(2))
+    assert sorted(places.get(timeout=2) for _ in range(n_helpers + 1)) == list(range(n_helpers + 1))
     del kept
+
+
+def test_an_interruption_while_threads_are_given_back_does_not_keep_them(monkeypatch):
+    from bochner._compute import threads
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with threadpool_limits(2, user_api="blas"):
+        allowed = thread_count()
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "_give_blas_threads_back", interrupted)
+            with pytest.raises(KeyboardInterrupt), threads.single_threaded_blas():
+                pass
+        assert thread_count() == allowed
+        with threads.single_threaded_blas():
+            assert thread_count() == 1
+        assert thread_count() == allowed
 
 
 def test_rows_keep_their_threads_where_blas_has_one():

@@ -6,19 +6,8 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 from .batches import is_mapped, row_numbers, shuffled_batches, take_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, working_dtype
 from .landmark_blocks import landmark_block, shared_landmark_block
-from .rows import (
-    assert_finite,
-    blocks_of,
-    compute_rows,
-    is_dask,
-    ordered_map,
-    row_block_size,
-    row_map,
-    row_sum,
-    single_threaded_blas,
-    thread_count,
-    threads_for_rows_only,
-)
+from .rows import assert_finite, blocks_of, compute_rows, is_dask, row_block_size, row_map, row_sum
+from .threads import ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
 
 __all__ = [
     "assert_finite",

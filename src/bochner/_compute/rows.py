@@ -5,17 +5,15 @@ data's shape only and partial sums are added in row order, so the result does no
 """
 
 import mmap
-import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from threading import Condition, Lock, Semaphore
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
+
+from .threads import ordered_map
 
 # Memory that one block of rows may take, whatever the number of rows: input, features and temporaries.
 BLOCK_BYTES = 32 * 2**20
@@ -25,7 +23,6 @@ SHARED_BYTES = 2**18
 SMALLEST_BLOCK = 256
 
 _requested_block_size: ContextVar[int | None] = ContextVar("block_size", default=None)
-_row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 
 
 @contextmanager
@@ -139,130 +136,6 @@ def _assert_finite_block(X, rows, name):
             f"Input {name} contains NaN or infinity (between rows {rows.start} and {rows.stop - 1}). bochner needs "
             "finite numbers: impute them first, e.g. make_pipeline(SimpleImputer(), ...)."
         )
-
-
-# --- threads --------------------------------------------------------------------------------------------------------
-
-_controller = None
-_blas_lock = Lock()
-_blas_users = 0
-_blas_limit = None
-
-
-def _blas_controller():
-    global _controller
-    if _controller is None:  # scanning the loaded libraries takes milliseconds: once is enough
-        _controller = ThreadpoolController().select(user_api="blas")
-    return _controller
-
-
-def thread_count():
-    """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers."""
-    if (kept := _row_threads.get()) is not None:
-        return kept
-    allowed = [library.num_threads for library in _blas_controller().lib_controllers]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min([cores, *allowed]))
-
-
-@contextmanager
-def single_threaded_blas():
-    """BLAS on one thread while our own threads share the rows; threads of both kinds at once are far slower."""
-    global _blas_users, _blas_limit
-    with _blas_lock:
-        if _blas_users == 0:
-            _blas_limit = _blas_controller().limit(limits=1)
-        _blas_users += 1
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _blas_limit.restore_original_limits()
-
-
-@contextmanager
-def threads_for_rows_only():
-    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where BLAS's threads cost much more than they do."""
-    # A context variable is not seen by the pool's threads, so what a block calls in turn stays on its thread.
-    token = _row_threads.set(thread_count())
-    try:
-        with single_threaded_blas():
-            yield
-    finally:
-        _row_threads.reset(token)
-
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools.clear)  # threads do not survive a fork
-
-
-def _shared_pool(n_threads):
-    """The process's own threads, started once: a pool of its own costs a call as much as a thousand rows do."""
-    with _blas_lock:
-        if n_threads not in _pools:
-            _pools[n_threads] = ThreadPoolExecutor(n_threads, "bochner")
-        return _pools[n_threads]
-
-
-def ordered_map(function, items):
-    """Like ``map``, on several threads, the calling one among them, with only a few results waiting to be taken.
-
-    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler may take milliseconds)
-    costs little.  After an error or an interruption no item is begun, and those in work are waited for.
-    """
-    items = list(items)
-    # BLAS is held at one thread while the pool works, so what a block calls in turn never waits for the pool it runs in.
-    n_threads = min(thread_count(), len(items))
-    if n_threads <= 1:
-        yield from map(function, items)
-        return
-    left, outcomes = deque(enumerate(items)), {}
-    room, arrived = Semaphore(2 * n_threads), Condition()
-
-    def take():
-        try:
-            return left.popleft()
-        except IndexError:
-            return None
-
-    def help_out():
-        while room.acquire() and (taken := take()):
-            try:
-                outcome = function(taken[1]), None
-            except BaseException as error:
-                outcome = None, error
-            with arrived:
-                outcomes[taken[0]] = outcome
-                arrived.notify()
-
-    complete, helpers = False, []
-    with single_threaded_blas():
-        try:
-            for _ in range(n_threads - 1):
-                helpers.append(_shared_pool(n_threads).submit(help_out))
-            for k in range(len(items)):
-                while k not in outcomes:
-                    if room.acquire(blocking=False) and (taken := take()):
-                        outcomes[taken[0]] = function(taken[1]), None
-                    else:
-                        with arrived:
-                            arrived.wait_for(partial(outcomes.__contains__, k))
-                result, error = outcomes.pop(k)
-                if error is not None:
-                    raise error
-                room.release()
-                yield result
-            complete = True
-        finally:
-            left.clear()
-            for _ in helpers:
-                room.release()
-            running = [helper for helper in helpers if not helper.cancel()]
-            if not complete:
-                wait(running)
 
 
 # --- memory maps ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,185 @@
+"""Threads: how many there may be, and how they share the items of a loop.
+
+An interruption may strike between any two lines of the calling thread, and must neither keep BLAS at one thread nor leave a
+helper waiting for ever.  So all that threads tell each other goes through ``SimpleQueue``, whose steps are not interrupted half-way
+(those of ``Condition`` and ``Future`` are), helpers do not outlive the program, and nobody waits without an end.
+"""
+
+import os
+from collections import deque
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+
+from threadpoolctl import ThreadpoolController
+
+# Seconds that a thread waits for another one that an interruption may have taken away.
+_LONGEST_WAIT = 5.0
+
+_row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
+_controller = None
+_blas_lock = Lock()
+_blas_users = 0
+_blas_threads_before: list = []  # (library, its number of threads) while BLAS is held at one
+
+
+def thread_count():
+    """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers."""
+    if (kept := _row_threads.get()) is not None:
+        return kept
+    if _blas_threads_before and not _blas_users:  # an interruption came between taking the threads and giving them back
+        _give_blas_threads_back()
+    allowed = [library.num_threads for library in _blas_libraries()]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([cores, *allowed]))
+
+
+def _blas_libraries():
+    global _controller
+    if _controller is None:  # scanning the loaded libraries takes milliseconds: once is enough
+        _controller = ThreadpoolController().select(user_api="blas")
+    return _controller.lib_controllers
+
+
+@contextmanager
+def single_threaded_blas():
+    """BLAS on one thread while our own threads share the rows; threads of both kinds at once are far slower."""
+    global _blas_users
+    with _blas_lock:
+        if _blas_users == 0:
+            if not _blas_threads_before:
+                _blas_threads_before.extend([(library, library.num_threads) for library in _blas_libraries()])
+            for library, _ in _blas_threads_before:
+                library.set_num_threads(1)
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+        _give_blas_threads_back()
+
+
+def _give_blas_threads_back():
+    """Unless somebody still needs BLAS on one thread."""
+    with _blas_lock:
+        if _blas_users == 0:
+            for library, n_threads in _blas_threads_before:
+                library.set_num_threads(n_threads)
+            _blas_threads_before.clear()
+
+
+@contextmanager
+def threads_for_rows_only():
+    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where BLAS's threads cost much more than they do."""
+    # A context variable is not seen by the helpers, so what a block calls in turn stays on its thread.
+    token = _row_threads.set(thread_count())
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        _row_threads.reset(token)
+
+
+# --- helpers ---------------------------------------------------------------------------------------------------------
+
+_requests: SimpleQueue = SimpleQueue()
+_n_helpers = 0
+
+
+def _forget_helpers():
+    global _requests, _n_helpers
+    _requests, _n_helpers = SimpleQueue(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)  # threads do not survive a fork
+
+
+def _ask_for_help(work, n_helpers):
+    """Have ``work()`` called by up to ``n_helpers`` threads as soon as they are free.
+
+    They are started once: starting one costs a call as much as a thousand rows do.
+    """
+    global _n_helpers
+    while _n_helpers < n_helpers:
+        _n_helpers += 1
+        Thread(target=_serve, args=(_requests,), name=f"bochner_{_n_helpers}", daemon=True).start()
+    for _ in range(n_helpers):
+        _requests.put(work)
+
+
+def _serve(requests):
+    while True:
+        requests.get()()
+
+
+def ordered_map(function, items):
+    """Like ``map``, on several threads, the calling one among them, with only a few results waiting to be taken.
+
+    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler may take milliseconds)
+    costs little.  After an error or an interruption no item is begun, and those in work are waited for.
+    """
+    items = list(items)
+    # BLAS is held at one thread meanwhile, so what a block calls in turn finds one thread and asks nobody for help.
+    n_threads = min(thread_count(), len(items))
+    if n_threads <= 1:
+        yield from map(function, items)
+        return
+    left, room, finished = deque(enumerate(items)), SimpleQueue(), SimpleQueue()
+    for _ in range(2 * n_threads):
+        room.put(True)
+
+    def help_out():
+        try:
+            while room.get(timeout=_LONGEST_WAIT):
+                k, item = left.popleft()
+                try:
+                    outcome = function(item), None
+                except BaseException as error:
+                    outcome = None, error
+                finished.put((k, *outcome))
+                del item, outcome  # not to be kept while waiting
+        except (Empty, IndexError):
+            return
+
+    outcomes, n_own, n_received = {}, 0, 0
+    with single_threaded_blas():
+        try:
+            _ask_for_help(help_out, n_threads - 1)
+            for wanted in range(len(items)):
+                while wanted not in outcomes:
+                    own = _next_of(left, room) if finished.empty() else None
+                    if own is not None:
+                        n_own += 1
+                        outcomes[own[0]] = function(own[1]), None
+                    else:
+                        k, *outcome = finished.get()
+                        n_received += 1
+                        outcomes[k] = outcome
+                result, error = outcomes.pop(wanted)
+                if error is not None:
+                    raise error
+                room.put(True)
+                yield result
+        finally:
+            n_dropped = 0
+            while left:
+                with suppress(IndexError):
+                    left.pop()
+                    n_dropped += 1
+            for _ in range(n_threads - 1):
+                room.put(False)
+            with suppress(Empty):
+                for _ in range(len(items) - n_own - n_received - n_dropped):
+                    finished.get(timeout=_LONGEST_WAIT)
+
+
+def _next_of(left, room):
+    """The next item with its number, None where there is no room for its result or no item left."""
+    try:
+        room.get_nowait()
+        return left.popleft()
+    except (Empty, IndexError):
+        return None
