@@ -95,7 +95,9 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         # Several times faster than return_inverse, and for few classes one byte a row.
         codes = np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
         if len(classes) < 2:
-            raise ValueError(f"FourierBoostingClassifier needs at least two classes, got one class: {classes[0]!r}.")
+            raise ValueError(
+                f"FourierBoostingClassifier needs at least two classes, got one class: {classes.tolist()[0]!r}."
+            )
         if continued and not np.array_equal(classes, self.classes_):
             raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {classes}.")
         self.classes_ = classes

@@ -85,7 +85,9 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"{type(self).__name__} needs at least two classes, got one class: {classes[0]!r}.")
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, got one class: {classes.tolist()[0]!r}."
+            )
         if not continued:
             self.classes_ = classes
             self.prior_ = Gaussian(gamma=self.gamma).resolved(X)

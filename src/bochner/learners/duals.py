@@ -264,7 +264,7 @@ def class_codes(y: Any, n_rows: int, advice: str) -> tuple[np.ndarray, np.ndarra
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}); a margin lies between at least two. Check how the rows were selected."
+            f"y holds one class only ({classes.tolist()[0]!r}); a margin lies between at least two. Check how the rows were selected."
         )
     return codes, classes
 

@@ -84,7 +84,7 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"A classifier needs at least 2 classes, got the one class {self.classes_[0]!r}.")
+            raise ValueError(f"A classifier needs at least 2 classes, got the one class {self.classes_.tolist()[0]!r}.")
         self.code_ = simplex_code(len(self.classes_))
         self.ridge_ = OperatorRidge(**self.get_params(deep=False))
         self.ridge_.fit(X, self.code_.T[numbers], weights)
