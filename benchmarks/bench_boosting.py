@@ -142,7 +142,6 @@ def _memory():
 
 # Each in a process of its own that imports nothing of the other.
 _FIT = """
-import sys
 from pathlib import Path
 import numpy as np
 {memory}

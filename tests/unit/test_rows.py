@@ -141,7 +141,8 @@ def test_an_error_in_a_block_reaches_the_caller():
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("failing", [0, 7, 19])
-def test_an_error_in_any_block_of_a_map_arrives(n_threads, failing):
+def test_an_error_in_any_block_of_a_map_arrives(n_threads, failing, monkeypatch):
+    monkeypatch.setattr(rows, "SHARED_BYTES", 0)
     numbers = np.arange(20.0)[:, None]
 
     def fail(block, out):
@@ -158,7 +159,8 @@ def test_an_error_in_any_block_of_a_map_arrives(n_threads, failing):
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
-def test_an_interruption_stops_the_remaining_blocks():
+def test_an_interruption_stops_the_remaining_blocks(monkeypatch):
+    monkeypatch.setattr(rows, "SHARED_BYTES", 0)
     # A shell's background jobs start with the signal ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = []
@@ -242,7 +244,7 @@ def test_results_that_nobody_takes_keep_the_others_waiting(n_threads):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
-    from bochner._compute import rows, threads
+    from bochner._compute import threads
 
     def fail(total, part):
         raise MemoryError("no room for the sum")
@@ -283,8 +285,8 @@ def test_rows_keep_their_threads_where_blas_has_one():
         with threads_for_rows_only():
             assert thread_count() == allowed
             assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
-            names = set(ordered_map(lambda _: (time.sleep(0.005), threading.current_thread().name)[1], range(6)))
-            assert len(names) == allowed
+            together = threading.Barrier(allowed)  # passed only if as many threads as that are at work at once
+            assert sorted(ordered_map(lambda _: together.wait(5), range(allowed))) == list(range(allowed))
         assert thread_count() == allowed
 
 

@@ -195,12 +195,12 @@ def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
         for stop, size in zip(np.cumsum(sizes), sizes):
             rows = slice(stop - size, stop)
             parts.partial_fit(X[rows], targets[rows], None if weights is None else weights[rows])
-        np.testing.assert_allclose(parts.coef_, whole.coef_, atol=1e-7 * np.abs(whole.coef_).max())
-        np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-8)
+        np.testing.assert_allclose(parts.coef_, whole.coef_, atol=1e-11 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-11)
         for mine, theirs in zip(parts.predict(X, return_std=True), whole.predict(X, return_std=True), strict=True):
-            np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(
-            parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-6, atol=1e-8
+            parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-10, atol=1e-10
         )
 
 
@@ -211,7 +211,7 @@ def test_rows_may_follow_a_fit_and_a_fit_begins_anew():
     for n_first in (10, 120):  # fewer and more rows than features
         model = SpectralRidge(features(), alpha=0.2).fit(X[:n_first], y[:n_first])
         model.partial_fit(X[n_first:], y[n_first:])
-        np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6)
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9)
     np.testing.assert_allclose(model.fit(X[:50], y[:50]).coef_, clone(model).fit(X[:50], y[:50]).coef_, rtol=1e-12)
 
 
@@ -243,13 +243,13 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
             model.partial_fit(X[60:], Y[60:])
     np.testing.assert_array_equal(model.predict(X), before)
     whole = SpectralRidge(features()).fit(X, Y)
-    np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-7)
+    np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-9)
     fresh = SpectralRidge(features())
     with monkeypatch.context() as patch:
         patch.setattr("bochner.ridge.spectral.direct_ridge", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             fresh.partial_fit(X[60:], Y[60:])
-    np.testing.assert_allclose(fresh.partial_fit(X, Y).predict(X), whole.predict(X), rtol=1e-7)
+    np.testing.assert_allclose(fresh.partial_fit(X, Y).predict(X), whole.predict(X), rtol=1e-9)
 
 
 def _interrupted(*_):

@@ -2,7 +2,8 @@
 
 An interruption may strike between any two lines of the calling thread, and must neither keep BLAS at one thread nor leave a
 helper waiting for ever.  So all that threads tell each other goes through ``SimpleQueue``, whose steps are not interrupted half-way
-(those of ``Condition`` and ``Future`` are), helpers do not outlive the program, and nobody waits without an end.
+(those of ``Condition`` and ``Future`` are), helpers do not outlive the program, and waits that an interruption can make vain have
+an end.
 """
 
 import os

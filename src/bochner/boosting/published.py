@@ -32,7 +32,7 @@ def at_once(rows):
 
 
 def few_blocks(rows):
-    """Within this context rows in memory come in eight blocks: for functions that cut them into cache-sized tiles themselves."""
+    """Within this context rows in memory come in eight blocks: for functions that need little memory for a row."""
     return row_block_size(-(-rows.shape[0] // 8) if _in_memory(rows) else "auto")
 
 
@@ -41,7 +41,7 @@ def _in_memory(rows):
 
 
 def row_total(block, rows, *signals):
-    """``row_sum`` of a block function that cuts its rows into cache-sized tiles itself, so that few blocks are enough."""
+    """``row_sum`` of a block function that needs little memory for a row, so that few blocks are enough."""
     if at_once(rows):
         return block(rows, *signals)
     with few_blocks(rows):

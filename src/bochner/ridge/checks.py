@@ -24,6 +24,12 @@ def check_alphas(alpha: Any) -> tuple[np.ndarray, bool]:
     return np.array([check_positive(alpha, "alpha")]), False
 
 
+def refuse_choice(several: bool) -> None:
+    """Rows in parts allow no choice between ridges: it needs a second look at each row."""
+    if several:
+        raise ValueError("partial_fit cannot choose between several alphas: rows are gone after each call. Give one.")
+
+
 def check_targets(estimator: Any, X: Any, y: Any, *, need_columns: bool) -> Any:
     """Finite real outputs with as many rows as X; Dask arrays are left where they are."""
     if y is None:

@@ -16,7 +16,7 @@ from ..features import SpectralFeatures, as_generator
 from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel
 from .block_leverage import NormalSystem
-from .checks import check_alphas, check_targets, check_weights, resolved_for_weights
+from .checks import check_alphas, check_targets, check_weights, refuse_choice, resolved_for_weights
 from .eigen import (
     OutputBasis,
     RowWork,
@@ -165,10 +165,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         Frequencies and a bandwidth taken from the data come from the first call.  The system is solved when a
         prediction or a coefficient is next asked for.
         """
-        if self._check_parameters()[1]:
-            raise ValueError(
-                "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
-            )
+        refuse_choice(self._check_parameters()[1])
         first = not hasattr(self, "_statistics")
         X = check_rows(self, X, reset=first)
         y = check_targets(self, X, y, need_columns=True)

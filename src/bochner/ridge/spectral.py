@@ -13,7 +13,7 @@ from .._validation import check_rows
 from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..priors import Gaussian
-from .checks import check_alphas, check_targets, check_weights, resolved_for_weights
+from .checks import check_alphas, check_targets, check_weights, refuse_choice, resolved_for_weights
 from .eigen import (
     OutputBasis,
     RowWork,
@@ -100,31 +100,29 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         many rows is cheaper than many calls.
         """
         alphas, several = check_alphas(self.alpha)
-        if several:
-            raise ValueError(
-                "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
-            )
+        refuse_choice(several)
         first = not hasattr(self, "_statistics")
         X = check_rows(self, X, reset=first)
         y = check_targets(self, X, y, need_columns=False)
         weights = check_weights(sample_weight, X)
         targets = y[:, None] if y.ndim == 1 else y
-        if not first:
-            self._check_continuation(y)
-        else:
+        if first:
             self.features_ = self._fitted_features(X, y, weights)
             self._one_dimensional = y.ndim == 1
+        else:
+            self._check_continuation(y)
         with row_block_size(self._block_size()):
             shift = target_shift(targets, weights, self.fit_intercept) if first else self._statistics.shift
             added = RidgeStatistics.of(block_features(self._source()), X, targets, weights, shift)
-            before = added if first else self._statistics
-            self._statistics = added if first else before + added
+            before = None if first else self._statistics
+            self._statistics = added if before is None else before + added
             try:
                 self._solve(alphas, several)
             except BaseException:  # also an interruption: the rows may be given again
-                self._statistics = before
-                if first:
+                if before is None:
                     del self._statistics
+                else:
+                    self._statistics = before
                 raise
         return self
 
