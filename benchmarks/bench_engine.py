@@ -10,7 +10,7 @@ from measure import best_times, machine_facts, one_thread, table
 from sklearn.kernel_approximation import RBFSampler
 
 from bochner import FourierMeasure
-from bochner._compute import features_block, gram_block, row_sum
+from bochner._compute import Block, LocalRows, features_block, gram_block
 from bochner.alignment import fourier_sums, potential_and_gradient
 
 DTYPES = (np.float32, np.float64)
@@ -146,8 +146,8 @@ def normal_equations():
         with one_thread():
             seconds = best_times(
                 {
-                    "bochner": partial(row_sum, partial(gram_block, features), X, row_bytes=1000 * X.itemsize),
-                    "syrk": partial(row_sum, partial(gram_block, np.asarray), stored),
+                    "bochner": partial(LocalRows(X).sum, Block(gram_block, features, row_bytes=1000 * X.itemsize)),
+                    "syrk": partial(LocalRows(stored).sum, Block(gram_block, np.asarray)),
                 },
                 repetitions=3,
             )

@@ -36,11 +36,10 @@ from .operators import (
     Helmholtz,
     OperatorMeasure,
     graph_output_matrix,
-    simplex_code,
 )
 from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
-from .targets import TargetSimilarity
+from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 
 __version__ = "0.1.0"

@@ -7,19 +7,27 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._compute import assert_finite, is_dask
+from ._compute import Rows, as_rows, is_dask
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Validate X for a public estimator: dense, CSR, memory map or Dask array; float32 kept.
+def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
+    """The rows of X for a public estimator: dense, CSR, memory map or Dask array; float32 kept.
 
-    scikit-learn checks everything but finiteness, which is checked here block by block so that a memory map
-    is never pulled into memory.
+    scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
+    memory.  Rows that an estimator hands on to another one are taken as they are.
     """
-    if is_dask(X):
-        return _check_dask(estimator, X, reset=reset)
+    if isinstance(X, Rows) or is_dask(X):
+        rows = as_rows(X, block_size)
+        if reset:
+            estimator.n_features_in_ = rows.n_features
+        elif rows.n_features != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        return rows
     X = validate_data(
         estimator,
         X,
@@ -28,26 +36,26 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_all_finite=False,
         reset=reset,
     )
-    assert_finite(X)
-    return X
+    return as_rows(X, block_size)
 
 
-def _check_dask(estimator, X, *, reset):
-    if not hasattr(X, "chunks") or X.ndim != 2:
-        raise ValueError(
-            "Got a Dask collection that is not a two-dimensional array. bochner needs rows and columns: "
-            "write e.g. ddf.to_dask_array(lengths=True)."
-        )
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"Got a Dask array of dtype {X.dtype}; bochner needs real numbers.")
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Non-negative weights of the rows in float64, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    rows = np.empty((n_rows, 0))
+    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights):
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    return weights
+
+
+def check_block_size(block_size: Any) -> None:
+    """ "auto", or a number of rows."""
+    if not isinstance(block_size, str):
+        check_count(block_size, "block_size")
+    else:
+        check_choice(block_size, "block_size", ("auto",))
 
 
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:

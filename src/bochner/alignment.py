@@ -13,21 +13,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ._compute import (
-    fourier_sums_block,
-    is_dask,
-    potential_gradient_block,
-    row_sum,
-    working_dtype,
-)
+from ._compute import Block, as_rows, fourier_sums_block, potential_gradient_block, working_dtype
 from .measures import FourierMeasure
-from .targets import Labels, TargetSimilarity, Values, as_target
+from .targets import Labels, Target, TargetSimilarity, Values, as_target
 
 # Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
 _KEPT_PROJECTION_BYTES = 2**27
@@ -40,7 +33,7 @@ _PIECE = 1024
 
 def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
     """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
-    return row_sum(partial(_sums_block, measure.frequencies), X, signal)
+    return as_rows(X).sum(Block(_sums_block, measure.frequencies), signal)
 
 
 def _sums_block(frequencies, X, signal):
@@ -59,14 +52,17 @@ def _sums_block(frequencies, X, signal):
     return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
 
 
-def class_sums(measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int) -> np.ndarray:
+def class_sums(
+    measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x L array is made."""
-    return row_sum(partial(_class_sums_block, measure.frequencies, n_classes), X, codes)
+    signals = [codes] if weights is None else [codes, weights]
+    return as_rows(X).sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
 
 
-def _class_sums_block(frequencies, n_classes, X, codes):
+def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
     one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
-    one_hot[np.arange(len(codes)), codes] = 1
+    one_hot[np.arange(len(codes)), codes] = weights
     return _sums_block(frequencies, X, one_hot)
 
 
@@ -83,12 +79,13 @@ def potential_and_gradient(
     The gradient needs the sums over all rows first: two passes, two matrix products where the projection fits in
     memory between them, three where it does not.
     """
+    rows = as_rows(X)
     kept = []
-    if not is_dask(X) and X.shape[0] * len(measure) * X.dtype.itemsize <= _KEPT_PROJECTION_BYTES:
-        kept = [np.empty((X.shape[0], len(measure)), working_dtype(X))]
-    sums = row_sum(partial(fourier_sums_block, measure.frequencies), X, signal, *kept)
-    pull = partial(potential_gradient_block, measure.frequencies, _signed(sums, signs))
-    return _signed_energy(sums, signs), 2 * row_sum(pull, X, signal, *kept)
+    if rows.is_local and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES:
+        kept = [np.empty((len(rows), len(measure)), rows.dtype)]
+    sums = rows.sum(Block(fourier_sums_block, measure.frequencies), signal, *kept)
+    pull = Block(potential_gradient_block, measure.frequencies, _signed(sums, signs))
+    return _signed_energy(sums, signs), 2 * rows.sum(pull, signal, *kept)
 
 
 def _signed(sums, signs):
@@ -118,38 +115,46 @@ def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
 
 def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features)."""
-    target = as_target(y, X.shape[0])
-    if isinstance(target, Labels):
-        target = TargetSimilarity.of_labels(target.classes[target.codes])
-    elif isinstance(target, Values):
-        target = TargetSimilarity.of_values(target.rows)
+    rows = as_rows(X)
+    target = as_target(y, len(rows)).similarity()
     n_pairs = _pair_count(len(target))
-    energy, gradient = potential_and_gradient(measure, X, target.factors, target.signs)
+    energy, gradient = potential_and_gradient(measure, rows, target.factors, target.signs)
     return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
 
 
-def alignment_sums(measure: FourierMeasure, X: Any, y: Any, classes: Any = None) -> AlignmentSums:
-    """What the losses need to know of the data, in one pass; sums of two parts of the data add up to those of both."""
-    target = as_target(y, X.shape[0], classes)
-    n_samples = len(target)
+def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None) -> AlignmentSums:
+    """What the losses need to know of the data, in one pass; sums of two parts of the data add up to those of both.
+
+    A row of weight 2 counts as two equal rows, one of weight 0 not at all.
+    """
+    rows = as_rows(X)
+    target: Target = as_target(y, len(rows))
+    counts = np.ones(len(target)) if weights is None else weights
+    n_samples = len(target) if weights is None else float(weights.sum())
     if isinstance(target, Labels):
-        sums = class_sums(measure, X, target.codes, len(target.classes))
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
         return LabelSums(sums, n_samples, target.classes)
     if isinstance(target, TargetSimilarity):
-        sums = fourier_sums(measure, X, target.factors)
-        return FactorSums(sums, n_samples, target.signs, target.trace, target.largest)
-    shift = target.rows.mean(axis=0)
+        sums = fourier_sums(measure, rows, target.factors if weights is None else target.factors * counts[:, None])
+        trace = float(counts @ (target.factors**2 @ target.signs))
+        return FactorSums(sums, n_samples, target.signs, trace, target.largest)
+    if not isinstance(target, Values):
+        raise TypeError(
+            f"No alignment is known for a {type(target).__name__}; give labels, values or a TargetSimilarity."
+        )
+    present = target.rows[counts > 0]
+    shift = counts @ target.rows / n_samples
     centered = target.rows - shift
-    signal = np.column_stack([centered, np.ones(n_samples)])
+    weighted = centered if weights is None else centered * counts[:, None]
     return ValueSums(
-        fourier_sums(measure, X, signal),
+        fourier_sums(measure, rows, np.column_stack([weighted, counts])),
         n_samples,
         shift,
-        first=centered.sum(axis=0),
-        second=float(np.sum(centered**2)),
-        low=target.rows.min(axis=0),
-        high=target.rows.max(axis=0),
-        largest_row=float(np.sqrt(np.max(np.sum(centered**2, axis=1)))),
+        first=weighted.sum(axis=0),
+        second=float(np.sum(weighted * centered)),
+        low=present.min(axis=0),
+        high=present.max(axis=0),
+        largest_row=float(np.sqrt(np.max(np.sum((present - shift) ** 2, axis=1)))),
     )
 
 
@@ -158,7 +163,7 @@ class AlignmentSums(ABC):
     """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over both parts gives."""
 
     sums: np.ndarray
-    n_samples: int
+    n_samples: float
 
     def losses(self) -> np.ndarray:
         """L̂ for each frequency, (n_atoms,)."""

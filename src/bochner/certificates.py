@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ._random import as_generator
 from ._validation import check_positive, check_rows
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.alignment import check_delta
-from .features import SpectralFeatures, as_generator
+from .features import SpectralFeatures
 
 # Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.
 _WIDTHS = np.logspace(-2, 1, 13)
@@ -146,7 +147,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         check_delta(self.delta)
         if not 0 < check_positive(self.prior_share, "prior_share") < 1:
             raise ValueError(f"prior_share must lie between 0 and 1, got {self.prior_share}.")
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         signs = self._signs(y, X.shape[0])
         rng = as_generator(self.random_state)
         order = rng.permutation(len(signs))
@@ -164,7 +165,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """w·φ(x) + intercept for the mean weights."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         return self._columns(X) @ np.append(self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -175,7 +176,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """How the votes of the randomized classifier are shared between the two classes; votes, not frequencies."""
         check_is_fitted(self)
-        columns = self._columns(check_rows(self, X, reset=False))
+        columns = self._columns(check_rows(self, X, reset=False).source)
         mean = columns @ np.append(self.coef_, self.intercept_)
         positive = norm.cdf(mean / (self.width_ * np.linalg.norm(columns, axis=1)))
         return np.column_stack([1 - positive, positive])

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._compute import row_block_size
+from ._random import as_generator
 from ._validation import check_choice, check_count, check_rows
 from .alignment import alignment_sums
 from .bounds import Bound
 from .learners.selection import SELECTIONS, selected_atoms
 from .measures import FourierMeasure
 from .priors import Gaussian, SpectralPrior
+from .targets import as_target
 
 # Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them never exist.
 _DRAW_BYTES = 2**27
@@ -111,7 +112,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def fit(self, X: Any, y: Any = None) -> SpectralFeatures:
         """Sample the prior and, with a learner, learn the measure from X and y."""
         self._check_parameters()
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         with row_block_size(self.block_size):
             candidates, rng = self._start(X)
             if self.learner is None:
@@ -138,7 +139,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         first = not hasattr(self, "measure_")
         if first:
             self._check_parameters()
-        X = check_rows(self, X, reset=first)
+        X = check_rows(self, X, reset=first).source
         with row_block_size(self.block_size):
             if first:
                 candidates, _ = self._start(X)
@@ -148,7 +149,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                     self.candidates_ = candidates
             if self.learner is not None:
                 classes = self._declared_classes(classes)
-                sums = alignment_sums(self.candidates_, X, y, classes)
+                sums = alignment_sums(self.candidates_, X, as_target(y, X.shape[0], classes=classes))
                 self.sums_ = sums if first else self.sums_ + sums
                 if self.sums_.n_samples > 1:
                     self._use_sums()
@@ -197,7 +198,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a memory map) when given."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         with row_block_size(self.block_size):
             return self.measure_.features(X, out=out)
 
@@ -321,12 +322,3 @@ def drawn_candidates(
         frequencies[start : start + len(piece)] = piece.frequencies
         weights[start : start + len(piece)] = piece.mass / n_atoms
     return FourierMeasure(frequencies, weights)
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from anything scikit-learn takes as ``random_state``."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))

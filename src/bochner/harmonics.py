@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from math import comb, lgamma, pi
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._compute import is_dask, row_map
+from ._compute import Block, as_dense, as_rows, working_dtype
 from ._validation import check_count, check_gram_inputs
 from .measures import AtomicMeasure, frozen_array
 
@@ -61,12 +59,12 @@ def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
     array([[0.2821, 0.4886, 0.    , 0.    ]])
     """
     max_degree = check_count(max_degree, "max_degree", minimum=0)
-    X = dense_rows(X)
+    X = as_dense(X)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (points, features), got {X.ndim} dimension(s).")
     check_basis(X.shape[1], max_degree, X.shape[0])
     check_unit_rows(X)
-    return np.concatenate(harmonics_by_degree(X, max_degree), axis=1).astype(_dtype(X), copy=False)
+    return np.concatenate(harmonics_by_degree(X, max_degree), axis=1).astype(working_dtype(X), copy=False)
 
 
 def check_basis(n_features: int, max_degree: int, n_rows: int) -> int:
@@ -176,27 +174,22 @@ class HarmonicMeasure(AtomicMeasure):
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
         """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows of X must be unit vectors."""
-        max_degree = int(self.indices[:, 0].max())
-        n_basis = check_basis(X.shape[1], max_degree, 1)
-        last = np.array([harmonic_count(X.shape[1], degree) for degree in range(max_degree + 1)])[self.indices[:, 0]]
+        rows = as_rows(X)
+        max_degree, n_features = int(self.indices[:, 0].max()), rows.n_features
+        check_basis(n_features, max_degree, 1)
+        last = np.array([harmonic_count(n_features, degree) for degree in range(max_degree + 1)])[self.indices[:, 0]]
         if np.any(self.indices[:, 1] >= last):
             degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
             raise ValueError(
-                f"Atom (degree {degree}, position {position}) does not exist on the sphere in {X.shape[1]} dimensions: "
-                f"degree {degree} has {harmonic_count(X.shape[1], int(degree))} harmonics."
+                f"Atom (degree {degree}, position {position}) does not exist on the sphere in {n_features} dimensions: "
+                f"degree {degree} has {harmonic_count(n_features, int(degree))} harmonics."
             )
-        block = partial(_features_block, self.indices, self.weights)
-        shape = X.shape[0], self.n_columns
-        if is_dask(X):
-            if out is not None:
-                raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
-            return X.rechunk({1: -1}).map_blocks(block, dtype=_dtype(X), chunks=(X.chunks[0], (shape[1],)))
-        if out is None:
-            out = np.empty(shape, _dtype(X))
-        elif out.shape != shape:
-            raise ValueError(f"out has shape {out.shape}, but the features of X need {shape}.")
-        # The basis exists twice for a moment (degree by degree, then joined).
-        return row_map(block, X, out, row_bytes=16 * n_basis)
+        return rows.map(self.block(n_features), self.n_columns, out=out)
+
+    def block(self, n_features: int) -> Block:
+        """The feature map as a function of a block of rows; the basis exists twice for a moment (degree by degree, then joined)."""
+        n_basis = basis_size(n_features, int(self.indices[:, 0].max()))
+        return Block(_features_block, self.indices, self.weights, row_bytes=16 * n_basis)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """The Gram matrix |S| Σ_j w_j Y_j(x) Y_j(z) as (n_samples, n_other_samples)."""
@@ -212,12 +205,12 @@ class HarmonicMeasure(AtomicMeasure):
 
 
 def _features_block(indices, weights, X, out=None):
-    X = dense_rows(X)
+    X = as_dense(X)
     check_unit_rows(X)
     levels = harmonics_by_degree(X, int(indices[:, 0].max()))
     scale = np.sqrt(weights * sphere_area(X.shape[1]))
     if out is None:
-        out = np.empty((len(X), len(indices)), _dtype(X))
+        out = np.empty((len(X), len(indices)), working_dtype(X))
     for column, (degree, position) in enumerate(indices):
         out[:, column] = scale[column] * levels[degree][:, position]
     return out
@@ -236,11 +229,3 @@ def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
     cosine = np.clip(X @ Z.T / np.where(norms > 0, norms, 1), -1, 1)
     angle = np.arccos(cosine)
     return norms * (np.sin(angle) + (pi - angle) * cosine) / pi
-
-
-def dense_rows(X):
-    return X.toarray() if sp.issparse(X) else np.asarray(X)
-
-
-def _dtype(X):
-    return np.float32 if X.dtype == np.float32 else np.float64

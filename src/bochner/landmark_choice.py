@@ -115,7 +115,7 @@ def _own_landmarks(X, target, rule):
             raise ValueError("Labels of own landmarks only make sense where y holds labels.")
         if len(labels) != len(points):
             raise ValueError(f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one.")
-        return Landmarks(points, None, Labels.of(labels, target.classes).codes)
+        return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Without labels of their own, points take the target of the nearest row.
     some = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _CLUSTER_ROWS)).astype(int))
     nearest = some[pairwise_distances_argmin(points, _rows(X, some).astype(np.float64))]

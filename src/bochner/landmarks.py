@@ -17,11 +17,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from ._compute import is_dask, landmark_block, row_block_size, row_map, shared_landmark_block
+from ._random import as_generator
 from ._validation import check_choice, check_count, check_positive, check_rows
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
-from .features import as_generator, data_dependent_prior, drawn_candidates
+from .features import data_dependent_prior, drawn_candidates
 from .landmark_choice import Landmarks, choose_landmarks
 from .measures import FourierMeasure
 from .priors import Gaussian, SpectralPrior
@@ -127,7 +128,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def fit(self, X: Any, y: Any = None) -> LandmarkFeatures:
         """Choose landmarks and learn their similarities; y may be labels, real values or a ``TargetSimilarity``."""
         self._check_parameters()
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         target = self._target(X, y)
         rng = as_generator(self.random_state)
         for name in ("similarity_map_", "losses_"):
@@ -145,7 +146,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out`` when given."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         with row_block_size(self.block_size):
             if self.similarity == "exact":
                 block = partial(_exact_block, self.prior_, self.landmarks_)
@@ -158,7 +159,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         The same as ``relearned(beta, n_components).transform(X)`` for each pair.
         """
         check_is_fitted(self, "losses_")
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         weights = np.zeros((len(variants), *self.losses_.shape))
         for variant, (beta, n_components) in enumerate(variants):
             weights[variant, :, :n_components] = self.relearned(beta, n_components).similarity_map_.weights

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ._compute import assert_finite, features_block, is_dask, row_map
+from ._compute import Block, as_rows, features_block
 from ._validation import check_choice, check_count, check_gram_inputs
 
 _Measure = TypeVar("_Measure", bound="AtomicMeasure")
@@ -151,25 +150,16 @@ class FourierMeasure(AtomicMeasure):
 
         X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the result.
         """
-        X = X if hasattr(X, "ndim") else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
+        rows = as_rows(X)
+        if rows.n_features != self.n_features:
             raise ValueError(
-                f"X has shape {X.shape}, but this measure lives on points with {self.n_features} features."
+                f"X has shape {rows.shape}, but this measure lives on points with {self.n_features} features."
             )
-        shape = (X.shape[0], self.n_columns)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        block = partial(features_block, self.frequencies, self.weights)
-        if is_dask(X):
-            if out is not None:
-                raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
-            whole_rows = X.rechunk({1: -1})
-            return whole_rows.map_blocks(_checked_block, block, dtype=dtype, chunks=(X.chunks[0], (shape[1],)))
-        assert_finite(X)
-        if out is None:
-            out = np.empty(shape, dtype)
-        elif out.shape != shape:
-            raise ValueError(f"out has shape {out.shape}, but the features of X need {shape}.")
-        return row_map(block, X, out)
+        return rows.map(self.block(), self.n_columns, out=out)
+
+    def block(self) -> Block:
+        """The feature map as a function of a block of rows that needs no further check and travels to threads and workers."""
+        return Block(features_block, self.frequencies, self.weights)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """The Gram matrix Σ_j w_j cos(ω_j · (x − z)) as (n_samples, n_other_samples)."""
@@ -188,8 +178,3 @@ class FourierMeasure(AtomicMeasure):
         first: dict[bytes, int] = {}
         labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in canonical])
         return kept._grouped(labels, np.unique(labels, return_index=True)[1])
-
-
-def _checked_block(X: np.ndarray, block: Any) -> np.ndarray:
-    assert_finite(X)
-    return block(X)

@@ -1,20 +1,46 @@
-"""What a kernel should look like: the similarity λ_ij of the targets, as a low-rank factorisation Λ = U diag(s) Uᵀ."""
+"""y, read once: labels, values, or a similarity given as such; estimators say which they mean.
+
+The similarity λ_ij of the targets is what a kernel should look like, as a low-rank factorisation Λ = U diag(s) Uᵀ.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_array
 
-from ._compute import is_dask
+from ._compute import gathered, is_dask
+from ._validation import check_choice, check_count
 from .measures import frozen_array
+
+# Whole numbers with more levels than this, and fewer rows a level than that, are hardly meant as classes.
+_MANY_LEVELS = 20
+_ROWS_A_LEVEL = 10
+
+
+class Target(ABC):
+    """y of n_samples rows; ``similarity`` says which rows are alike."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, rows: Any) -> Self:
+        """The target of some of the rows."""
+
+    @abstractmethod
+    def similarity(self) -> TargetSimilarity:
+        """λ as factors and signs."""
 
 
 @dataclass(frozen=True, eq=False)
-class TargetSimilarity:
+class TargetSimilarity(Target):
     """λ_ij = Σ_k signs[k] factors[i, k] factors[j, k]: any symmetric similarity of low rank.
 
     ``factors`` is (n_samples, rank), ``signs`` (rank,) real, all ones by default.  Bounds need |λ_ij| <= 1.
@@ -40,21 +66,21 @@ class TargetSimilarity:
     def __len__(self) -> int:
         return len(self.factors)
 
-    @classmethod
-    def of_labels(cls, y: Any) -> Self:
-        """λ = 1 for equal labels and −1 for different ones: U = [√2 one-hot, 1], s = (1, …, 1, −1)."""
-        labels = Labels.of(y)
-        one_hot = np.eye(len(labels.classes))[labels.codes]
-        factors = np.column_stack([np.sqrt(2) * one_hot, np.ones(len(labels))])
-        return cls(factors, np.append(np.ones(len(labels.classes)), -1.0))
+    def take(self, rows: Any) -> Self:
+        return replace(self, factors=self.factors[rows])
+
+    def similarity(self) -> TargetSimilarity:
+        return self
 
     @classmethod
-    def of_values(cls, y: Any) -> Self:
+    def of_labels(cls, y: Any) -> TargetSimilarity:
+        """λ = 1 for equal labels and −1 for different ones: U = [√2 one-hot, 1], s = (1, …, 1, −1)."""
+        return Labels.of(y).similarity()
+
+    @classmethod
+    def of_values(cls, y: Any) -> TargetSimilarity:
         """λ = u_i·u_j for real targets, u the centered rows of y divided by the largest norm among them."""
-        values = Values.of(y)
-        centered = values.rows - values.rows.mean(axis=0)
-        largest = np.sqrt(np.max(np.sum(centered**2, axis=1)))
-        return cls(centered / (largest if largest > 0 else 1.0))
+        return Values.of(y).similarity()
 
     @classmethod
     def of_gram(cls, gram: Any, rank: int | None = None, tolerance: float = 1e-12) -> Self:
@@ -89,8 +115,8 @@ class TargetSimilarity:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1 without a factor matrix."""
+class Labels(Target):
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1."""
 
     classes: np.ndarray
     codes: np.ndarray
@@ -99,12 +125,34 @@ class Labels:
         return len(self.codes)
 
     @classmethod
-    def of(cls, y: Any, classes: Any = None) -> Self:
-        """Encode y; with ``classes``, a label outside them is an error."""
+    def of(
+        cls,
+        y: Any,
+        n_rows: int | None = None,
+        *,
+        classes: Any = None,
+        fewest: int = 1,
+        owner: str = "This learner",
+        advice: str = "",
+    ) -> Self:
+        """Read y as labels of any type; with ``classes``, a label outside them is an error.
+
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
+        """
+        y = _given(y, n_rows, owner)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
         y = column_or_1d(y, warn=True)
         if classes is None:
-            found, codes = np.unique(y, return_inverse=True)
-            return cls(found, codes)
+            _check_labels(y, advice)
+            found = np.unique(y)
+            if len(found) < fewest:
+                raise ValueError(
+                    f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
+                    "Check how the rows were selected."
+                )
+            # Several times faster than return_inverse, and for few classes one byte a row.
+            return cls(found, np.searchsorted(found, y).astype(np.min_scalar_type(len(found))))
         classes = np.unique(classes)
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         strangers = np.unique(y[classes[codes] != y])
@@ -112,53 +160,162 @@ class Labels:
             raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
         return cls(classes, codes)
 
+    def take(self, rows: Any) -> Self:
+        return replace(self, codes=self.codes[rows])
+
+    def similarity(self) -> TargetSimilarity:
+        factors = np.column_stack([np.sqrt(2) * self.one_hot(np.float64), np.ones(len(self))])
+        return TargetSimilarity(factors, np.append(np.ones(len(self.classes)), -1.0))
+
+    def one_hot(self, dtype: Any = np.float32) -> np.ndarray:
+        """(n_samples, n_classes), 1 in the column of the row's class."""
+        columns = np.zeros((len(self), len(self.classes)), dtype)
+        columns[np.arange(len(self)), self.codes] = 1
+        return columns
+
+    def signs(self, dtype: Any = np.float64) -> np.ndarray:
+        """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
+        columns = 2 * self.one_hot(dtype) - 1
+        return columns[:, 1:] if len(self.classes) == 2 else columns
+
+    def corners(self) -> np.ndarray:
+        """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""
+        return simplex_code(len(self.classes)).T[self.codes]
+
+    def decode(self, codes: Any) -> np.ndarray:
+        """Labels of the user's own type."""
+        return self.classes[codes]
+
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """Real targets, one row of outputs per sample, not yet centered or scaled."""
+class Values(Target):
+    """Real targets: ``rows`` (n_samples, n_outputs), not yet centered or scaled; λ = u_i·u_j, see ``similarity``."""
 
-    rows: np.ndarray
+    rows: Any
+    one_dimensional: bool = False
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self.rows.shape[0]
 
     @classmethod
-    def of(cls, y: Any) -> Self:
-        rows = np.asarray(y, dtype=np.float64)
-        if not np.all(np.isfinite(rows)):
-            raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
-        return cls(rows[:, None] if rows.ndim == 1 else rows)
+    def of(
+        cls,
+        y: Any,
+        n_rows: int | None = None,
+        *,
+        owner: str = "This learner",
+        need_columns: bool = False,
+        gather: bool = True,
+    ) -> Self:
+        """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
+        y = _given(y, n_rows, owner, gather=gather)
+        if not is_dask(y):
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", accept_sparse=False)
+        if y.ndim > 2 or (need_columns and y.ndim != 2):
+            raise ValueError(
+                f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}. Reshape your data using "
+                "y[:, None] for a single output, or use SpectralRidge, which takes one-dimensional targets."
+            )
+        return cls(y[:, None] if y.ndim == 1 else y, y.ndim == 1)
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, rows=self.rows[rows])
+
+    def similarity(self) -> TargetSimilarity:
+        centered = self.rows - self.rows.mean(axis=0)
+        largest = np.sqrt(np.max(np.sum(centered**2, axis=1)))
+        return TargetSimilarity(centered / (largest if largest > 0 else 1.0))
+
+    def as_given(self, outputs: Any) -> Any:
+        """(n_samples, n_outputs) in the shape that y had."""
+        return outputs[:, 0] if self.one_dimensional else outputs
 
 
-def as_target(y: Any, n_samples: int, classes: Any = None) -> Labels | Values | TargetSimilarity:
-    """Read y: a ``TargetSimilarity`` as it is, labels (integers, strings, booleans) or real values by their type.
+def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
+    """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or ``"auto"`` by its type.
 
-    Whole numbers are labels, as in scikit-learn; ``TargetSimilarity.of_values(y)`` makes them values.
+    Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several columns are values.  Whole numbers
+    of many levels are hardly meant as classes: they are read as values, with a warning.
     """
+    check_choice(kind, "target", ("auto", "labels", "values"))
+    if isinstance(y, Target):
+        if len(y) != n_rows:
+            raise ValueError(_inconsistent(n_rows, len(y)))
+        return y
+    if classes is not None or kind == "labels":
+        return Labels.of(y, n_rows, classes=classes)
+    y = _given(y, n_rows, "This learner")
+    if kind == "values":
+        return Values.of(y, n_rows)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if y.dtype.kind == "O":
+        _check_labels(y, "")
+    if type_of_target(y, input_name="y") not in ("binary", "multiclass"):
+        return Values.of(y, n_rows)
+    labels = Labels.of(y, n_rows)
+    n_levels = len(labels.classes)
+    if y.dtype.kind in "fiu" and n_levels > _MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
+        warnings.warn(
+            f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
+            "Write target='values' or target='labels' to say which is meant.",
+            stacklevel=2,
+        )
+        return Values.of(y, n_rows)
+    return labels
+
+
+def _given(y, n_rows, owner, gather=True):
+    """y as an array with a row for each row of X."""
     if y is None:
-        raise ValueError(
-            "This learner requires y to be passed, but the target y is None: it learns which rows are alike from "
-            "labels or values."
-        )
-    if is_dask(y):
-        y = y.compute()
-    if isinstance(y, TargetSimilarity):
-        target: Labels | Values | TargetSimilarity = y
-    else:
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
-        kind = "multiclass" if classes is not None else type_of_target(y, input_name="y")
-        if kind in ("binary", "multiclass"):
-            target = Labels.of(y, classes)
-        elif kind == "unknown":
-            raise ValueError(f"Unknown label type: y has dtype {y.dtype}. Give class labels or real numbers.")
-        else:
-            target = Values.of(y)
-    if len(target) != n_samples:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, y {len(target)}."
-        )
-    return target
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    y = gathered(y) if gather else y
+    y = y if is_dask(y) else np.asarray(y)
+    if n_rows is not None and y.shape[:1] != (n_rows,):
+        raise ValueError(_inconsistent(n_rows, len(y) if y.ndim else "no"))
+    return y
+
+
+def _inconsistent(n_rows, n_targets):
+    return f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {n_targets}."
+
+
+def _check_labels(y, advice):
+    """What scikit-learn checks, and in words of our own where it would stumble."""
+    if y.dtype.kind == "O":
+        kinds = {type(value).__name__ for value in y}
+        missing = any(value is None or value != value for value in y)
+        if missing or len(kinds) > 1:
+            raise ValueError(
+                f"Unknown label type: y mixes {', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "
+                "Give labels of one type, none of them missing."
+            )
+    elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if advice and type_of_target(y, input_name="y").startswith("continuous"):
+        raise ValueError(f"Unknown label type: y is continuous, but classes are needed. {advice}")
+    check_classification_targets(y)
+
+
+def simplex_code(n_classes: int) -> np.ndarray:
+    """(n_classes − 1, n_classes): column c is the code of class c.
+
+    Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each other as they can be
+    (Mroueh et al. 2012).  The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²) C_{L−1}] with p = L − 1; Brault et al. 2016 print
+    −1/p², which is no simplex.
+
+    >>> simplex_code(3).round(3)
+    array([[ 1.   , -0.5  , -0.5  ],
+           [ 0.   ,  0.866, -0.866]])
+    """
+    n_classes = check_count(n_classes, "n_classes", minimum=2)
+    code = np.array([[1.0, -1.0]])
+    for p in range(2, n_classes):
+        smaller = code
+        code = np.zeros((p, p + 1))
+        code[0, 0] = 1
+        code[0, 1:] = -1 / p
+        code[1:, 1:] = np.sqrt(1 - 1 / p**2) * smaller
+    return code

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from bochner import Gaussian, LandmarkFeatures, TargetSimilarity, alignment_losses, alignment_losses_and_gradient
+from bochner._compute import as_rows
 from bochner.alignment import alignment_sums
+from bochner.targets import as_target
 
 
 def pairwise_alignment_loss(omega, X, similarity):
@@ -68,15 +70,12 @@ def test_a_gram_matrix_of_low_rank_is_recovered_by_pivoted_cholesky(seed):
 
 
 def test_sparse_and_small_blocks_change_nothing(seed):
-    from bochner._compute import row_block_size
-
     rng, X, measure = data(seed, n=1500)
     X[rng.random(X.shape) < 0.7] = 0
     y = rng.integers(3, size=len(X))
     expected = alignment_losses(measure, X, y)
     np.testing.assert_allclose(alignment_losses(measure, sp.csr_matrix(X), y), expected, rtol=0, atol=1e-12)
-    with row_block_size(7):
-        np.testing.assert_allclose(alignment_losses(measure, X, y), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(alignment_losses(measure, as_rows(X, 7), y), expected, rtol=0, atol=1e-12)
 
 
 def test_columns_of_zeros_are_left_out_without_a_trace(seed):
@@ -85,10 +84,8 @@ def test_columns_of_zeros_are_left_out_without_a_trace(seed):
     X[:, 90:] = 0
     y = rng.integers(3, size=50)
     small = [pairwise_alignment_loss(w, X, same_or_not(y)) for w in measure.frequencies[[0, 1030, 2099]]]
-    from bochner._compute import row_block_size
-
-    with row_block_size(25):
-        np.testing.assert_allclose(alignment_losses(measure, X, y)[[0, 1030, 2099]], small, rtol=0, atol=1e-12)
+    found = alignment_losses(measure, as_rows(X, 25), y)[[0, 1030, 2099]]
+    np.testing.assert_allclose(found, small, rtol=0, atol=1e-12)
     np.testing.assert_allclose(alignment_losses(measure, X * 0, y), np.mean(y[:, None] != y) * 50 / 49, atol=1e-12)
 
 
@@ -187,6 +184,25 @@ def test_sums_of_parts_are_the_sums_of_the_whole(kind, seed):
     for rows in rng.permutation(np.array(parts, dtype=object)):
         rows = np.asarray(rows, dtype=int)
         target = TargetSimilarity(factors[rows]) if kind == "factors" else y[rows]
-        part = alignment_sums(measure, X[rows], target, classes=np.arange(4) if kind == "labels" else None)
+        part = alignment_sums(
+            measure, X[rows], as_target(target, len(rows), classes=np.arange(4) if kind == "labels" else None)
+        )
         total = part if total is None else total + part
     np.testing.assert_allclose(total.losses(), whole, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["labels", "values", "outputs", "factors"])
+def test_weights_count_like_repeated_rows(seed, kind):
+    rng, X, measure = data(seed, n=40)
+    weights = rng.integers(0, 4, size=len(X))
+    y = {
+        "labels": rng.integers(3, size=len(X)),
+        "values": rng.normal(size=len(X)),
+        "outputs": rng.normal(size=(len(X), 2)),
+        "factors": TargetSimilarity(rng.normal(size=(len(X), 3)), [1.0, -0.5, 2.0]),
+    }[kind]
+    target = as_target(y, len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    expected = alignment_losses(measure, X[repeated], target.take(repeated))
+    found = alignment_sums(measure, X, target, weights.astype(float)).losses()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bochner import SpectralFeatures
-from bochner._compute import gram_block, row_sum
+from bochner._compute import Block, as_rows, gram_block
 from bochner._compute.blocks import features_block
 from bochner.alignment import fourier_sums, potential_and_gradient
 
@@ -44,8 +44,8 @@ class TestOnACluster:
 
     def test_gram(self):
         features = partial(features_block, MODEL.measure_.frequencies, MODEL.measure_.weights)
-        expected = row_sum(partial(gram_block, features), X, SIGNAL)
-        got = row_sum(partial(gram_block, features), da.from_array(X, chunks=CHUNKS), SIGNAL)
+        expected = as_rows(X).sum(Block(gram_block, features), SIGNAL)
+        got = as_rows(da.from_array(X, chunks=CHUNKS)).sum(Block(gram_block, features), SIGNAL)
         for mine, theirs in zip(got, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, atol=1e-10)
 
@@ -55,8 +55,21 @@ class TestOnACluster:
         np.testing.assert_allclose(got[0], expected[0], rtol=1e-10)
         np.testing.assert_allclose(got[1], expected[1], atol=1e-10 * np.abs(expected[1]).max())
 
+    def test_empty_partitions_add_nothing(self):
+        with_gap = da.concatenate(
+            [da.from_array(X[:700], chunks=700), da.zeros((0, 6)), da.from_array(X[700:], chunks=700)]
+        )
+        expected = fourier_sums(MODEL.measure_, X, SIGNAL)
+        np.testing.assert_allclose(fourier_sums(MODEL.measure_, with_gap, SIGNAL), expected, atol=1e-10)
+
+    def test_non_finite_targets_are_refused(self):
+        broken = SIGNAL.copy()
+        broken[5] = np.nan
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            fourier_sums(MODEL.measure_, da.from_array(X, chunks=CHUNKS), da.from_array(broken, chunks=(1000, 2)))
+
     def test_the_work_happens_on_the_workers(self):
-        here, rows_seen = row_sum(partial(_ran_here, os.getpid()), da.from_array(X, chunks=(500, 6)))
+        here, rows_seen = as_rows(da.from_array(X, chunks=(500, 6))).sum(Block(_ran_here, os.getpid()))
         assert rows_seen == len(X)
         assert here == 0, "a block ran in the calling process"
 
@@ -98,7 +111,7 @@ def test_a_worker_killed_half_way_loses_nothing():
 
         victims = list(client.run(os.getpid).values())
         threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
-        total = row_sum(_slow_sum, da.from_array(X, chunks=(300, 6)))
+        total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
         np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
         assert victims[0] not in client.run(os.getpid).values()
 

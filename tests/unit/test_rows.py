@@ -13,13 +13,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bochner._compute import (
-    assert_finite,
+    Block,
+    LocalRows,
+    as_rows,
     blocks_of,
     fourier_sums_block,
     ordered_map,
-    row_block_size,
-    row_map,
-    row_sum,
     rows,
     thread_count,
     threads_for_rows_only,
@@ -37,8 +36,7 @@ WHOLE = np.concatenate([WHOLE.real, WHOLE.imag], axis=1)
 
 @pytest.mark.parametrize("block_size", ["auto", 1, 7, 999, 2500, 10_000])
 def test_sums_do_not_depend_on_the_block_size(block_size):
-    with row_block_size(block_size):
-        np.testing.assert_allclose(fourier_sums(MEASURE, X, SIGNAL), WHOLE, atol=1e-10)
+    np.testing.assert_allclose(fourier_sums(MEASURE, as_rows(X, block_size), SIGNAL), WHOLE, atol=1e-10)
 
 
 def test_one_thread_and_two_give_the_same_bits():
@@ -85,13 +83,13 @@ def test_results_written_to_a_memory_map_reach_the_file(tmp_path):
 
 def test_float32_partial_sums_are_added_in_float64():
     ones = np.ones((3_000_000, 1), dtype=np.float32)
-    total = row_sum(partial(np.sum, axis=0), ones)
+    total = as_rows(ones).sum(partial(np.sum, axis=0))
     assert total.dtype == np.float64
     assert total[0] == 3_000_000
 
 
 def test_tuples_of_statistics_are_added_one_by_one():
-    total, count = row_sum(_total_and_count, X)
+    total, count = as_rows(X).sum(_total_and_count)
     np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
     assert count == 2500
 
@@ -102,8 +100,7 @@ def _total_and_count(block):
 
 def test_the_first_block_is_not_overwritten_by_the_sum():
     pieces = np.ones((1000, 3))
-    with row_block_size(250):
-        row_sum(lambda block: block[0], pieces)
+    as_rows(pieces, 250).sum(lambda block: block[0])
     assert np.all(pieces == 1)
 
 
@@ -113,12 +110,12 @@ def test_non_finite_numbers_are_named_before_any_work(bad, storage):
     broken = X.copy()
     broken[1234, 2] = bad
     with pytest.raises(ValueError, match="NaN or infinity"):
-        assert_finite(storage(broken))
-    assert_finite(storage(X))
+        as_rows(storage(broken))
+    as_rows(storage(X))
 
 
 def test_numbers_whose_sum_overflows_are_finite():
-    assert_finite(np.full((1000, 2), 1e308))
+    as_rows(np.full((1000, 2), 1e308))
 
 
 def test_blas_threads_are_restored_even_from_many_threads():
@@ -136,7 +133,7 @@ def test_an_error_in_a_block_reaches_the_caller():
         raise ZeroDivisionError("inside a block")
 
     with pytest.raises(ZeroDivisionError, match="inside"):
-        row_sum(fail, X)
+        as_rows(X).sum(fail)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
@@ -150,12 +147,8 @@ def test_an_error_in_any_block_of_a_map_arrives(n_threads, failing, monkeypatch)
         if block[0, 0] == failing:
             raise IndexError("inside")  # also what an empty queue raises
 
-    with (
-        threadpool_limits(n_threads, user_api="blas"),
-        row_block_size(1),
-        pytest.raises(IndexError, match="inside"),
-    ):
-        row_map(fail, numbers, np.empty_like(numbers))
+    with threadpool_limits(n_threads, user_api="blas"), pytest.raises(IndexError, match="inside"):
+        LocalRows(numbers, 1).map(fail, 1)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
@@ -171,8 +164,8 @@ def test_an_interruption_stops_the_remaining_blocks(monkeypatch):
 
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
-        with row_block_size(1), pytest.raises(KeyboardInterrupt):
-            row_map(slow, X, np.empty_like(X))
+        with pytest.raises(KeyboardInterrupt):
+            LocalRows(X, 1).map(slow, 4)
     finally:
         signal.signal(signal.SIGINT, before)
     assert 0 < len(done) < 2000
@@ -201,7 +194,8 @@ def test_potential_and_gradient_agree_with_finite_differences(kept_bytes, storag
 def test_fourier_sums_block_can_travel_between_processes():
     import pickle
 
-    block = pickle.loads(pickle.dumps(partial(fourier_sums_block, MEASURE.frequencies)))
+    block = pickle.loads(pickle.dumps(Block(fourier_sums_block, MEASURE.frequencies, row_bytes=3)))
+    assert block.row_bytes == 3
     np.testing.assert_allclose(block(X, SIGNAL), WHOLE, atol=1e-10)
 
 
@@ -249,10 +243,10 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
     def fail(total, part):
         raise MemoryError("no room for the sum")
 
-    monkeypatch.setattr(rows, "_add", fail)
+    monkeypatch.setattr(rows, "add_parts", fail)
     blas = threadpool_limits(n_threads, user_api="blas")
-    with blas, row_block_size(1), pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
-        row_sum(lambda block: block.sum(axis=0), X)
+    with blas, pytest.raises(MemoryError) as kept:  # and the traceback with it, as a debugger does
+        LocalRows(X, 1).sum(lambda block: block.sum(axis=0))
     n_helpers = min(n_threads, len(os.sched_getaffinity(0))) - 1
     together, places = threading.Barrier(n_helpers + 1), SimpleQueue()
     threads._ask_for_help(lambda: places.put(together.wait(2)), n_helpers)
@@ -294,3 +288,45 @@ def test_blocks_are_balanced_between_two_and_four_threads():
     sizes = [block.stop - block.start for block in blocks_of(20_000)]
     assert len(sizes) % 4 == 0
     assert max(sizes) - min(sizes) <= len(sizes)
+
+
+def test_a_block_function_that_needs_much_memory_gets_small_blocks():
+    sizes = []
+    LocalRows(X).sum(Block(lambda block: np.float64(sizes.append(len(block)) or 0), row_bytes=rows.BLOCK_BYTES // 10))
+    assert sum(sizes) == len(X)
+    assert max(sizes) <= 10
+
+
+def test_no_rows_have_a_sum_of_zero():
+    np.testing.assert_array_equal(fourier_sums(MEASURE, LocalRows(X[:0]), SIGNAL[:0]), np.zeros((2, 2, 30)))
+
+
+def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added():
+    twice = sp.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 4))
+    np.testing.assert_allclose(MEASURE.features(twice), MEASURE.features(np.array([[3.0, 0, 0, 0]])), atol=1e-12)
+    assert twice.nnz == 2, "the caller's matrix is left as it was"
+
+
+@pytest.mark.parametrize("storage", ["array", "sparse", "map"])
+def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "STREAMED_BYTES", 2**14)
+    np.save(tmp_path / "X.npy", X)
+    source = {"array": X, "sparse": sp.csr_matrix(X), "map": np.load(tmp_path / "X.npy", mmap_mode="r")}[storage]
+    kept = np.arange(len(X)) % 3 > 0
+    seen = []
+    for block, places, numbers in as_rows(source).batches(64, np.random.default_rng(0), kept):
+        taken = block[places]
+        np.testing.assert_array_equal(taken.toarray() if sp.issparse(taken) else taken, X[numbers])
+        seen.extend(numbers)
+    assert sorted(seen) == list(np.flatnonzero(kept))
+    assert seen != sorted(seen)
+
+
+@pytest.mark.parametrize("storage", ["array", "sparse", "map"])
+def test_taken_rows_are_the_rows(storage, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    source = {"array": X, "sparse": sp.csr_matrix(X), "map": np.load(tmp_path / "X.npy", mmap_mode="r")}[storage]
+    numbers = np.array([0, 5, 5, 1000, 2499])
+    taken = as_rows(source).take(numbers)
+    np.testing.assert_array_equal(taken.toarray() if sp.issparse(taken) else taken, X[numbers])
+    assert as_rows(source).sample(10).shape == (10, 4)

@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk, ssyrk
 
+from .rows import working_dtype
+
 # One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or 8 MB)
 # that no method ever holds an n x N matrix.
 TILE = 1024
@@ -17,11 +19,6 @@ def _tiles(n, size=None):
 def atoms_at_once(n_features):
     """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be larger than 64 MB."""
     return min(TILE, max(1, 2**23 // max(n_features, 1)))  # blocks without a non-zero column have none
-
-
-def working_dtype(X):
-    """float32 stays float32; everything else is computed in float64."""
-    return np.float32 if X.dtype == np.float32 else np.float64
 
 
 class _Projector:

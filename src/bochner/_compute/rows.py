@@ -1,217 +1,292 @@
-"""Where rows are: in an array, a memory map, a sparse matrix or a Dask array; and how sums over them are taken.
+"""Rows: the data at the door, wherever it lives, and what algorithms may ask of it.
 
-``row_sum(block_function, X, y)`` is Σ over row blocks of ``block_function(X_block, y_block)``.  The blocks depend on the
-data's shape only and partial sums are added in row order, so the result does not depend on the number of threads.
+``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``.  The blocks depend on the data's shape only and partial
+sums are added in row order, so the result does not depend on the number of threads.  Nothing above this package asks whether rows
+are an array, a sparse matrix, a memory map or a Dask array; another place for rows is another subclass of ``Rows``.
 """
 
-import mmap
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
 from collections import deque
-from contextlib import closing, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from copy import copy
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from .maps import is_mapped, release_pages
 from .threads import ordered_map
 
 # Memory that one block of rows may take, whatever the number of rows: input, features and temporaries.
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
+SMALLEST_BLOCK = 256
 # What is read and written for less is done before a second thread has woken up.
 SHARED_BYTES = 2**18
-SMALLEST_BLOCK = 256
-
-_requested_block_size: ContextVar[int | None] = ContextVar("block_size", default=None)
-
-
-@contextmanager
-def row_block_size(block_size):
-    """Within this context rows come in blocks of ``block_size``; ``"auto"`` leaves the choice to the memory budget."""
-    token = _requested_block_size.set(None if block_size == "auto" else int(block_size))
-    try:
-        yield
-    finally:
-        _requested_block_size.reset(token)
+# Rows read at once from a memory map or a sparse matrix for batches; shuffled within, in random order among themselves.
+STREAMED_BYTES = 2**25
 
 
-def blocks_of(n_rows, row_bytes=0):
+class Block(partial):
+    """A function of a block of rows, its parameters filled in, that says how many bytes it needs for one row beyond the row.
+
+    >>> Block(np.multiply, 2.0, row_bytes=8)(np.arange(3.0))
+    array([0., 2., 4.])
+    """
+
+    row_bytes: int
+
+    def __new__(cls, function: Callable, /, *args: Any, row_bytes: int = 0, **keywords: Any) -> Self:
+        block = super().__new__(cls, function, *args, **keywords)
+        block.row_bytes = max(int(row_bytes), getattr(function, "row_bytes", 0))
+        return block
+
+
+def row_bytes_of(block: Callable) -> int:
+    """What a block function says that it needs for a row; plain functions need next to nothing."""
+    return block.row_bytes if isinstance(block, Block) else 0
+
+
+class Rows(ABC):
+    """(n_rows, n_features) real numbers: rows that are summed, mapped, taken and shuffled in blocks."""
+
+    source: Any
+    block_size: int | str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    @property
+    def n_features(self) -> int:
+        return self.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        """In which rows are worked on: float32 stays float32, everything else is float64."""
+        return working_dtype(self.source)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    @abstractmethod
+    def is_local(self) -> bool:
+        """Whether the rows are on this machine, in memory or in a file, so that a look at some of them costs little."""
+
+    @property
+    @abstractmethod
+    def in_memory(self) -> bool:
+        """Whether the rows are an array in memory."""
+
+    @abstractmethod
+    def sum(self, block: Callable, *signals: Any) -> Any:
+        """Σ over row blocks of ``block(X_block, *signal_blocks)``, an array or a tuple of arrays, added in float64.
+
+        ``signals`` have one entry a row.  A ``Block`` says how many bytes it needs for a row, which bounds the blocks.
+        """
+
+    @abstractmethod
+    def map(self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, out: Any = None) -> Any:
+        """``block(X_block, out=out_block)`` for every block of rows, as (n_rows, n_columns), or (n_rows,) for None.
+
+        Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is computed there when asked for.
+        """
+
+    @abstractmethod
+    def take(self, numbers: np.ndarray) -> Any:
+        """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
+
+    @abstractmethod
+    def batches(self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None) -> Iterator[tuple]:
+        """(array, positions in it, row numbers): batches of rows in random order, each row once.
+
+        Arrays in memory are shuffled as a whole; what is streamed comes in blocks, in random order and shuffled within.
+        The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
+        """
+
+    def spread(self, n_rows: int) -> np.ndarray:
+        """Numbers of at most ``n_rows`` rows, evenly spread over all of them."""
+        return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
+
+    def sample(self, n_rows: int) -> Any:
+        """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
+        return self.take(self.spread(n_rows))
+
+    def in_blocks(self, block_size: int | str) -> Self:
+        """The same rows, worked on in blocks of this many; ``"auto"`` leaves the choice to the memory budget."""
+        other = copy(self)
+        other.block_size = block_size
+        return other
+
+
+class LocalRows(Rows):
+    """Rows of an array, a CSR matrix or a memory map: shared between threads, block by block."""
+
+    def __init__(self, source: Any, block_size: int | str = "auto"):
+        self.source, self.block_size = source, block_size
+
+    @property
+    def is_local(self) -> bool:
+        return True
+
+    @property
+    def in_memory(self) -> bool:
+        return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
+
+    def sum(self, block, *signals):
+        total = None
+        block_sums = ordered_map(partial(self._on_block, block, signals), self._blocks(block))
+        # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+        with closing(block_sums):
+            for part in block_sums:
+                total = add_parts(total, part)
+        return total
+
+    def map(self, block, n_columns=None, *, dtype=None, out=None):
+        shape = (len(self),) if n_columns is None else (len(self), n_columns)
+        if out is None:
+            out = np.empty(shape, self.dtype if dtype is None else dtype)
+        elif out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}, but the result for X needs {shape}.")
+
+        def write(rows):
+            block(self.source[rows], out=out[rows])
+            release_pages(self.source, rows)
+            release_pages(out, rows)
+
+        few = self._row_size() * len(self) + out.nbytes < SHARED_BYTES
+        deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
+        return out
+
+    def take(self, numbers):
+        if not is_mapped(self.source):
+            return self.source if len(numbers) == len(self) else self.source[numbers]
+        taken = np.empty((len(numbers), self.n_features), self.source.dtype)
+        for block in blocks_of(len(self), self._row_size()):  # only one block of pages is resident at a time
+            first, last = np.searchsorted(numbers, [block.start, block.stop])
+            if first < last:
+                taken[first:last] = self.source[numbers[first:last]]
+                release_pages(self.source, block)
+        return taken
+
+    def batches(self, size, rng, kept=None):
+        if self.in_memory:
+            order = row_numbers(len(self))
+            order = rng.permutation(order if kept is None else order[kept])
+            for start in range(0, len(order), size):
+                picked = order[start : start + size].astype(np.intp)
+                yield self.source, picked, picked
+            return
+        for start, block in self._streamed(rng):
+            yield from shuffled_within(start, block, size, rng, kept)
+
+    def assert_finite(self, name="X"):
+        """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
+        size = self._row_size()
+        # What fits into the cache, or nearly, has been summed before a second thread wakes up.
+        each = ordered_map if len(self) * size > BLOCK_BYTES else map
+        deque(each(partial(_assert_finite_block, self.source, name), blocks_of(len(self), size)), maxlen=0)
+
+    def _on_block(self, block, signals, rows):
+        result = block(self.source[rows], *(signal[rows] for signal in signals))
+        release_pages(self.source, rows)
+        parts = result if isinstance(result, tuple) else (result,)
+        parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
+        return parts if isinstance(result, tuple) else parts[0]
+
+    def _row_size(self):
+        if sp.issparse(self.source):
+            return int(12 * self.source.nnz / max(len(self), 1)) + 1
+        return self.source.dtype.itemsize * int(np.prod(self.source.shape[1:]))
+
+    def _blocks(self, block):
+        """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which costs as much as many rows."""
+        if self.block_size != "auto":
+            return blocks_of(len(self), size=int(self.block_size))
+        size = row_bytes_of(block) + self._row_size()
+        if sp.issparse(self.source):
+            return blocks_of(len(self), size=max(1, min(LARGEST_BLOCK, BLOCK_BYTES // size)))
+        return blocks_of(len(self), size)
+
+    def _streamed(self, rng):
+        row_size = self._row_size()
+        size = max(256, STREAMED_BYTES // row_size)
+        starts = rng.permutation(np.arange(0, len(self), size))
+        if sp.issparse(self.source):
+            yield from ((int(start), self.source[start : start + size]) for start in starts)
+            return
+        block = np.empty((min(size, len(self)), self.n_features), self.source.dtype)
+        for start in starts:
+            filled = block[: min(size, len(self) - start)]
+            for part in blocks_of(len(filled), row_size):
+                rows = slice(int(start) + part.start, int(start) + part.stop)
+                filled[part] = self.source[rows]
+                release_pages(self.source, rows)
+            yield int(start), filled
+
+
+def shuffled_within(start, block, size, rng, kept):
+    """Batches of one streamed block that begins at row ``start``."""
+    picked = np.arange(start, start + block.shape[0])
+    if kept is not None:
+        picked = picked[kept[picked]]
+    picked = rng.permutation(picked)
+    for first in range(0, len(picked), size):
+        numbers = picked[first : first + size]
+        yield block, numbers - start, numbers
+
+
+def blocks_of(n_rows, row_bytes=0, size=None):
     """Slices covering ``n_rows``, at most ``BLOCK_BYTES`` each; a few are about equal and a multiple of four, to keep cores busy.
 
     Many are not made equal: a block of a memory map must end where a page does, or each would leave some behind.
+    No rows are one empty block, whose sum is zero.
     """
-    size = _requested_block_size.get()
     if size is None:
         size = max(1, min(LARGEST_BLOCK, BLOCK_BYTES // row_bytes if row_bytes else LARGEST_BLOCK))
         if n_rows < 16 * size:
             n_blocks = 4 * -(-n_rows // (4 * size))
             size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
-def _blocks_of_rows(X, row_bytes):
-    """Blocks of X; of sparse rows as few as memory allows: a block turns all frequencies over, which costs as much as many rows."""
-    if sp.issparse(X) and _requested_block_size.get() is None:
-        with row_block_size(max(1, min(LARGEST_BLOCK, BLOCK_BYTES // (row_bytes + _bytes_per_row(X))))):
-            return blocks_of(X.shape[0])
-    return blocks_of(X.shape[0], row_bytes + _bytes_per_row(X))
+def row_numbers(n_rows):
+    """0, …, n_rows − 1 in half the memory where that is possible."""
+    return np.arange(n_rows, dtype=np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64)
 
 
-def row_sum(block_function, X, *signals, row_bytes=0):
-    """Σ over row blocks of ``block_function(X_block, *signal_blocks)``, added in float64.
-
-    ``block_function`` returns an array or a tuple of arrays.  ``row_bytes`` is the memory it needs for one row beyond
-    the row itself; it bounds the block size.  With a Dask array the function runs on the partitions, where they are;
-    partial sums are reduced as a tree and only the result travels.
-    """
-    if is_dask(X):
-        return _dask_row_sum(block_function, X, signals, row_bytes)
-    total = None
-    block_sums = ordered_map(partial(_on_block, block_function, X, signals), _blocks_of_rows(X, row_bytes))
-    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
-    with closing(block_sums):
-        for part in block_sums:
-            total = _add(total, part)
-    return total
+def working_dtype(X):
+    """float32 stays float32; everything else is computed in float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
 
 
-def row_map(block_function, X, out, row_bytes=0):
-    """out[block] = block_function(X[block], out=out[block]) for every block of rows, in parallel; returns ``out``."""
-
-    def write(rows):
-        block_function(X[rows], out=out[rows])
-        _release_pages(X, rows)
-        _release_pages(out, rows)
-
-    few = _bytes_per_row(X) * X.shape[0] + out.nbytes < SHARED_BYTES
-    deque((map if few else ordered_map)(write, _blocks_of_rows(X, row_bytes)), maxlen=0)
-    return out
+def as_dense(X):
+    """A block of rows as an array."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
-def _on_block(block_function, X, signals, rows):
-    result = block_function(X[rows], *(signal[rows] for signal in signals))
-    _release_pages(X, rows)
-    parts = result if isinstance(result, tuple) else (result,)
-    parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
-    return parts if isinstance(result, tuple) else parts[0]
-
-
-def _add(total, part):
+def add_parts(total, part):
     """total + part, in place after the first block so that large statistics are not allocated again and again."""
     if isinstance(part, tuple):
-        return tuple(_add(t, p) for t, p in zip(total or [None] * len(part), part, strict=True))
+        return tuple(add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True))
     if total is None:
         return part.copy()  # never add into memory that the block function may still own
     return np.add(total, part, out=total if total.ndim else None)
 
 
-def _bytes_per_row(X):
-    if sp.issparse(X):
-        return int(12 * X.nnz / max(X.shape[0], 1)) + 1
-    return X.dtype.itemsize * int(np.prod(X.shape[1:]))
-
-
-# --- finite numbers -------------------------------------------------------------------------------------------------
-
-
-def assert_finite(X, name="X"):
-    """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
-    if is_dask(X):
-        return  # each partition is checked where it lives, see _partition_sum
-
-    blocks = blocks_of(X.shape[0], _bytes_per_row(X))
-    # What fits into the cache, or nearly, has been summed before a second thread wakes up.
-    each = ordered_map if X.shape[0] * _bytes_per_row(X) > BLOCK_BYTES else map
-    deque(each(partial(_assert_finite_block, X, name=name), blocks), maxlen=0)
-
-
-def _assert_finite_block(X, rows, name):
+def _assert_finite_block(X, name, rows):
     block = X[rows].data if sp.issparse(X) else X[rows]
     # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
-    _release_pages(X, rows)
+    release_pages(X, rows)
     if not finite:
         raise ValueError(
             f"Input {name} contains NaN or infinity (between rows {rows.start} and {rows.stop - 1}). bochner needs "
             "finite numbers: impute them first, e.g. make_pipeline(SimpleImputer(), ...)."
         )
-
-
-# --- memory maps ----------------------------------------------------------------------------------------------------
-
-
-def _release_pages(array, rows):
-    """Give back the resident pages of a memory-mapped block; its content stays in the file and its cache.
-
-    Without this the pages of a file larger than memory count as ours until the system runs short.
-    """
-    owner = array
-    while isinstance(owner, np.ndarray) and not isinstance(owner, np.memmap):
-        owner = owner.base
-    # Copy-on-write maps (mode "c") hold changes that exist nowhere else: never drop those.
-    if not isinstance(owner, np.memmap) or owner.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    block = array[rows]
-    mapping = owner._mmap
-    if mapping is None or not block.flags.c_contiguous or block.nbytes == 0:
-        return
-    start = block.ctypes.data - np.frombuffer(mapping, dtype=np.uint8).ctypes.data
-    first_page = start // mmap.PAGESIZE * mmap.PAGESIZE
-    mapping.madvise(mmap.MADV_DONTNEED, first_page, start + block.nbytes - first_page)
-
-
-# --- Dask -----------------------------------------------------------------------------------------------------------
-
-
-def is_dask(X):
-    """Whether X is a Dask collection; asked without importing Dask."""
-    return type(X).__module__.split(".")[0] == "dask"
-
-
-def compute_rows(X, n_rows):
-    """At most ``n_rows`` rows of X, evenly spread, as an array in memory (for medians and the like)."""
-    picked = X[np.unique(np.linspace(0, X.shape[0] - 1, min(n_rows, X.shape[0])).astype(int))]
-    return picked.compute() if is_dask(X) else picked
-
-
-def _partition_sum(block_function, row_bytes, block_size, X, *signals):
-    with row_block_size(block_size):
-        X = X if sp.issparse(X) else np.asarray(X)
-        assert_finite(X)
-        return row_sum(block_function, X, *signals, row_bytes=row_bytes)
-
-
-def _dask_row_sum(block_function, X, signals, row_bytes):
-    import dask
-
-    if any(np.isnan(X.chunks[0])):
-        raise ValueError(
-            "The Dask array has partitions of unknown length; row sums pair rows of X with rows of y. "
-            "Call X.compute_chunk_sizes() first."
-        )
-    if X.ndim > 1 and len(X.chunks[1]) > 1:
-        X = X.rechunk({1: -1})
-    partitions = X.to_delayed().ravel()
-    stops = np.cumsum(X.chunks[0])
-    columns = []
-    for signal in signals:
-        if is_dask(signal):
-            chunks = {0: X.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
-            columns.append(signal.rechunk(chunks).to_delayed().ravel())
-        else:
-            columns.append([signal[stop - size : stop] for stop, size in zip(stops, X.chunks[0], strict=True)])
-    # One delayed object for the function: its frequencies travel to a worker once, not with every task.
-    function = dask.delayed(partial(_partition_sum, block_function, row_bytes, _requested_block_size.get() or "auto"))
-    sums = [function(*parts) for parts in zip(partitions, *columns, strict=True)]
-    add = dask.delayed(_pure_add)
-    while len(sums) > 1:
-        pairs = [add(*sums[i : i + 2]) if i + 1 < len(sums) else sums[i] for i in range(0, len(sums), 2)]
-        sums = pairs
-    return dask.compute(sums[0])[0]
-
-
-def _pure_add(left, right):
-    if isinstance(left, tuple):
-        return tuple(a + b for a, b in zip(left, right, strict=True))
-    return left + right

@@ -11,8 +11,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._compute import is_dask, row_numbers
 from .._progress import track
+from .._random import as_generator
 from .._validation import check_choice, check_count, check_positive
-from ..features import as_generator
 from .callbacks import CallbackSupportMixin, FitTasks
 from .fitting import Booster, Fit, draw_sample, pilot_factors, run_joint_epochs
 from .joint import JointEpochs

@@ -86,7 +86,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         self._check_parameters()
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self.warm_start and hasattr(self, "_state")
-        X = check_rows(self, X, reset=not continued)
+        X = check_rows(self, X, reset=not continued).source
         y = column_or_1d(in_memory(y), warn=True)
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one label per row.")

@@ -25,16 +25,16 @@ class ExpansionPredictor:
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self.expansion_.evaluate(check_rows(self, X, reset=False))
+        return self.expansion_.evaluate(check_rows(self, X, reset=False).source)
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self)
-        yield from self.expansion_.staged(check_rows(self, X, reset=False), self._atoms_per_round)
+        yield from self.expansion_.staged(check_rows(self, X, reset=False).source, self._atoms_per_round)
 
     def input_gradient(self, X: Any) -> np.ndarray:
         """∂(score)/∂x at each row: (n_samples, n_features), or (n_samples, n_outputs, n_features) for several outputs."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         if is_dask(X):
             raise TypeError("input_gradient works on arrays in memory; give X.compute() or some rows of it.")
         gradient = self.expansion_.input_gradient(X)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import column_or_1d
 
 from .._compute import is_dask, is_mapped, row_block_size, row_sum, threads_for_rows_only
 from .._progress import track
+from .._random import as_generator
 from .._validation import check_count, check_positive, check_rows
-from ..features import as_generator
 from ..priors import Gaussian
 from .expansion import constant_expansion
 from .predicting import ExpansionClassifier
@@ -78,7 +78,7 @@ class PublishedBooster(ExpansionClassifier, BaseEstimator):
                 "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
             )
         continued = self.warm_start and hasattr(self, "expansion_")
-        X = check_rows(self, X, reset=not continued)
+        X = check_rows(self, X, reset=not continued).source
         y = column_or_1d(y, warn=True)
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one label per row.")

@@ -88,7 +88,7 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
         if y is None:
             raise ValueError("FourierBoostingRegressor requires y to be passed, but the target y is None.")
         continued = self.warm_start and hasattr(self, "_state")
-        X = check_rows(self, X, reset=not continued)
+        X = check_rows(self, X, reset=not continued).source
         y = check_array(in_memory(y), ensure_2d=False, dtype=np.float64, input_name="y")
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one target per row.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.model_selection import train_test_split
 
-from .._compute import gram_block, row_sum
+from .._compute import Block, as_rows, gram_block
 from ..alignment import potential
 from ..datasets import load
 from ..features import SpectralFeatures
@@ -150,7 +149,7 @@ def _ridge(features, y, penalties):
     """argmin Σ (y − f)² + penalty ‖w‖², with an intercept, for each penalty."""
     mean, target = features.mean(axis=0, dtype=np.float64), y.mean()
     # Summed in float64 block by block: a float32 sum over all rows would not stay positive definite at small penalties.
-    gram, moment = row_sum(partial(gram_block, np.asarray), features, y - target)
+    gram, moment = as_rows(features).sum(Block(gram_block, np.asarray), y - target)
     gram -= len(y) * np.outer(mean, mean)
     solutions = []
     for penalty in penalties:

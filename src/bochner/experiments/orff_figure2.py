@@ -11,9 +11,10 @@ import numpy as np
 from ..datasets import load
 from ..learners import JointDescent
 from ..measures import FourierMeasure
-from ..operators import Decomposable, simplex_code
+from ..operators import Decomposable
 from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
+from ..targets import simplex_code
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 2"
 CLAIM = (

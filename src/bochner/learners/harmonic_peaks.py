@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import is_dask, row_sum
+from .._compute import as_dense, is_dask, row_sum
 from .._validation import check_choice, check_count
 from ..harmonics import (
     HarmonicMeasure,
     check_basis,
     check_unit_rows,
-    dense_rows,
     harmonic_count,
     harmonic_indices,
     harmonics_by_degree,
@@ -104,6 +103,6 @@ class BoundHarmonics(PreparedSearch):
 
 
 def _harmonic_sums(max_degree, X, signal):
-    X = dense_rows(X)
+    X = as_dense(X)
     check_unit_rows(X)
     return np.concatenate([level.T @ signal for level in harmonics_by_degree(X, max_degree)])

@@ -14,7 +14,6 @@ from .divergence_free import DivergenceFree
 from .helmholtz import Helmholtz
 from .measure import OperatorMeasure
 from .output_matrix import graph_output_matrix, learned_output_matrix
-from .simplex import simplex_code
 from .vector_field import VectorFieldKernel
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "graph_output_matrix",
     "largest_error",
     "learned_output_matrix",
-    "simplex_code",
     "suggest_n_components",
     "variance_bound",
 ]

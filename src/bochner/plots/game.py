@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._random import as_generator
 from ..alignment import potential
-from ..features import as_generator
 from ..learners.duals import make_dual
 from ..learners.game_value import fit_machine
 from ..learners.margin_game import averaged

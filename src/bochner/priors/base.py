@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
-from .._compute import compute_rows, row_sum
+from .._compute import Block, as_dense, as_rows
 from .._validation import check_choice, check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
@@ -43,17 +42,18 @@ class SpectralPrior(BaseEstimator, ABC):
         X, Z = check_gram_inputs(X, Z)
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
-    def resolved(self, X: Any) -> Self:
-        """This prior with ``"scale"`` or ``"median"`` replaced by the number that the data X gives."""
+    def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
+        """This prior with ``"scale"`` or ``"median"`` replaced by the number that the (weighted) rows X give."""
         value = getattr(self, self._bandwidth, None) if hasattr(type(self), "_bandwidth") else None
         if not isinstance(value, str):
             return self
         check_choice(value, self._bandwidth, ("scale", "median"))
-        length = typical_length(X, value, self._metric())
+        rows = as_rows(X)  # once: typical_length takes them as they are
+        length = typical_length(rows, value, self._metric(), weights)
         if not length > 0:
             raise ValueError(
-                f"{self._bandwidth}={value!r} needs points that differ, but X with {X.shape[0]} sample(s) has none "
-                f"(n_samples = {X.shape[0]}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
+                f"{self._bandwidth}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
+                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
             )
         return clone(self).set_params(**{self._bandwidth: self._from_length(length)})
 
@@ -131,27 +131,35 @@ class ProductPrior(SpectralPrior):
         return gram
 
 
-def typical_length(X: Any, rule: str, metric: str = "euclidean") -> float:
+def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.ndarray | None = None) -> float:
     """A length read off the data: ``"scale"`` from the variance of all entries, ``"median"`` from pairwise distances.
 
     ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``; for the ℓ1 metric d · std.
-    ``"median"`` looks at 1000 rows at most, evenly spread over the data.
+    A row of weight 2 counts as two rows there.  ``"median"`` looks at 1000 rows at most, evenly spread over the data; of weights it
+    only sees which are zero.
     """
+    rows = as_rows(X)
+    n_features = rows.n_features
     if rule == "median":
-        rows = compute_rows(X, _MEDIAN_ROWS)
-        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-        return float(np.median(pdist(rows, metric))) if len(rows) > 1 else 0.0
-    n_values = X.shape[0] * X.shape[1]
-    sample = compute_rows(X, 100)
-    center = float(sample.mean())  # sums around it do not cancel, whatever the offset of the data
-
-    def central_sums(block):
-        block = block.toarray() if sp.issparse(block) else block
-        centered = block.astype(np.float64) - center
-        return np.array([centered.sum(), np.vdot(centered, centered)])
-
-    first, second = row_sum(central_sums, X, row_bytes=8 * X.shape[1]) / n_values
+        numbers = rows.spread(_MEDIAN_ROWS) if weights is None else _spread_among(np.flatnonzero(weights), _MEDIAN_ROWS)
+        points = as_dense(rows.take(numbers)).astype(np.float64)
+        return float(np.median(pdist(points, metric))) if len(points) > 1 else 0.0
+    center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
+    signals = [] if weights is None else [weights]
+    total = len(rows) if weights is None else weights.sum()
+    block = Block(_central_sums, center, row_bytes=8 * n_features)
+    first, second = rows.sum(block, *signals) / (total * n_features)
     variance = max(second - first**2, 0.0)
     if metric == "cityblock":
-        return X.shape[1] * np.sqrt(variance)
-    return float(np.sqrt(X.shape[1] * variance / 2))
+        return n_features * np.sqrt(variance)
+    return float(np.sqrt(n_features * variance / 2))
+
+
+def _central_sums(center, X, weights=None):
+    centered = as_dense(X).astype(np.float64) - center
+    first, second = centered.sum(axis=1), np.einsum("ij,ij->i", centered, centered)
+    return np.array([first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second])
+
+
+def _spread_among(numbers, count):
+    return numbers[np.unique(np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int))]

@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._validation import check_rows
-from ..operators import OperatorKernel, simplex_code
+from ..operators import OperatorKernel
+from ..targets import simplex_code
 from .checks import check_alphas, check_weights
 from .operator import OperatorRidge
 
@@ -76,7 +77,7 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
         check_alphas(self.alpha)
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         if y is None:
             raise ValueError("OperatorRidgeClassifier requires y to be passed, but the target y is None.")
         weights = check_weights(sample_weight, X)
@@ -107,7 +108,7 @@ class OperatorRidgeClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Inner products with the corners, (n_samples, n_classes); for two classes the score of the second, (n_samples,)."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         field = self.ridge_.predict(X)
         return -field[:, 0] if len(self.classes_) == 2 else field @ self.code_.astype(field.dtype)
 

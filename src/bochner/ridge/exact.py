@@ -64,7 +64,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise TypeError(
                 f"kernel must be an operator-valued kernel such as CurlFree(Gaussian()), got {self.kernel!r}."
             )
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         if is_dask(X):
             raise TypeError("The exact ridge needs all rows at once; use OperatorRidge for a Dask array.")
         y = np.asarray(check_targets(self, X, y, need_columns=True))
@@ -88,7 +88,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """f(X), (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         n_outputs = self.dual_coef_.shape[1]
         decomposable = isinstance(self.kernel_, Decomposable)
         row_bytes = 8 * len(self.dual_coef_) * (1 if decomposable else n_outputs**2)

@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._compute import is_dask, row_block_size
+from .._random import as_generator
 from .._validation import check_choice, check_count, check_positive, check_rows
-from ..features import SpectralFeatures, as_generator
+from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel
 from .block_leverage import NormalSystem
@@ -138,7 +139,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidge:
         """Sample (and learn) the measure, then solve the ridge."""
         alphas, several = self._check_parameters()
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         y = check_targets(self, X, y, need_columns=True)
         weights = check_weights(sample_weight, X)
         with row_block_size(self.block_size):
@@ -167,7 +168,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
         """
         refuse_choice(self._check_parameters()[1])
         first = not hasattr(self, "_statistics")
-        X = check_rows(self, X, reset=first)
+        X = check_rows(self, X, reset=first).source
         y = check_targets(self, X, y, need_columns=True)
         weights = check_weights(sample_weight, X)
         with row_block_size(self.block_size):
@@ -406,7 +407,7 @@ class OperatorRidge(FieldModel, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _checked(self, X):
         check_is_fitted(self, "_scalar")
         self._ensure_solved()
-        return check_rows(self, X, reset=False)
+        return check_rows(self, X, reset=False).source
 
     def _ensure_solved(self):
         if self._stale:

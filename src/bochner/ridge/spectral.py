@@ -76,7 +76,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRidge:
         """Fit the features, then the ridge."""
         alphas, several = check_alphas(self.alpha)
-        X = check_rows(self, X, reset=True)
+        X = check_rows(self, X, reset=True).source
         y = check_targets(self, X, y, need_columns=False)
         weights = check_weights(sample_weight, X)
         self.features_ = self._fitted_features(X, y, weights)
@@ -102,7 +102,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alphas, several = check_alphas(self.alpha)
         refuse_choice(several)
         first = not hasattr(self, "_statistics")
-        X = check_rows(self, X, reset=first)
+        X = check_rows(self, X, reset=first).source
         y = check_targets(self, X, y, need_columns=False)
         weights = check_weights(sample_weight, X)
         targets = y[:, None] if y.ndim == 1 else y
@@ -164,7 +164,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The deviation is that of the Bayesian linear model which the ridge is the mean of, with the most likely noise.
         """
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         coefficients = np.atleast_2d(self.coef_).T
         with row_block_size(self._block_size()):
             mean = evaluate(self._source(), X, coefficients, self.intercept_)
@@ -178,7 +178,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def jacobian(self, X: Any) -> np.ndarray:
         """∂f/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y; exact."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         measure = getattr(self.features_, "measure_", None)
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"Derivatives need features on a FourierMeasure, got {self.features_!r}.")
@@ -191,7 +191,7 @@ class SpectralRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """The prediction of each training row by the fit without it, exactly; X and y must be rows of the training data."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
+        X = check_rows(self, X, reset=False).source
         y = check_targets(self, X, y, need_columns=False)
         weights = check_weights(sample_weight, X)
         left_out = leave_one_out_predictions(self._eigen_work(), self.alpha_, X, y.reshape(X.shape[0], -1), weights)

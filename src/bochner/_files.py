@@ -1,0 +1,24 @@
+"""Files that are written whole or not at all: beside the old one first, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path beside ``path`` to write to; afterwards it takes the place of ``path``, unless something went wrong.
+
+    It keeps the ending of the name, which some writers choose their format by.
+    """
+    path = Path(path)
+    beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield beside
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
