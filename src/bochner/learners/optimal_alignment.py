@@ -97,7 +97,7 @@ class OptimalAlignment(AlignmentLearner):
         check_positive(self.radius, "radius", allow_zero=True)
         check_mu(self.mu)
 
-    def _reweighted(self, prior_weights, losses, n_samples):
+    def weigh(self, prior_weights, losses, n_samples):
         weights = divergence_ball_weights(prior_weights, -losses, self.radius, self.mu)
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 

@@ -85,7 +85,7 @@ class PacBayes(AlignmentLearner):
         else:
             check_positive(self.beta, "beta", allow_zero=True)
 
-    def _reweighted(self, prior_weights, losses, n_samples):
+    def weigh(self, prior_weights, losses, n_samples):
         if not isinstance(self.beta, str):
             return self._report(prior_weights, losses, n_samples, float(self.beta), 1)
         tried = [self._report(prior_weights, losses, n_samples, beta, len(BETA_GRID)) for beta in BETA_GRID]

@@ -50,7 +50,7 @@ class AlignmentLearner(BaseEstimator, ABC):
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> tuple[FourierMeasure, AlignmentReport]:
         """The same from sums collected before: O(n_atoms), the data is not needed any more."""
         self.check_parameters()
-        report = self._reweighted(measure.weights, sums.losses(), sums.n_samples)
+        report = self.weigh(measure.weights, sums.losses(), sums.n_samples)
         return measure.reweighted(report.weights), report
 
     @abstractmethod
@@ -58,7 +58,8 @@ class AlignmentLearner(BaseEstimator, ABC):
         """Complain about parameters before any work."""
 
     @abstractmethod
-    def _reweighted(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: int) -> AlignmentReport: ...
+    def weigh(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float) -> AlignmentReport:
+        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides."""
 
     @abstractmethod
     def bound(
