@@ -39,19 +39,24 @@ from .operators import (
 )
 from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
+from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LBFGS",
     "AscentPeaks",
     "CandidatePeaks",
     "Cauchy",
     "CertifiedClassifier",
+    "Cholesky",
+    "ConjugateGradient",
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "Eigen",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
     "FourierExpansion",
@@ -80,6 +85,7 @@ __all__ = [
     "SpectralFeatures",
     "SpectralMixture",
     "SpectralRidge",
+    "StochasticGradient",
     "TargetSimilarity",
     "alignment_losses",
     "alignment_losses_and_gradient",
