@@ -7,7 +7,7 @@ from .approximation import (
     suggest_n_components,
     variance_bound,
 )
-from .base import OperatorKernel, OutputSums
+from .base import OperatorKernel
 from .curl_free import CurlFree
 from .decomposable import Decomposable
 from .divergence_free import DivergenceFree
@@ -23,7 +23,6 @@ __all__ = [
     "Helmholtz",
     "OperatorKernel",
     "OperatorMeasure",
-    "OutputSums",
     "VectorFieldKernel",
     "approximation_constants",
     "estimator_variance",

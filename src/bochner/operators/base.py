@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -13,16 +13,6 @@ from .._validation import check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
-
-
-class OutputSums(NamedTuple):
-    """What a fit knows of its outputs: their covariance and, where features were factorized, what learning A needs.
-
-    ``spectrum`` holds the values s, projections Z, target_gram YᵀY and n_samples of ``learned_output_matrix``.
-    """
-
-    covariance: np.ndarray
-    spectrum: tuple[np.ndarray, np.ndarray, np.ndarray, float] | None = None
 
 
 class OperatorKernel(DefaultParts, ABC):
@@ -102,8 +92,11 @@ class OperatorKernel(DefaultParts, ABC):
         """Whether ``resolved_outputs`` needs the spectrum of the features."""
         return False
 
-    def resolved_outputs(self, outputs: OutputSums) -> Self:
-        """This kernel with what it takes from the outputs of the training rows as numbers."""
+    def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
+        """This kernel with what it takes from the training outputs as numbers.
+
+        ``covariance`` is theirs; ``spectrum``, where features were factorized, holds the arguments of ``learned_output_matrix``.
+        """
         return self
 
     def _default_parts(self) -> dict[str, Any]:

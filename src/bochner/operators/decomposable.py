@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._validation import check_choice
-from .base import OperatorKernel, OutputSums
+from .base import OperatorKernel
 from .output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix, matrix_factor
 
 _WORDS = ("covariance", "learned")
@@ -61,21 +61,21 @@ class Decomposable(OperatorKernel):
     def learns_outputs(self) -> bool:
         return isinstance(self.output_matrix, str) and self.output_matrix == "learned"
 
-    def resolved_outputs(self, outputs: OutputSums) -> Self:
+    def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
         """The output matrix as numbers: given, identity, covariance of the outputs, or learned from them."""
         if self.output_matrix is None:
-            matrix = np.eye(len(outputs.covariance))
+            matrix = np.eye(len(covariance))
         elif not isinstance(self.output_matrix, str):
             matrix = check_output_matrix(self.output_matrix)
         elif check_choice(self.output_matrix, "output_matrix", _WORDS) == "covariance":
-            matrix = covariance_output_matrix(outputs.covariance)
-        elif outputs.spectrum is None:
+            matrix = covariance_output_matrix(covariance)
+        elif spectrum is None:
             raise ValueError(
                 "output_matrix='learned' needs the Gram matrix of the features: there are too many of them, or the solver is "
                 "StochasticGradient. Lower n_components, or write output_matrix='covariance'."
             )
         else:
-            matrix = learned_output_matrix(*outputs.spectrum)[0]
+            matrix = learned_output_matrix(*spectrum)[0]
         return clone(self).set_params(output_matrix=matrix)
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:

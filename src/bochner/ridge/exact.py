@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compute import Block
 from .._defaults import DefaultParts
 from .._validation import check_count, check_rows
-from ..operators import Decomposable, OperatorKernel, OutputSums
+from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
 from .model import check_alphas
@@ -102,7 +102,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, DefaultParts):
         known = None
         if system is not None:
             known = (system.values, np.sqrt(system.values)[:, None] * system.projections, y.T @ y, float(len(y)))
-        self.kernel_ = kernel.resolved_outputs(OutputSums(np.atleast_2d(np.cov(y.T, bias=True)), known))
+        self.kernel_ = kernel.resolved_outputs(np.atleast_2d(np.cov(y.T, bias=True)), known)
         outputs = DecoupledOutputs.of(self.kernel_.matrix())
         y = outputs.turned(y)
         if system is None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._compute import Rows
 from ..expansions import Expansion
 from ..operators import OperatorKernel
 
@@ -67,7 +65,7 @@ class FieldMethods:
     """Derivatives and parts of a fitted vector field, as methods of a model with an ``expansion_``."""
 
     expansion_: Expansion
-    _rows: Callable[[Any], Rows]
+    _rows: Any
 
     @property
     @abstractmethod

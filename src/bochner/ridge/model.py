@@ -6,22 +6,26 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Rows, mean_rows
+from .._compute import Block, Rows, as_dense, mean_rows
 from .._defaults import DefaultParts
 from .._random import as_generator
 from .._validation import check_positive, check_rows, check_weights
 from ..expansions import Expansion
 from ..features import SpectralFeatures
 from ..landmarks import LandmarkFeatures
+from ..measures import FourierMeasure
+from ..operators import OperatorKernel
 from ..priors import Gaussian
 from ..solvers import (
     CenteredRows,
+    CoupledOutputs,
+    DecoupledOutputs,
     Eigen,
     EigenFactorization,
     Eigensystem,
@@ -49,15 +53,6 @@ def check_alphas(alpha: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
-    """How outputs go together in a fit, and the kernel and measure of vector-valued ones."""
-
-    outputs: Outputs
-    kernel: Any = None
-    measure: Any = None
-
-
-@dataclass(frozen=True, eq=False)
 class RidgeFit:
     """The solution of a ridge: f(x) = features(x) @ coefficients + intercept."""
 
@@ -67,60 +62,47 @@ class RidgeFit:
     alpha: float
     solver: Solver
     n_iter: int
-    structure: Structure
+    kernel: OperatorKernel
+    outputs: Outputs
 
 
 class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
-    """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for."""
+    """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
+
+    ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_measure``.
+    """
 
     alpha: Any
     solver: Solver | None
     fit_intercept: bool
     random_state: Any
     loo_errors_: np.ndarray
-    # Sums over all rows so far, the feature map of a block of rows, and whether y has one dimension.
-    _statistics: RidgeStatistics
-    _features: Callable
+    _statistics: RidgeStatistics  # over all rows so far
+    _features: Callable  # of a block of rows
+    _kernel: OperatorKernel
+    _measure: Any
     _one_dimensional: bool
-    # y must have columns; and whether matrices are only formed up to a limit.
+    # Whether y must have columns, and whether matrices of all unknowns are only formed up to a limit.
     _need_columns = False
     _bounded = False
 
-    # --- what a subclass says -------------------------------------------------------------------------------------
-
     @abstractmethod
     def _start(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> tuple[Callable, int]:
-        """Fit the features; the feature map of a block of rows and its number of columns (0 where it is not known yet).
+        """The feature map of a block of rows and its number of columns (0 where it is not known yet).
 
         A learner of the features learns from ``taught``.
         """
 
-    @abstractmethod
-    def _structure(self, statistics: RidgeStatistics, sums: RidgeStatistics, spectrum: Eigensystem | None) -> Structure:
-        """How outputs go together; ``sums`` are around the means where there is an intercept."""
-
-    @property
-    def _decoupled(self) -> bool:
-        """Whether outputs decouple, whatever the rows."""
-        return True
-
-    @property
-    def _learns_outputs(self) -> bool:
-        return False
-
-    def _n_unknowns(self, n_columns: int) -> int:
-        return n_columns
-
     # --- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features, then the ridge."""
         self._check_parameters()
-        self._forget()
+        self._forget("_statistics", "features_")
         rows, target, weights = self._read(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, target, target, weights)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows; after any sequence of calls the ridge is that of all rows together, up to rounding.
 
         The features come from the first call, also what a learner learns and a bandwidth taken from the data.  The system is
@@ -130,32 +112,30 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
             raise ValueError(
                 "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
             )
-        first = "_statistics" not in vars(self)
+        first = not self.__sklearn_is_fitted__()
         rows, target, weights = self._read(X, y, sample_weight, reset=first)
         if first:
             self._features, n_columns = self._start(rows, target, target, weights)
-            self._one_dimensional = target.one_dimensional
+            self._one_dimensional, shift = target.one_dimensional, self._shift(target, weights)
         else:
             self._check_continuation(y, target)
-            n_columns = len(self._statistics.feature_sum)
+            n_columns, shift = len(self._statistics.feature_sum), self._statistics.shift
         if (self._bounded and not matrix_fits(n_columns)) or (self.solver is not None and self.solver.needs_rows):
             raise ValueError(
                 f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with solver={self.solver!r} have none. "
                 "Lower n_components, or call fit."
             )
-        shift = self._shift(target, weights) if first else self._statistics.shift
         added = RidgeStatistics.of(self._features, TrainingRows(rows, target.rows, weights), shift)
         self._statistics = added if first else self._statistics + added
-        for name in ("_solution", "_factorization", "loo_errors_"):
-            self.__dict__.pop(name, None)
+        self._forget()
         return self
 
-    def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Any:
+    def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Self:
         """The fit on rows that have been read; a learner of the features learns from ``taught``."""
         self._features, n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
         data = TrainingRows(rows, target.rows, weights)
-        few = self._decoupled and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
+        few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
         descends = self.solver is not None and self.solver.needs_rows
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
         whole = not descends and (matrix_fits(n_columns) or not (few or self._bounded))
@@ -175,16 +155,20 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
         spectrum = None
         if few:
             spectrum = _spectrum_of_rows(centered, data)
-        elif self._learns_outputs and sums.gram.ndim == 2:
+        elif self._kernel.learns_outputs and sums.gram.ndim == 2:
             spectrum = Eigensystem.of(sums.gram, sums.cross)
-        structure = self._structure(statistics, sums, spectrum)
-        problem = RidgeProblem(sums, centered, structure.outputs, spectrum)
-        n_columns = len(sums.feature_sum)
+        known = None if spectrum is None else (spectrum.values, spectrum.projections, sums.target_gram, sums.weight)
+        # The words "covariance" and "learned" are resolved again after more rows: what was asked for is kept.
+        kernel = self._kernel.resolved_outputs(statistics.target_covariance, known)
+        outputs = (
+            DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._measure))
+        )
+        problem = RidgeProblem(sums, centered, outputs, spectrum)
         solver = chosen_solver(
             self.solver,
             n_alphas=len(alphas),
-            n_columns=n_columns,
-            n_unknowns=self._n_unknowns(n_columns),
+            n_columns=len(sums.feature_sum),
+            n_unknowns=len(problem.right_side),
             few_rows=few,
             bounded=self._bounded,
         )
@@ -198,7 +182,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
         coefficients, n_iter = factorization.solve(alpha)
         intercept = centered.target_mean - centered.feature_mean @ coefficients
         unexplained = np.diag(sums.target_gram) - np.sum(sums.cross * coefficients, axis=0)
-        return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, structure)
+        return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, outputs)
 
     def _read(self, X, y, sample_weight, *, reset):
         rows = self._rows(X, reset=reset)
@@ -242,9 +226,9 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
                 "Lower n_components, or give those rows to partial_fit of a new model first."
             )
 
-    def _forget(self):
-        """What an earlier fit left behind."""
-        for name in ("_statistics", "_solution", "_factorization", "loo_errors_", "features_"):
+    def _forget(self, *more):
+        """What an earlier solution left behind."""
+        for name in ("_solution", "_factorization", "loo_errors_", *more):
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -281,11 +265,12 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
     @property
     def expansion_(self) -> Expansion:
         """The fitted function as a sum of waves."""
-        return Expansion.of(self._scalar(), self._solution.coefficients, self._solution.intercept)
-
-    @abstractmethod
-    def _scalar(self) -> Any:
-        """The FourierMeasure of the features."""
+        solution = self._solution
+        if not isinstance(self._measure, FourierMeasure):
+            raise TypeError(
+                f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
+            )
+        return Expansion.of(self._measure, solution.coefficients, solution.intercept)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions, and with ``return_std`` the standard deviation of an observation around them.
@@ -300,7 +285,11 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
         return mean, self._as_given(np.sqrt(self._eigen().variance(self.alpha_, noise, rows)))
 
     def _evaluate(self, rows):
-        return self.expansion_.evaluate(rows)
+        if isinstance(self._measure, FourierMeasure):
+            return self.expansion_.evaluate(rows)
+        coefficients, intercept = self._solution.coefficients, self._solution.intercept
+        block = Block(_linear_block, self._features, coefficients, intercept, row_bytes=16 * len(coefficients))
+        return rows.map(block, coefficients.shape[1])
 
     def jacobian(self, X: Any) -> Any:
         """∂f_a/∂x_b, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y; exact."""
@@ -314,8 +303,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
     def mean_leverage(self) -> float:
         """Share of the outputs' degrees of freedom that the fit spends, below 1; zero where no matrix was factorized."""
         solution = self._solution
-        factorization = vars(self).get("_factorization") or solution.solver.init(self._problem())
-        return factorization.mean_leverage(solution.alpha)
+        return (vars(self).get("_factorization") or solution.solver.init(self._problem())).mean_leverage(solution.alpha)
 
     @property
     @abstractmethod
@@ -330,19 +318,21 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
         return sums, CenteredRows.of(self._features, statistics, self.fit_intercept)
 
     def _problem(self):
-        return RidgeProblem(*self._centered(self._statistics), self._solution.structure.outputs)
+        sums, centered = self._centered(self._statistics)
+        return RidgeProblem(sums, centered, self._solution.outputs)
 
     def _eigen(self) -> EigenFactorization:
         """The factorization that answers for single rows; made when first asked for."""
         solution = self._solution
         if "_factorization" not in vars(self):
-            n_unknowns = self._n_unknowns(len(self._statistics.feature_sum))
-            if self._statistics.gram.ndim == 1 or (self._bounded and not matrix_fits(n_unknowns)):
+            problem = self._problem()
+            n_unknowns = len(problem.right_side)
+            if problem.sums.gram.ndim == 1 or (self._bounded and not matrix_fits(n_unknowns)):
                 raise ValueError(
                     f"Standard deviations and leave-one-out need a matrix of all pairs of {n_unknowns} unknowns, which was too large for "
                     f"{solution.solver!r}. Lower n_components."
                 )
-            self._factorization = Eigen().init(self._problem())
+            self._factorization = Eigen().init(problem)
         return self._factorization
 
     def __sklearn_tags__(self):
@@ -359,6 +349,10 @@ def fitted_with_weights(features: SpectralFeatures, rows: Rows, taught: Target, 
     # The merge with the features' own room: with weights, features._fit_rows(rows, taught, weights).
     prior = Gaussian(gamma="scale") if features.prior is None else features.prior
     return features.set_params(prior=prior.resolved(rows, weights)).fit(rows, taught)
+
+
+def _linear_block(features, coefficients, intercept, X, out):
+    out[...] = as_dense(features(X)) @ coefficients.astype(out.dtype, copy=False) + intercept
 
 
 def _spectrum_of_rows(centered, data):

@@ -11,10 +11,10 @@ from .._random import as_generator
 from .._validation import check_count
 from ..features import SpectralFeatures
 from ..measures import FourierMeasure
-from ..operators import Decomposable, OperatorKernel, OperatorMeasure, OutputSums
-from ..solvers import CoupledOutputs, DecoupledOutputs, Outputs, Solver
+from ..operators import Decomposable, OperatorKernel, OperatorMeasure
+from ..solvers import Solver
 from .fields import FieldMethods
-from .model import RidgeModel, Structure
+from .model import RidgeModel
 
 
 def check_kernel(kernel: Any) -> None:
@@ -128,39 +128,15 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
         self._kernel = kernel
         return self._measure.block(), self._measure.n_columns
 
-    def _structure(self, statistics, sums, spectrum):
-        known = None
-        if spectrum is not None:
-            known = (spectrum.values, spectrum.projections, sums.target_gram, sums.weight)
-        # The words "covariance" and "learned" are resolved again after more rows: what was asked for is kept.
-        kernel = self._kernel.resolved_outputs(OutputSums(statistics.target_covariance, known))
-        measure = kernel.lift(self._measure)
-        outputs: Outputs = DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(measure)
-        return Structure(outputs, kernel, measure)
-
-    @property
-    def _decoupled(self):
-        return self._kernel.decomposable
-
-    @property
-    def _learns_outputs(self):
-        return self._kernel.learns_outputs
-
-    def _n_unknowns(self, n_columns):
-        return n_columns if self._decoupled else n_columns * self._kernel.lift(self._measure).rank
-
-    def _scalar(self):
-        return self._measure
-
     @property
     def kernel_(self) -> OperatorKernel:
         """The kernel with its bandwidth and output matrix as numbers."""
-        return self._solution.structure.kernel
+        return self._solution.kernel
 
     @property
     def measure_(self) -> OperatorMeasure:
         """The operator-valued measure of the fit."""
-        return self._solution.structure.measure
+        return self.kernel_.lift(self._measure)
 
     @property
     def noise_variance_(self) -> float:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, as_dense
 from ..features import SpectralFeatures
 from ..measures import FourierMeasure
-from ..solvers import DecoupledOutputs, Solver
-from .model import RidgeModel, Structure
+from ..operators import Decomposable
+from ..solvers import Solver
+from .model import RidgeModel
 
 
 class SpectralRidge(RidgeModel):
@@ -72,33 +72,14 @@ class SpectralRidge(RidgeModel):
 
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)
-        if not isinstance(self.features_, SpectralFeatures):
-            n_columns = self.features_.transform(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
-            return self.features_.transform, n_columns
-        measure = self.features_.measure_
-        # The measure's block needs no second check of its rows.
-        block = measure.block() if isinstance(measure, FourierMeasure) else measure.block(rows.n_features)
-        return block, measure.n_columns
-
-    def _structure(self, statistics, sums, spectrum):
-        n_outputs = len(statistics.shift)
-        return Structure(DecoupledOutputs(np.eye(n_outputs), np.ones(n_outputs)))
-
-    def _scalar(self):
-        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(
-                f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
-            )
-        return measure
-
-    def _evaluate(self, rows):
-        if isinstance(self.features_, SpectralFeatures) and isinstance(self.features_.measure_, FourierMeasure):
-            return super()._evaluate(rows)
-        coefficients = self._solution.coefficients
-        arrays = coefficients.astype(rows.dtype, copy=False), self._solution.intercept
-        block = Block(_linear_block, self._features, *arrays, row_bytes=16 * len(coefficients))
-        return rows.map(block, coefficients.shape[1])
+        self._kernel = Decomposable()
+        self._measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
+        # A measure's own block needs no second check of its rows.
+        if isinstance(self._measure, FourierMeasure):
+            return self._measure.block(), self._measure.n_columns
+        return self.features_.transform, self.features_.transform(rows.take(np.array([0]))).shape[
+            1
+        ] if rows.is_local else 0
 
     @property
     def noise_variance_(self) -> Any:
@@ -110,7 +91,3 @@ class SpectralRidge(RidgeModel):
     def measure_(self) -> Any:
         """The measure of the features."""
         return self.features_.measure_
-
-
-def _linear_block(features, coefficients, intercept, X, out):
-    out[...] = as_dense(features(X)) @ coefficients + intercept

@@ -1,8 +1,12 @@
-"""How the outputs of a ridge go together: apart in a basis of their own, or coupled by the matrices of the atoms."""
+"""How the outputs of a ridge go together: apart in a basis of their own, or coupled by the matrices of the atoms.
+
+Either way the ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b.  ``coefficients`` turns z into
+coefficients of the scalar features, (n_columns, n_outputs); ``right_side`` is its transpose, and M is right_side ∘ (ΦᵀΦ) ∘
+coefficients.  ``design`` are rows of the factor of M in its eigenbasis.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,63 +18,8 @@ from .statistics import TILE_ROWS
 _TILE_ENTRIES = 2**22
 
 
-class Outputs(ABC):
-    """The ridge of all outputs as (M + penalty I) z = b, with a penalty for each column of b.
-
-    ``coefficients`` turns z into coefficients of the scalar features, (n_columns, n_outputs), and ``right_side`` is its
-    transpose; M is ``right_side ∘ (ΦᵀΦ) ∘ coefficients``.
-    """
-
-    n_outputs: int
-
-    @abstractmethod
-    def matrix(self, gram: np.ndarray) -> np.ndarray:
-        """M from the Gram matrix of the scalar features."""
-
-    @abstractmethod
-    def diagonal(self, gram_diagonal: np.ndarray) -> np.ndarray:
-        """The diagonal of M for each column of b, or for all of them."""
-
-    @abstractmethod
-    def right_side(self, cross: np.ndarray) -> np.ndarray:
-        """b from ΦᵀY."""
-
-    @abstractmethod
-    def coefficients(self, solution: np.ndarray) -> np.ndarray:
-        """Coefficients of the scalar features from z."""
-
-    @abstractmethod
-    def penalties(self, alpha: float) -> np.ndarray:
-        """The penalty of each column of b."""
-
-    @abstractmethod
-    def largest(self, mean_squares: np.ndarray) -> float:
-        """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar features."""
-
-    # --- what a row looks like ------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def turned(self, values: np.ndarray, back: bool = False) -> np.ndarray:
-        """Outputs (n_samples, n_outputs) in the basis that the rows below are in, or back from it."""
-
-    @abstractmethod
-    def design(self, features: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        """Rows of the factor of M in its eigenbasis, for ``left_out_residuals``."""
-
-    @abstractmethod
-    def variances(
-        self, features: np.ndarray, design: np.ndarray, inverse: np.ndarray, penalties: np.ndarray
-    ) -> np.ndarray:
-        """Variance of f at these rows per unit of noise, (n_samples, n_outputs)."""
-
-    @property
-    def rows_at_once(self) -> int:
-        """How many rows of ``design`` are held."""
-        return TILE_ROWS
-
-
 @dataclass(frozen=True, eq=False)
-class DecoupledOutputs(Outputs):
+class DecoupledOutputs:
     """A decomposable kernel k A, A = Q diag(t) Qᵀ: outputs turned by Q decouple, and a ridge α becomes α / t.
 
     The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein equation (Brault et al. 2016, Eq. 12); turned by Q it is
@@ -79,6 +28,7 @@ class DecoupledOutputs(Outputs):
 
     vectors: np.ndarray
     scales: np.ndarray
+    rows_at_once = TILE_ROWS
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> DecoupledOutputs:
@@ -87,42 +37,52 @@ class DecoupledOutputs(Outputs):
         return cls(vectors, np.where(scales > 1e-12 * scales[-1], scales, 0.0))
 
     @property
-    def n_outputs(self) -> int:  # type: ignore[override]
+    def n_outputs(self) -> int:
         return len(self.vectors)
 
-    def matrix(self, gram):
+    def matrix(self, gram: np.ndarray) -> np.ndarray:
+        """M from the Gram matrix of the scalar features."""
         return gram
 
-    def diagonal(self, gram_diagonal):
+    def diagonal(self, gram_diagonal: np.ndarray) -> np.ndarray:
+        """The diagonal of M, for all columns of b."""
         return gram_diagonal[:, None]
 
-    def right_side(self, cross):
+    def right_side(self, cross: np.ndarray) -> np.ndarray:
+        """b from ΦᵀY."""
         return cross @ self.vectors
 
-    def coefficients(self, solution):
+    def coefficients(self, solution: np.ndarray) -> np.ndarray:
+        """Coefficients of the scalar features from z."""
         return solution @ self.vectors.T
 
-    def penalties(self, alpha):
-        """α / t, infinite where t = 0."""
+    def penalties(self, alpha: float) -> np.ndarray:
+        """α / t for each column of b, infinite where t = 0."""
         return np.divide(alpha, self.scales, out=np.full_like(self.scales, np.inf), where=self.scales > 0)
 
-    def largest(self, mean_squares):
+    def largest(self, mean_squares: np.ndarray) -> float:
+        """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar features."""
         return float(self.scales.max() * mean_squares.sum())
 
-    def turned(self, values, back=False):
+    def turned(self, values: np.ndarray, back: bool = False) -> np.ndarray:
+        """Outputs (n_samples, n_outputs) in the basis where they decouple, or back from it."""
         return values @ (self.vectors.T if back else self.vectors)
 
-    def design(self, features, vectors):
+    def design(self, features: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """φ(x) U, (n_samples, k)."""
         return features @ vectors
 
-    def variances(self, features, design, inverse, penalties):
+    def variances(
+        self, features: np.ndarray, design: np.ndarray, inverse: np.ndarray, penalties: np.ndarray
+    ) -> np.ndarray:
+        """Variance of f at these rows per unit of noise, (n_samples, n_outputs)."""
         # The directions of features without any data keep the variance 1 / penalty that they had before.
         unseen = np.maximum(np.sum(features**2, axis=1) - np.sum(design**2, axis=1), 0.0)
         return (design**2 @ inverse + unseen[:, None] / penalties) @ (self.vectors**2).T
 
 
 @dataclass(frozen=True, eq=False)
-class CoupledOutputs(Outputs):
+class CoupledOutputs:
     """Any operator-valued measure: z are the parameters θ of f = Ψ(x) θ, and leverages are matrices.
 
     The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ), so M = contract ∘ (φᵀφ) ∘ expand follows from the Gram
@@ -132,7 +92,7 @@ class CoupledOutputs(Outputs):
     measure: OperatorMeasure
 
     @property
-    def n_outputs(self) -> int:  # type: ignore[override]
+    def n_outputs(self) -> int:
         return self.measure.n_outputs
 
     def matrix(self, gram):
@@ -177,3 +137,6 @@ class CoupledOutputs(Outputs):
     @property
     def rows_at_once(self) -> int:
         return max(1, _TILE_ENTRIES // (self.measure.n_columns * self.n_outputs))
+
+
+Outputs = DecoupledOutputs | CoupledOutputs
