@@ -15,7 +15,7 @@ FLOORS = [
     {"alignment", "priors", "bounds", "targets"},
     {"operators", "learners"},
     {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
-    {"plots", "export", "experiments", "tables", "pages"},
+    {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -6,11 +6,12 @@ import json
 import math
 from collections.abc import Iterable
 from importlib.resources import files
-from numbers import Real
 from statistics import fmean, stdev
 from typing import Any
 
 from scipy.stats import rankdata
+
+from .._text import is_number
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
@@ -99,11 +100,6 @@ def spread(values: list[float]) -> Any:
     if len(values) == 1:
         return values[0]
     return {"mean": fmean(values), "std": stdev(values), "n": len(values)}
-
-
-def is_number(value: Any) -> bool:
-    """A real number and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def published(name: str) -> dict[str, Any] | None:
