@@ -23,11 +23,11 @@ def gathered(values: Any) -> Any:
 
 def mean_rows(values: Any, weights: np.ndarray | None) -> np.ndarray:
     """The (weighted) mean over the rows of an array, computed where the array is."""
-    if is_dask(values) and weights is None:
+    if not is_dask(values):
+        return np.average(values, axis=0, weights=weights)
+    if weights is None:
         return np.asarray(values.mean(axis=0).compute())
-    if is_dask(values):
-        return np.asarray(((values * weights[:, None]).sum(axis=0) / weights.sum()).compute())
-    return np.average(values, axis=0, weights=weights)
+    return np.asarray(((values * weights[:, None]).sum(axis=0) / weights.sum()).compute())
 
 
 class DaskRows(Rows):
@@ -104,11 +104,11 @@ def _checked(X, block_size="auto"):
 
 def _partition_sum(block, block_size, X, *signals):
     rows = _checked(X, block_size)
-    signals = [np.asarray(signal) for signal in signals]
-    for signal in signals:
-        if signal.dtype.kind == "f":
-            LocalRows(signal).assert_finite("y")
-    return rows.sum(block, *signals)
+    columns = [np.asarray(signal) for signal in signals]
+    for column in columns:
+        if column.dtype.kind == "f":
+            LocalRows(column).assert_finite("y")
+    return rows.sum(block, *columns)
 
 
 def _partition_map(block, n_columns, dtype, block_size, X):

@@ -166,7 +166,7 @@ def _numbers(entries, column, paper, aliases):
             number = entry.get(paper["value"]) if _same(entry[paper["column"]], column, aliases) else None
         else:
             number = next((value for key, value in entry.items() if _same(key, column, aliases)), None)
-        if is_number(number) and math.isfinite(number):
+        if number is not None and is_number(number) and math.isfinite(number):
             yield number
 
 
