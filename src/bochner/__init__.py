@@ -10,6 +10,7 @@ from .boosting import (
     GBRFF2Classifier,
 )
 from .certificates import CertifiedClassifier, certify
+from .expansions import Expansion
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .landmarks import LandmarkFeatures
@@ -52,6 +53,7 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
     "FourierExpansion",
