@@ -38,7 +38,7 @@ from .operators import (
     graph_output_matrix,
     simplex_code,
 )
-from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .targets import TargetSimilarity
 from .tuning import tune_on_validation
@@ -46,6 +46,7 @@ from .tuning import tune_on_validation
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anova",
     "AscentPeaks",
     "CandidatePeaks",
     "Cauchy",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bochner import (
+    Anova,
     AscentPeaks,
     CandidatePeaks,
     Cauchy,
@@ -49,6 +50,11 @@ PRIORS = {
     "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
     "RationalQuadratic": lambda d: RationalQuadratic(alpha=0.7, length_scale=1.2),
     "Laplace": lambda d: Laplace(gamma=0.4),
+    "Anova 1/2": lambda d: Anova(nu=0.5, length_scale=1.5, weight=0.7),
+    "Anova 3/2": lambda d: Anova(),
+    "Anova 5/2 ARD": lambda d: Anova(
+        nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.append(np.linspace(0.2, 5.0, d)[1:], 0.01)
+    ),
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "Sinc ARD": lambda d: Sinc(bandwidth=np.linspace(0.5, 1.5, d)),
