@@ -13,7 +13,7 @@ FLOORS = [
     {"_validation", "datasets", "_progress"},
     {"measures", "harmonics"},
     {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners"},
+    {"operators", "learners", "evidence"},
     {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
     {"plots", "export", "experiments", "tables", "pages"},
     {"cli", "demo"},

@@ -10,6 +10,7 @@ from .boosting import (
     GBRFF2Classifier,
 )
 from .certificates import CertifiedClassifier, certify
+from .evidence import Evidence, LearnedPrior
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .landmarks import LandmarkFeatures
@@ -54,6 +55,7 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "Evidence",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
     "FourierExpansion",
@@ -68,6 +70,7 @@ __all__ = [
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
+    "LearnedPrior",
     "MarginGame",
     "Matern",
     "OperatorKernelRidge",

@@ -6,7 +6,7 @@ float32 or float64 and answer in that precision; blocks of rows are shared by th
 
 from __future__ import annotations
 
-from collections import deque
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,7 @@ class ProductKernel:
             kernels.product_slopes(*columns, wide, a, b, self.order, plain, gram, pull, *span, *sums)
             return sums
 
-        rate_slopes, weight_slopes = 2 * sum(_shared(add, len(X), len(X)))
+        rate_slopes, weight_slopes = 2 * sum(_on_blocks(add, len(X), len(X)))
         return rate_slopes, None if self.weights is None else weight_slopes
 
     def _shares(self, dtype):
@@ -116,7 +116,7 @@ class RadialKernel:
             distances(rows, squares)
             kernels.slope_rows(squares, self.order, rows.start, rows.stop, pull)
 
-        deque(_shared(weigh, len(X), len(X)), maxlen=0)
+        _on_blocks(weigh, len(X), len(X))
         scaled = self._scaled(X, X.mean(axis=0, dtype=np.float64))
         products = symmetric_product(pull, np.column_stack([scaled, np.ones(len(X), X.dtype)])).astype(np.float64)
         scaled = scaled.astype(np.float64)
@@ -192,11 +192,15 @@ def _filled(out, fill, symmetric, lower):
             corner = np.tril(out[rows, rows])
             out[rows, rows] = corner + np.tril(corner, -1).T
 
-    deque(_shared(fill_and_copy, *out.shape), maxlen=0)
+    _on_blocks(fill_and_copy, *out.shape)
     return out
 
 
-def _shared(work, n_rows, n_others):
-    """``work`` on blocks of rows, on several threads where that pays."""
+def _on_blocks(work, n_rows, n_others):
+    """The results of ``work`` on blocks of rows, in order; on several threads where that pays."""
     blocks = [slice(start, min(start + _ROWS, n_rows)) for start in range(0, n_rows, _ROWS)]
-    return ordered_map(work, blocks) if n_rows * n_others > _ALONE else map(work, blocks)
+    if n_rows * n_others <= _ALONE:
+        return [work(rows) for rows in blocks]
+    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+    with closing(ordered_map(work, blocks)) as results:
+        return list(results)
