@@ -13,8 +13,8 @@ FLOORS = [
     {"_validation", "datasets", "_progress"},
     {"measures", "harmonics"},
     {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners", "evidence"},
-    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
+    {"operators", "learners", "evidence", "kernel_expansions", "kernel_systems"},
+    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning", "kernel_machine"},
     {"plots", "export", "experiments", "tables", "pages"},
     {"cli", "demo"},
 ]

@@ -13,6 +13,8 @@ from .certificates import CertifiedClassifier, certify
 from .evidence import Evidence, LearnedPrior
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .kernel_expansions import KernelExpansion
+from .kernel_machine import KernelMachine
 from .landmarks import LandmarkFeatures
 from .learners import (
     AscentPeaks,
@@ -67,6 +69,8 @@ __all__ = [
     "HarmonicPeaks",
     "Helmholtz",
     "JointDescent",
+    "KernelExpansion",
+    "KernelMachine",
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
