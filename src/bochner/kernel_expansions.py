@@ -115,7 +115,7 @@ class KernelExpansion:
                 "Anova prior, or SpectralRidge, whose features always have derivatives."
             )
         slopes = np.empty((X.shape[0], self.n_outputs, X.shape[1]))
-        block_slopes = _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
+        block_slopes: Any = _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
         points = self.points.astype(np.float64, copy=False)
         for rows in self._blocks(X.shape[0]):
             block = np.asarray(self._precise(X[rows]), dtype=np.float64)

@@ -71,7 +71,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
     prior_ : the prior with numbers
     alpha_ : the ridge in use
     loo_errors_ : mean squared leave-one-out error of each of several ridges (direct solutions)
-    held_out_errors_ : mean squared error of each of several ridges on held-out rows (conjugate gradients)
+    held_out_errors_ : mean squared error of each of several ridges on held-out rows (conjugate gradients); infinite where not tried
     noise_variance_ : the most likely variance of the noise, for each output
     solver_ : "cholesky" or "cg"
 
@@ -121,17 +121,17 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         prior = Laplace(gamma="scale") if self.prior is None else self.prior
         self.prior_ = resolved_for_weights(prior, X, weights)
         X = self._dense(X)
-        kept = slice(None) if weights is None else weights > 0
-        rows, self._targets = X[kept], np.ascontiguousarray(targets[kept])
+        kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
+        rows = X if kept.all() else X[kept]
+        self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
         self.solver_ = self._chosen_solver(len(rows))
         for name in ("loo_errors_", "held_out_errors_", "_system", "_left_out"):
             self.__dict__.pop(name, None)
         solve = self._solve_directly if self.solver_ == "cholesky" else self._solve_iteratively
         self._store(rows, solve(rows, alphas, several))
-        self._kept = None if weights is None else weights > 0
         # Rows of weight zero take no part: their predictions are those without them already.
-        self._others = None if weights is None else self.expansion_.evaluate(X[~self._kept])
+        self._absent = None if weights is None else (~kept, self.expansion_.evaluate(X[~kept]))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -162,10 +162,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
             system = self._direct_system("Exact leave-one-out predictions need")
             self._left_out = system.left_out(np.asarray(self.expansion_.coefficients))
         known = self._targets - self._left_out
-        if self._kept is None:
+        if self._absent is None:
             return self._shaped(known)
-        predictions = np.empty((len(self._kept), known.shape[1]))
-        predictions[self._kept], predictions[~self._kept] = known, self._others
+        absent, predicted = self._absent
+        predictions = np.empty((len(absent), known.shape[1]))
+        predictions[~absent], predictions[absent] = known, predicted
         return self._shaped(predictions)
 
     def jacobian(self, X: Any) -> np.ndarray:
@@ -214,7 +215,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return X.toarray()
 
     def _chosen_solver(self, n_rows):
-        needed = 3 * 8 * n_rows**2  # the matrix, its eigenvectors and their squares
+        needed = 3 * 8 * n_rows**2  # the matrix, and what LAPACK needs for its eigenvectors
         if self.solver == "cg" or (self.solver == "auto" and (n_rows > _EXACT_ROWS or needed > self.max_bytes)):
             return "cg"
         if needed > self.max_bytes:
@@ -292,20 +293,26 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return Solution(solved[:, :-1] - solved[:, -1:] * shift, center + shift), solved
 
     def _held_out_errors(self, X, alphas, rng):
-        """Mean squared error of each ridge on rows that it was not fitted on; from strong ridges to weak, each starts from the last."""
+        """Mean squared error of each ridge on rows that it was not fitted on; from strong ridges to weak, each starts from the last.
+
+        Weaker ones than the first that is worse than the one before it are not tried, because they take the most steps: infinite.
+        """
         order = rng.permutation(len(X))
         n_held = min(max(len(X) // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], len(X) // 2)
         held, inner = np.sort(order[:n_held]), np.sort(order[n_held:])
         if n_held == 0:
             raise ValueError(f"A choice between {len(alphas)} ridges needs rows to hold out, got n_samples = {len(X)}.")
         parts = self._iteration_parts(X[inner], self._weights[inner], rng)
-        errors, start = np.empty(len(alphas)), None
-        for index in np.argsort(-np.asarray(alphas)):
+        errors, start, last = np.full(len(alphas), np.inf), None, np.inf
+        for index in np.argsort(-alphas):
             solution, start = self._iterate(
                 *parts, float(alphas[index]), self._targets[inner], self._weights[inner], start
             )
             predictions = self._expansion(X[inner], solution, X.dtype).evaluate(X[held])
             errors[index] = self._mean_squares(self._targets[held] - predictions, self._weights[held])
+            if errors[index] > last:
+                break
+            last = errors[index]
         return errors
 
     def _mean_squares(self, residuals, weights):

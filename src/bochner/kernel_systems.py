@@ -56,19 +56,19 @@ class EigenPath:
         root = np.sqrt(weights)
         gram *= root
         gram *= root[:, None]
-        values, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
-        self.values = np.maximum(values, 0.0)
-        self.vectors = vectors * root[:, None]
+        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
+        values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
+        vectors *= root[:, None]
+        self.values, self.vectors = np.maximum(values, 0.0), vectors
         self.weights, self.fit_intercept = weights, fit_intercept
         self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
-        self.squares = self.vectors**2
 
     def solve(self, alpha: float) -> Solution:
         """The solution for one ridge, with its leave-one-out residuals: O(n²)."""
         inverse = 1 / (self.values + alpha)
         solved = self.vectors @ (inverse[:, None] * self.projections)
         dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
-        diagonal = self.squares @ inverse - flat
+        diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
         left_out = left_out_residuals(dual, diagonal, alpha, self.weights)
         unit = 1 / np.maximum(self.weights, 1.0)
         return Solution(dual, intercept, left_out, left_out_residuals(dual, diagonal, alpha, self.weights, unit))
@@ -80,7 +80,7 @@ class CholeskySystem:
     def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float, fit_intercept: bool):
         gram[np.diag_indices_from(gram)] += alpha / weights
         try:
-            self.factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+            self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not positive definite with it. "
@@ -128,6 +128,7 @@ class GramProducts:
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
+        self.block_bytes = min(_BLOCK_BYTES, max_bytes)
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
@@ -136,7 +137,7 @@ class GramProducts:
         if self.held is not None:
             product += self.held @ V
             return product.astype(np.float64)
-        size = max(1, _BLOCK_BYTES // (self.X.itemsize * len(self.X)))
+        size = max(1, self.block_bytes // (self.X.itemsize * len(self.X)))
         for start in range(0, len(self.X), size):
             rows = slice(start, start + size)
             product[rows] += closed_form_gram(self.prior, self.X[rows], self.X) @ V

@@ -1,5 +1,6 @@
 """The exact kernel machine: refits, the bordered system by brute force, and conjugate gradients against Cholesky."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -212,7 +213,24 @@ def test_held_out_rows_choose_the_ridge_of_conjugate_gradients(seed):
     assert iterative.held_out_errors_.shape == (3,)
     assert iterative.alpha_ == alphas[np.argmin(iterative.held_out_errors_)]
     assert iterative.alpha_ == direct.alpha_ == 1.0
+    assert np.all(np.isfinite(iterative.held_out_errors_))
+    fewer = KernelMachine(Gaussian(gamma=1.0), alpha=[1e-4, *alphas], solver="cg", random_state=0).fit(X, noisy)
+    assert np.isinf(fewer.held_out_errors_[0])  # 1e-2 was worse than 1 already
+    assert fewer.alpha_ == 1.0
     assert not hasattr(iterative, "loo_errors_")
+
+
+def test_conjugate_gradients_keep_to_their_memory():
+    X, y = data(3000)
+    KernelMachine(alpha=0.1, solver="cg", random_state=0).fit(X[:300], y[:300])  # compiles
+    machine = KernelMachine(Laplace(gamma=0.1), alpha=0.1, solver="cg", max_bytes=2**22, random_state=0)
+    tracemalloc.start()
+    try:
+        machine.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * 2**22  # the matrix itself, in float32, would be 36 MB
 
 
 def test_too_few_steps_are_a_warning_and_the_seed_decides_the_rest():
