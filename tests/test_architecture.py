@@ -13,8 +13,11 @@ FLOORS = [
     {"_validation", "datasets", "_progress", "_random", "_files", "_text"},
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners"},
-    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning", "inputs", "blending"},
+    {"operators", "learners", "evidence", "kernel_expansions", "kernel_systems"},
+    {
+        *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
+        *("inputs", "blending", "kernel_machine"),
+    },
     {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]

@@ -10,9 +10,12 @@ from .boosting import (
     GBRFF2Classifier,
 )
 from .certificates import CertifiedClassifier, certify
+from .evidence import Evidence, LearnedPrior
 from .expansions import Expansion
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .kernel_expansions import KernelExpansion
+from .kernel_machine import KernelMachine
 from .landmarks import LandmarkFeatures
 from .learners import (
     AscentPeaks,
@@ -38,7 +41,7 @@ from .operators import (
     OperatorMeasure,
     graph_output_matrix,
 )
-from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
@@ -46,6 +49,7 @@ from .tuning import tune_on_validation
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anova",
     "AscentPeaks",
     "CandidatePeaks",
     "Cauchy",
@@ -53,6 +57,7 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "Evidence",
     "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
@@ -65,9 +70,12 @@ __all__ = [
     "HarmonicPeaks",
     "Helmholtz",
     "JointDescent",
+    "KernelExpansion",
+    "KernelMachine",
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
+    "LearnedPrior",
     "MarginGame",
     "Matern",
     "OperatorKernelRidge",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bochner import (
+    Anova,
     AscentPeaks,
     CandidatePeaks,
     Cauchy,
@@ -14,6 +15,7 @@ from bochner import (
     GBRFF1Classifier,
     GBRFF2Classifier,
     JointDescent,
+    KernelMachine,
     LandmarkFeatures,
     LangevinPeaks,
     Laplace,
@@ -49,6 +51,11 @@ PRIORS = {
     "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
     "RationalQuadratic": lambda d: RationalQuadratic(alpha=0.7, length_scale=1.2),
     "Laplace": lambda d: Laplace(gamma=0.4),
+    "Anova 1/2": lambda d: Anova(nu=0.5, length_scale=1.5, weight=0.7),
+    "Anova 3/2": lambda d: Anova(),
+    "Anova 5/2 ARD": lambda d: Anova(
+        nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.append(np.linspace(0.2, 5.0, d)[1:], 0.01)
+    ),
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "Sinc ARD": lambda d: Sinc(bandwidth=np.linspace(0.5, 1.5, d)),
@@ -80,6 +87,8 @@ ESTIMATORS = [
     OperatorRidge(n_components=20, solver="cg", block_size=7),
     OperatorRidgeClassifier(),
     OperatorKernelRidge(),
+    KernelMachine(),
+    KernelMachine(Anova(length_scale="scale"), alpha=0.1, linear=0.5, solver="cg", tol=1e-10),
     SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),

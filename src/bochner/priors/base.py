@@ -10,11 +10,17 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
 from .._compute import Block, as_dense, as_rows
+from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
+MATERN_ORDERS = {
+    0.5: 0,
+    1.5: 1,
+    2.5: 2,
+}  # the ν whose Matérn kernels are an exponential times a polynomial, and its degree
 
 
 class SpectralPrior(BaseEstimator, ABC):
@@ -56,6 +62,10 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
             )
         return clone(self).set_params(**{self._bandwidth: self._from_length(length)})
+
+    def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
+        """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
+        return None
 
     def _mass(self) -> float:
         return 1.0
