@@ -298,7 +298,7 @@ class _NegativeEvidence:
         n_samples, n_outputs = self.Y.shape
         X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
         rates, weights, linear, noise = self.split(theta)
-        kernel = with_rates(self.prior, rates, weights).compiled(X.shape[1])
+        kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
         gram = kernel.gram(X, lower=True)
         factored = _inverse(self._covariance(gram, X, linear, noise))
         if factored is None:

@@ -303,11 +303,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         held, inner = np.sort(order[:n_held]), np.sort(order[n_held:])
         if n_held == 0:
             raise ValueError(f"A choice between {len(alphas)} ridges needs rows to hold out, got n_samples = {len(X)}.")
-        parts = self._iteration_parts(X[inner], self._weights[inner], rng)
+        products, preconditioner = self._iteration_parts(X[inner], self._weights[inner], rng)
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
         for index in np.argsort(-alphas):
             solution, start = self._iterate(
-                *parts, float(alphas[index]), self._targets[inner], self._weights[inner], start
+                products, preconditioner, float(alphas[index]), self._targets[inner], self._weights[inner], start
             )
             predictions = self._expansion(X[inner], solution, X.dtype).evaluate(X[held])
             errors[index] = self._mean_squares(self._targets[held] - predictions, self._weights[held])
