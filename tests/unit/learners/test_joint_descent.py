@@ -58,6 +58,19 @@ def test_gradient_against_finite_differences(task):
         assert np.sum(gradient * direction) == pytest.approx(numeric, rel=2e-3, abs=1e-5)
 
 
+def test_the_first_step_is_the_learning_rate_in_every_coordinate(seed):
+    """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
+    X, y, rng = ringed(100, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=1, batch_size=100, learning_rate=0.06, frequency_decay=0.0, start_scale=0.75)
+    moves = np.abs(learner.learn(start, X, y, rng).frequencies - 0.75 * start.frequencies)
+    size = (
+        0.75 * np.median(np.abs(start.frequencies)) / 0.6745
+    )  # the starting frequencies' deviation, from their median
+    assert moves.max() == pytest.approx(0.06 * size, rel=2e-3)
+    assert np.median(moves) == pytest.approx(0.06 * size, rel=2e-3)  # a slope near zero moves a little less
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "squared"])
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)
