@@ -150,7 +150,7 @@ MUTANTS: list[Mutant] = [
         "reference/test_divergence_ball.py unit/test_alignment_learners.py",
         {
             "ball-exponent": ("/ (mu - 1))", "/ mu)"),
-            "ball-largest-radius": ("** (1 - mu) - 1", "** -mu - 1"),
+            "ball-largest-radius": ("** (1 - mu) - 1", "** (1 - mu) / 2 - 1"),
             "ball-sign": ("prior_weights, -losses,", "prior_weights, losses,"),
             "ball-bound": ("f_divergence(report.empirical(weights), divergence,", "f_divergence(report.empirical(weights), 0.0,"),
         },
@@ -172,7 +172,7 @@ MUTANTS: list[Mutant] = [
     # --- the margin game ---------------------------------------------------------------------------------------------
     *_room(
         "learners/duals.py",
-        "unit/learners/test_duals.py unit/learners/test_margin_game.py",
+        "unit/learners/test_duals.py unit/bounds/test_margin_bounds.py unit/learners/test_margin_game.py",
         {
             "dual-projection": ("alpha = np.clip(point, 0, C)", "alpha = np.clip(point, 0, 2 * C)"),
             "dual-hinge-gradient": ("return 1 - self.targets * response\n", "return 1 - self.targets * response / 2\n"),

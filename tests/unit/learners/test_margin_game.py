@@ -137,18 +137,19 @@ class LatePeaks(PeakSearch):
         return FourierMeasure(np.array([[self.found if self.n_blind < 0 else self.played]]), np.ones(1))
 
 
-def test_the_lower_value_searches_against_the_mean_weights_once_more():
-    """A peak that no round has played still lowers it: 1ᵀα s − s² v/2 at the best s, α = ½ for every row of balanced classes."""
+@pytest.mark.parametrize(("loss", "curvature"), [("hinge", 0.0), ("squared_hinge", 50.0)])  # ‖α‖²/C
+def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curvature):
+    """A peak that no round has played still lowers it: 1ᵀα s − s² (v + ‖α‖²/C)/2 at the best s, where α = ½ for every row."""
     X = np.linspace(0, 2 * np.pi, 200, endpoint=False)[:, None] + 0.01
     y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
     assert np.sum(y) == 0
     start = Gaussian().sample(5, 1, np.random.default_rng(0))
     peaks = LatePeaks(1, played=0.3, found=2.0)
-    _, report = MarginGame(1, peaks=peaks).learn_with_report(start, X, y, np.random.default_rng(0))
-    height = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2
-    assert height > 100  # so the best scaling is s = 100 / height, the best value 100² / (2 height)
-    assert report.certificate.lower == pytest.approx(100**2 / (2 * height))
-    _, reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y)
+    _, report = MarginGame(1, peaks=peaks, loss=loss).learn_with_report(start, X, y, np.random.default_rng(0))
+    quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
+    assert quadratic > 100  # so the best scaling is s = 100 / quadratic
+    assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
+    _, reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss)
     assert report.certificate.lower <= reached.upper
 
 
