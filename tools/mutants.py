@@ -3,6 +3,7 @@
     make mutants                                       all of them, about a quarter of an hour
     python tools/mutants.py bernstein pac-bayes        those whose name begins so
     python tools/mutants.py --jobs 2
+    python tools/mutants.py --where                    runs nothing: which texts are still there
 
 Errors are only ever planted in temporary copies of ``src`` and ``tests``.  The exit code is 1 if an error that must be
 noticed was not, if more than 10 % were not, or if one could not be planted: its text is gone or no longer unique, because the
@@ -132,10 +133,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="only mutants whose names begin so")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time (default 1)")
+    parser.add_argument("--where", action="store_true", help="only say where each would be planted, and run nothing")
     arguments = parser.parse_args()
     chosen = [m for m in MUTANTS if not arguments.names or m.name.startswith(tuple(arguments.names))]
     if not chosen:
         parser.error(f"no mutant begins with {' or '.join(arguments.names)}")
+    if arguments.where:
+        places = {mutant.name: place(ROOT / "src" / "bochner", mutant) for mutant in chosen}
+        for name, found in places.items():
+            print(f"{name:35} {f'NOT PLANTED: {found}' if isinstance(found, str) else found.relative_to(ROOT)}")
+        return int(any(isinstance(found, str) for found in places.values()))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
