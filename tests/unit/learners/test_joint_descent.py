@@ -71,6 +71,19 @@ def test_the_first_step_is_the_learning_rate_in_every_coordinate(seed):
     assert np.median(moves) == pytest.approx(0.06 * size, rel=2e-3)  # a slope near zero moves a little less
 
 
+def test_the_mass_of_the_measure_only_scales_the_head(seed):
+    """Rates and penalties refer to plain waves: four times the weights are the same waves, with half the amplitudes."""
+    X, y, rng = ringed(200, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=4, penalty=0.1)
+    (one, first), (four, second) = (
+        learner.learn_with_report(start.reweighted(mass * start.weights), X, y, np.random.default_rng(0))
+        for mass in (1, 4)
+    )
+    np.testing.assert_allclose(four.frequencies, one.frequencies, atol=1e-4)
+    np.testing.assert_allclose(second.amplitudes, first.amplitudes / 2, atol=1e-3 * np.abs(first.amplitudes).max())
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "squared"])
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)

@@ -86,6 +86,7 @@ def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
         assert certificate.exact
         assert 0 < certificate.lower <= certificate.upper
         assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
+        assert certificate.competitive_ratio == pytest.approx(np.sqrt(certificate.lower / certificate.upper))
     assert certificates[2].competitive_ratio > certificates[0].competitive_ratio
 
 
