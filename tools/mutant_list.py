@@ -377,7 +377,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_room(
         "_compute/wave_kernels.py boosting/joint.py",
-        "reference/test_joint_gradient.py",
+        "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
             "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),
             "joint-several-gradient": ("turns -= sines * (pull @", "turns += sines * (pull @"),

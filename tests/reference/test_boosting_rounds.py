@@ -63,6 +63,16 @@ def test_a_round_takes_the_amplitudes_of_its_closed_form(n_outputs, seed):
     np.testing.assert_allclose(model.predict(X).reshape(fitted.shape), fitted, atol=1e-8)
 
 
+def test_candidates_come_from_the_prior_that_gamma_names(seed):
+    """N(0, 2γ I) on standardised rows: the mean of 1500 squares is 2γ up to its standard error."""
+    X, Y = wave_problem(5, 1, seed)
+    model = FourierBoostingRegressor(
+        n_rounds=300, n_candidates=1, n_refinements=0, gamma=0.7, linear=False, random_state=seed
+    ).fit(X, Y[:, 0])
+    mean_square = np.mean(model.expansion_.frequencies**2)
+    assert abs(mean_square / 1.4 - 1) < 5 * np.sqrt(2 / 1500)
+
+
 def test_pilots_point_the_frequencies_at_the_columns_that_matter(seed):
     rng = np.random.default_rng(seed)
     X = standardized(rng.normal(size=(1000, 8)))
