@@ -96,6 +96,11 @@ def test_weighted_quantile_is_the_quantile_of_repeated_rows():
         np.testing.assert_array_equal(weighted_quantile(values, counts, level), repeated)
 
 
+def test_huber_is_half_a_square_and_then_its_tangent():
+    values = Huber(np.array([0.7])).values(np.zeros((4, 1)), np.array([[0.5], [-0.7], [2.0], [-2.0]]))
+    np.testing.assert_allclose(values, [0.125, 0.245, 1.155, 1.155])  # ½ r², then 0.7 (|r| − 0.35)
+
+
 def test_huber_starts_at_the_median():
     targets = np.array([[1.0], [2.0], [30.0]])
     assert Huber(np.array([0.7])).start(targets, np.ones(3)) == 2.0

@@ -228,13 +228,6 @@ def test_streamed_rows_learn_as_well(kind, large, tmp_path):
         assert np.array_equal(model.predict(rows), model.predict(X))
 
 
-def test_epochs_with_early_stopping_are_never_worse_on_the_validation_part(large):
-    X, y = large
-    model = FourierBoostingClassifier(early_stopping=True, **SHORT).fit(X, y)
-    losses = model.validation_loss_
-    assert len(losses) == len(model.train_loss_) + 3
-
-
 def test_weights_count_in_the_epochs(large):
     X, y = large
     weights = np.where(X[:, 2] > 0, 1.0, 0.0)

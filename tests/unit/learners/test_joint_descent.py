@@ -58,6 +58,32 @@ def test_gradient_against_finite_differences(task):
         assert np.sum(gradient * direction) == pytest.approx(numeric, rel=2e-3, abs=1e-5)
 
 
+def test_the_first_step_is_the_learning_rate_in_every_coordinate(seed):
+    """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
+    X, y, rng = ringed(100, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=1, batch_size=100, learning_rate=0.06, frequency_decay=0.0, start_scale=0.75)
+    moves = np.abs(learner.learn(start, X, y, rng).frequencies - 0.75 * start.frequencies)
+    size = (
+        0.75 * np.median(np.abs(start.frequencies)) / 0.6745
+    )  # the starting frequencies' deviation, from their median
+    assert moves.max() == pytest.approx(0.06 * size, rel=2e-3)
+    assert np.median(moves) == pytest.approx(0.06 * size, rel=2e-3)  # a slope near zero moves a little less
+
+
+def test_the_mass_of_the_measure_only_scales_the_head(seed):
+    """Rates and penalties refer to plain waves: four times the weights are the same waves, with half the amplitudes."""
+    X, y, rng = ringed(200, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=4, penalty=0.1)
+    (one, first), (four, second) = (
+        learner.learn_with_report(start.reweighted(mass * start.weights), X, y, np.random.default_rng(0))
+        for mass in (1, 4)
+    )
+    np.testing.assert_allclose(four.frequencies, one.frequencies, atol=1e-4)
+    np.testing.assert_allclose(second.amplitudes, first.amplitudes / 2, atol=1e-3 * np.abs(first.amplitudes).max())
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "squared"])
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)

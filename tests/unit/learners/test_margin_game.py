@@ -9,6 +9,7 @@ from sklearn.svm import SVC, LinearSVC
 from bochner import (
     AscentPeaks,
     CandidatePeaks,
+    FourierMeasure,
     Gaussian,
     HarmonicPeaks,
     LangevinPeaks,
@@ -19,6 +20,7 @@ from bochner import (
 from bochner.learners.duals import make_dual
 from bochner.learners.game_value import upper_value
 from bochner.learners.margin_game import averaged, potential_and_response
+from bochner.learners.peaks import PeakSearch
 
 
 def checkered(n_rows, seed, n_features=2):
@@ -84,6 +86,7 @@ def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
         assert certificate.exact
         assert 0 < certificate.lower <= certificate.upper
         assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
+        assert certificate.competitive_ratio == pytest.approx(np.sqrt(certificate.lower / certificate.upper))
     assert certificates[2].competitive_ratio > certificates[0].competitive_ratio
 
 
@@ -114,6 +117,41 @@ def test_a_local_search_gives_no_certificate():
     _, report = game(X, y, rng, peaks=AscentPeaks(), n_rounds=5)
     assert not report.certificate.exact
     assert "local" in report.certificate.scope
+
+
+class LatePeaks(PeakSearch):
+    """Plays one frequency in the first ``n_blind`` searches and finds another one afterwards."""
+
+    top = 1
+
+    def __init__(self, n_blind, played, found):
+        self.n_blind, self.played, self.found = n_blind, played, found
+
+    def prepare(self, measure, X):
+        return self
+
+    def kept_features(self, peaks):
+        return None
+
+    def find(self, signal, rng, top=None):
+        self.n_blind -= 1
+        return FourierMeasure(np.array([[self.found if self.n_blind < 0 else self.played]]), np.ones(1))
+
+
+@pytest.mark.parametrize(("loss", "curvature"), [("hinge", 0.0), ("squared_hinge", 50.0)])  # ‖α‖²/C
+def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curvature):
+    """A peak that no round has played still lowers it: 1ᵀα s − s² (v + ‖α‖²/C)/2 at the best s, where α = ½ for every row."""
+    X = np.linspace(0, 2 * np.pi, 200, endpoint=False)[:, None] + 0.01
+    y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
+    assert np.sum(y) == 0
+    start = Gaussian().sample(5, 1, np.random.default_rng(0))
+    peaks = LatePeaks(1, played=0.3, found=2.0)
+    _, report = MarginGame(1, peaks=peaks, loss=loss).learn_with_report(start, X, y, np.random.default_rng(0))
+    quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
+    assert quadratic > 100  # so the best scaling is s = 100 / quadratic
+    assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
+    _, reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss)
+    assert report.certificate.lower <= reached.upper
 
 
 def test_the_certificate_can_be_left_out():
