@@ -43,13 +43,13 @@ class AtomicMeasure:
         object.__setattr__(other, "weights", weights)
         return other
 
-    def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
+    def resampled(self, n_atoms: int, rng: np.random.Generator, selection: str = "multinomial") -> Self:
         """``n_atoms`` atoms drawn with replacement in proportion to their weights, each of weight mass / n_atoms.
 
         ``"multinomial"`` draws independently, as the papers do; ``"systematic"`` uses one uniform number for all draws,
         so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with less variance.
         """
-        chosen = drawn_atoms(self.weights, n_atoms, rng, scheme)
+        chosen = drawn_atoms(self.weights, n_atoms, rng, selection)
         return replace(self.take(chosen), weights=np.full(n_atoms, self.mass / n_atoms))  # type: ignore[type-var]
 
     def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
@@ -58,14 +58,14 @@ class AtomicMeasure:
         return replace(self.take(first), weights=weights)  # type: ignore[type-var]
 
 
-def drawn_atoms(weights: np.ndarray, n_atoms: int, rng: np.random.Generator, scheme: str) -> np.ndarray:
-    """Sorted indices of ``n_atoms`` draws in proportion to ``weights``; see ``AtomicMeasure.resampled`` for the schemes."""
+def drawn_atoms(weights: np.ndarray, n_atoms: int, rng: np.random.Generator, selection: str) -> np.ndarray:
+    """Sorted indices of ``n_atoms`` draws in proportion to ``weights``; see ``AtomicMeasure.resampled``."""
     n_atoms = check_count(n_atoms, "n_atoms")
-    check_choice(scheme, "scheme", ("multinomial", "systematic"))
+    check_choice(selection, "selection", ("multinomial", "systematic"))
     cumulative = np.cumsum(weights, dtype=np.float64)
     if cumulative[-1] <= 0:
         raise ValueError("A measure of mass zero cannot be resampled: all its weights are zero.")
-    if scheme == "multinomial":
+    if selection == "multinomial":
         positions = np.sort(rng.random(n_atoms))
     else:
         positions = (rng.random() + np.arange(n_atoms)) / n_atoms

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
 from .._validation import check_weights
-from ..targets import Target, as_target
+from ..targets import Labels, Target, as_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,8 @@ class Learner(BaseEstimator, ABC):
         """
         self.check_parameters()
         rows = as_rows(X)
-        return self._learn(measure, rows, as_target(y, len(rows)), rng, check_weights(weights, len(rows)))
+        weights = check_weights(weights, len(rows))
+        return self._learn(measure, rows, present_classes(as_target(y, len(rows)), weights), rng, weights)
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
@@ -45,3 +46,27 @@ class Learner(BaseEstimator, ABC):
     def _learn(
         self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator | None, weights: np.ndarray | None
     ) -> Learned: ...
+
+
+def check_learner(learner: Any, kind: type[Learner] = Learner, example: str = "PacBayes()") -> None:
+    """Complain unless ``learner`` is a learner of this kind, and about its parameters."""
+    if isinstance(learner, type):
+        raise TypeError(
+            f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
+        )
+    if not isinstance(learner, kind):
+        raise TypeError(f"learner must be {_article(kind)} such as {example}, got {learner!r}.")
+    learner.check_parameters()
+
+
+def _article(kind):
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+def present_classes(target: Target, weights: np.ndarray | None) -> Target:
+    """Labels without the classes of weight zero, which repeated rows would not show; their rows count for nothing."""
+    if weights is None or not isinstance(target, Labels):
+        return target
+    present = np.flatnonzero(np.bincount(target.codes, weights, minlength=len(target.classes)))
+    codes = np.minimum(np.searchsorted(present, target.codes), len(present) - 1)
+    return Labels(target.classes[present], codes)
