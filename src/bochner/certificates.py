@@ -206,7 +206,7 @@ class CertifiedClassifier(NestedDefaults, ClassifierMixin, BaseEstimator):
         """The width and the move of least bound."""
         norms = np.linalg.norm(columns, axis=1)
         start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
-        best = None
+        best: Any = None
         for width in scale * _WIDTHS:
             for move in _MOVES:
                 risk = float(np.mean(norm.cdf(-(start + move * change) / width)))

@@ -50,9 +50,9 @@ class Expansion:
     @classmethod
     def of(cls, measure: FourierMeasure, coefficients: np.ndarray, intercept: Any = 0.0) -> Expansion:
         """features(x) @ coefficients + intercept for a linear model on the features of ``measure``."""
-        amplitudes = np.sqrt(measure.weights)[:, None] * np.reshape(coefficients, (2, len(measure), -1))
-        constant = np.broadcast_to(np.asarray(intercept, dtype=np.float64), amplitudes.shape[2])
-        return cls(measure.frequencies, *amplitudes, constant)
+        cosine, sine = np.sqrt(measure.weights)[:, None] * np.reshape(coefficients, (2, len(measure), -1))
+        constant = np.broadcast_to(np.asarray(intercept, dtype=np.float64), cosine.shape[1])
+        return cls(measure.frequencies, cosine, sine, constant)
 
     @classmethod
     def constant(cls, intercept: Any, n_features: int) -> Expansion:

@@ -19,8 +19,7 @@ from ._validation import check_block_size, check_choice, check_count, check_rows
 from .alignment import LabelSums, alignment_sums
 from .bounds import Bound
 from .learners import AlignmentLearner, check_learner
-from .learners.selection import SELECTIONS, selected_atoms
-from .measures import FourierMeasure
+from .measures import SELECTIONS, FourierMeasure, selected_atoms
 from .priors import Gaussian, SpectralPrior
 from .targets import as_target
 
@@ -95,6 +94,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     """
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
+    _classes: np.ndarray | None
 
     def __init__(
         self,
@@ -142,8 +142,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
             learned = self.learner.learn(candidates, rows, target, rng, weights)
             self.measure_, self.report_ = learned.measure, learned.report
             if self.n_candidates is not None:
-                chosen, kept = selected_atoms(self.measure_.weights, self.n_components, rng, self.selection)
-                self.measure_ = self.measure_.take(chosen).reweighted(kept)
+                self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)
         return self
 
     @available_if(_learns_by_sums)

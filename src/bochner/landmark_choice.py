@@ -47,9 +47,9 @@ def choose_landmarks(
         indices = np.concatenate(chosen)
         targets = None if target is None else _targets_of(target)[indices]
         order = np.argsort(indices)  # rows are taken in their own order
-        points = np.empty((len(indices), rows.n_features))
-        points[order] = as_dense(rows.take(indices[order]))
-        return Landmarks(points, indices, targets)
+        taken = np.empty((len(indices), rows.n_features))
+        taken[order] = as_dense(rows.take(indices[order]))
+        return Landmarks(taken, indices, targets)
     points, targets = [], []
     for code, (group, count) in enumerate(zip(groups, counts)):
         if count == 0:

@@ -188,26 +188,16 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         empirical = report.empirical(report.weights)
         divergence = np.sum(rel_entr(report.weights, report.prior_weights), axis=1)
         scales = np.broadcast_to(learner.deviation_scale(report), empirical.shape)
+        some = slice(None) if landmark is None else [landmark]
         in_sample = self.landmark_indices_ is not None
         union = report.n_samples if in_sample and self.per_label and self._by_label else len(empirical)
+        settings: dict[str, Any] = {"delta": delta, "in_sample": in_sample, "independent": in_sample, "form": form}
         bounds = [
-            landmark_bound(
-                float(empirical[k]),
-                float(divergence[k]),
-                report.n_samples,
-                union * report.n_tried,
-                delta=delta,
-                t=float(scales[k]),
-                in_sample=in_sample,
-                independent=in_sample,
-                form=form,
-            )
-            for k in (range(len(empirical)) if landmark is None else [landmark])
+            landmark_bound(float(loss), float(kl), report.n_samples, union * report.n_tried, t=float(t), **settings)
+            for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
-        mean = {
-            name: float(np.mean([getattr(b, name) for b in bounds])) for name in ("value", "empirical", "complexity")
-        }
-        bound = replace(bounds[0], **mean)
+        means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
+        bound = replace(bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2]))
         if not in_sample and not isinstance(self.landmarks, str):
             bound = replace(
                 bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
@@ -252,7 +242,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         self.report_ = self._part("learner").weigh_each(equal, losses, n_samples)
         self.expansion_ = similarities(frequencies, phases, self.report_.weights[None])
 
-    def _waves(self):
+    def _waves(self) -> tuple[np.ndarray, np.ndarray]:
         """(frequencies, phases) as ``similarities`` takes them."""
         held = self.expansion_
         if isinstance(held, ExpansionStack):

@@ -78,8 +78,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         "test": machine.score(features.transform(X_test), y_test),
         "n_atoms": len(features.measure_),
     }
-    if isinstance(features.report_, GameReport):
-        certificate = features.report_.certificate
+    if isinstance(features.report_, GameReport) and (certificate := features.report_.certificate):
         result |= {"upper": certificate.upper, "lower": certificate.lower, "certified": certificate.exact}
         result["ratio"] = certificate.competitive_ratio
     return result

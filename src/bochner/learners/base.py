@@ -35,9 +35,8 @@ class Learner(BaseEstimator, ABC):
         not caught.
         """
         self.check_parameters()
-        rows = as_rows(X)
-        weights = check_weights(weights, len(rows))
-        return self._learn(measure, rows, present_classes(as_target(y, len(rows)), weights), rng, weights)
+        rows, target, counts = as_data(X, y, weights)
+        return self._learn(measure, rows, target, rng, counts)
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
@@ -48,25 +47,23 @@ class Learner(BaseEstimator, ABC):
     ) -> Learned: ...
 
 
-def check_learner(learner: Any, kind: type[Learner] = Learner, example: str = "PacBayes()") -> None:
+def check_learner(learner: Any, kind: Any = Learner) -> None:
     """Complain unless ``learner`` is a learner of this kind, and about its parameters."""
     if isinstance(learner, type):
         raise TypeError(
             f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
         )
     if not isinstance(learner, kind):
-        raise TypeError(f"learner must be {_article(kind)} such as {example}, got {learner!r}.")
+        raise TypeError(f"learner must be a learner such as PacBayes() ({kind.__name__}), got {learner!r}.")
     learner.check_parameters()
 
 
-def _article(kind):
-    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-
-
-def present_classes(target: Target, weights: np.ndarray | None) -> Target:
-    """Labels without the classes of weight zero, which repeated rows would not show; their rows count for nothing."""
+def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, np.ndarray | None]:
+    """What a learner works on.  Classes of weight zero are left out, as repeated rows would not show them."""
+    rows = as_rows(X)
+    target, weights = as_target(y, len(rows)), check_weights(weights, len(rows))
     if weights is None or not isinstance(target, Labels):
-        return target
+        return rows, target, weights
     present = np.flatnonzero(np.bincount(target.codes, weights, minlength=len(target.classes)))
     codes = np.minimum(np.searchsorted(present, target.codes), len(present) - 1)
-    return Labels(target.classes[present], codes)
+    return rows, Labels(target.classes[present], codes), weights

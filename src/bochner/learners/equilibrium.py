@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import as_rows, gathered
+from .._compute import gathered
 from .._progress import track
-from .._validation import check_choice, check_count, check_positive, check_weights
-from ..targets import as_target
-from .base import Learned, present_classes
+from .._validation import check_choice, check_count, check_positive
+from .base import Learned, as_data
 from .duals import LOSSES, make_dual
 from .game_value import GameCertificate, fit_machine, lower_value
 
@@ -48,15 +47,14 @@ def game_equilibrium(
     check_positive(C, "C")
     check_choice(loss, "loss", LOSSES)
     check_count(n_iterations, "n_iterations")
-    rows = as_rows(X)
-    counts = check_weights(weights, len(rows))
+    rows, target, counts = as_data(X, y, weights)
     n_entries = len(rows) * measure.n_columns
     if n_entries > _LARGEST_FEATURES:
         raise ValueError(
             f"The features of {len(rows)} rows on {len(measure)} atoms are {8 * n_entries / 2**30:.3g} GiB; this solver "
             f"holds them in memory, up to {8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows or atoms, or play MarginGame."
         )
-    dual = make_dual(loss, present_classes(as_target(y, len(rows)), counts), C, counts)
+    dual = make_dual(loss, target, C, counts)
     features = gathered(measure.reweighted(np.ones(len(measure))).features(rows)).astype(np.float64, copy=False)
     columns = features.shape[1] // len(measure)
     shares = measure.weights / measure.mass

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Rows, as_rows, gathered
+from .._compute import Rows, gathered
 from .._defaults import NestedDefaults
 from .._progress import track
-from .._validation import check_choice, check_count, check_positive, check_weights
+from .._validation import check_choice, check_count, check_positive
 from ..measures import concatenate
-from ..targets import as_target
-from .base import Learned, Learner, present_classes
+from .base import Learned, Learner, as_data
 from .duals import LOSSES, PROJECTIONS, make_dual
 from .game_value import GameCertificate, lower_value, on_features, upper_value
 from .peaks import AscentPeaks, PeakSearch
@@ -156,11 +155,9 @@ class MarginGame(NestedDefaults, Learner):
     ) -> Iterator[GameRound]:
         """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
         self.check_parameters()
-        rows = as_rows(X)
-        weights = check_weights(weights, len(rows))
-        target = present_classes(as_target(y, len(rows)), weights)
-        dual = make_dual(self.loss, target, self.C, weights, self.projection)
-        yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, weights), rng)
+        rows, target, counts = as_data(X, y, weights)
+        dual = make_dual(self.loss, target, self.C, counts, self.projection)
+        yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
 
     def _rounds(self, measure, rows, dual, search, rng):
         alpha = dual.start()
