@@ -239,7 +239,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     def _weigh(self, frequencies, phases, losses, n_samples):
         """Weights of the frequencies, landmark by landmark."""
         equal = np.full(losses.shape[1], 1 / losses.shape[1])
-        self.report_ = self._part("learner").weigh_each(equal, losses, n_samples)
+        self.report_ = self._part("learner").weigh(equal, losses, n_samples)
         self.expansion_ = similarities(frequencies, phases, self.report_.weights[None])
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:

@@ -98,7 +98,9 @@ class OptimalAlignment(AlignmentLearner):
         check_mu(self.mu)
 
     def weigh(self, prior_weights, losses, n_samples):
-        weights = divergence_ball_weights(prior_weights, -losses, self.radius, self.mu)
+        weights = np.apply_along_axis(
+            lambda row: divergence_ball_weights(prior_weights, -row, self.radius, self.mu), -1, losses
+        )
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 
     def bound(

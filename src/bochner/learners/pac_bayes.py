@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 
 from .._validation import check_positive
 from ..bounds import Bound, kl_divergence, second_order
@@ -86,20 +86,23 @@ class PacBayes(AlignmentLearner):
             check_positive(self.beta, "beta", allow_zero=True)
 
     def weigh(self, prior_weights, losses, n_samples):
-        if not isinstance(self.beta, str):
-            return self._report(prior_weights, losses, n_samples, float(self.beta), 1)
-        tried = [self._report(prior_weights, losses, n_samples, beta, len(BETA_GRID)) for beta in BETA_GRID]
-        return min(tried, key=lambda report: self.bound(report, delta=_CHOICE_DELTA).value)
-
-    def weigh_each(self, prior_weights, losses, n_samples):
-        if isinstance(self.beta, str):
-            return super().weigh_each(prior_weights, losses, n_samples)
-        return self._report(prior_weights, losses, n_samples, float(self.beta), 1)  # all rows at once
+        betas = BETA_GRID if isinstance(self.beta, str) else (float(self.beta),)
+        weights = np.stack([gibbs_weights(prior_weights, losses, beta, n_samples) for beta in betas])
+        best = np.zeros(np.shape(losses)[:-1], dtype=int)
+        if len(betas) > 1:
+            best = np.argmin(
+                [self._bound_values(*pair, prior_weights, losses, n_samples) for pair in zip(weights, betas)], 0
+            )
+        chosen = np.take_along_axis(weights, best[None, ..., None], axis=0)[0]
+        return AlignmentReport(losses, prior_weights, chosen, n_samples, np.array(betas)[best], len(betas))
 
     @staticmethod
-    def _report(prior_weights, losses, n_samples, beta, n_tried):
-        weights = gibbs_weights(prior_weights, losses, beta, n_samples)
-        return AlignmentReport(losses, prior_weights, weights, n_samples, beta, n_tried)
+    def _bound_values(weights, beta, prior_weights, losses, n_samples):
+        """``bound`` of many rows of weights at once: it is linear in the loss and in the divergence."""
+        mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)
+        divergence = np.sum(rel_entr(weights, prior_weights), axis=-1) / mass
+        rest = second_order(0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)).value
+        return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
 
     def bound(
         self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"

@@ -19,7 +19,7 @@ class AlignmentReport:
     """What reweighting found: the losses, the weights before and after, and the parameter that was used.
 
     ``tradeoff`` is the beta or the radius behind the weights; ``n_tried`` how many were compared on the same data.  For several
-    rows of losses (``weigh_each``) losses, weights and tradeoffs have a row each.
+    rows of losses weights and tradeoffs have a row each.
     """
 
     losses: np.ndarray
@@ -48,14 +48,10 @@ class AlignmentLearner(Learner):
 
     @abstractmethod
     def weigh(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float) -> AlignmentReport:
-        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides."""
+        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides.
 
-    def weigh_each(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float) -> AlignmentReport:
-        """``weigh`` for each row of losses, (n_rows, n_atoms), e.g. one for each landmark."""
-        reports = [self.weigh(prior_weights, row, n_samples) for row in losses]
-        weights = np.stack([report.weights for report in reports])
-        tradeoffs = np.array([report.tradeoff for report in reports])
-        return AlignmentReport(losses, prior_weights, weights, n_samples, tradeoffs, reports[0].n_tried)
+        Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of weights.
+        """
 
     @abstractmethod
     def bound(
