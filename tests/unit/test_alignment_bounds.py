@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner import FourierMeasure, Gaussian, LandmarkFeatures, alignment_losses, gibbs_weights
+from bochner import FourierMeasure, Gaussian, LandmarkFeatures, PacBayes, alignment_losses, gibbs_weights
 from bochner.bounds import (
     chi_square,
     corollary_2,
@@ -146,7 +146,7 @@ def test_bounds_of_all_landmarks_hold_at_once_in_simulation(per_label, seed):
             n_landmarks=6,
             landmarks="random",
             n_components=10,
-            beta=3.0,
+            learner=PacBayes(3.0),
             per_label=per_label,
             share_frequencies=True,
             random_state=run,

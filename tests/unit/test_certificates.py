@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyClassifier
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -70,11 +71,9 @@ def test_certify_classifiers_and_regressors():
         certify(regressor, X, values)
 
 
-def test_certify_refuses_rows_that_were_fitted_on():
+def test_certify_needs_a_probability():
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     model = DummyClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="used for fitting"):
-        certify(model, X, y, held_out=False)
     with pytest.raises(ValueError, match="delta"):
         certify(model, X, y, delta=1.5)
 
@@ -130,6 +129,22 @@ def test_the_certificate_is_not_vacuous_on_breast_cancer():
     assert model.bound_.value < 0.5
     assert model.score(X, y) > 0.95
     assert model.bound_.value == pytest.approx(2 * model.gibbs_bound_.value)
+
+
+def test_the_decision_is_an_expansion_where_the_features_are_waves():
+    X, y = noisy_problem(np.random.default_rng(1), 300)
+    model = CertifiedClassifier(random_state=0).set_params(features__n_components=7).fit(X, y)
+    assert len(model.expansion_) == 7
+    np.testing.assert_allclose(model.expansion_.evaluate(X)[:, 0], model.decision_function(X), atol=1e-12)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        model.fit(X[:, :1], np.ones(300))
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    others = CertifiedClassifier(RBFSampler(n_components=9), random_state=0).fit(X, y)
+    assert others.coef_.shape == (9,)
+    assert not hasattr(others, "expansion_")
+    with pytest.raises(ValueError, match="Only binary"):
+        others.fit(X, np.arange(300) % 3)
 
 
 def test_a_looser_confidence_gives_a_smaller_bound():

@@ -151,8 +151,7 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
-        numbers = rows.spread(_MEDIAN_ROWS) if weights is None else _spread_among(np.flatnonzero(weights), _MEDIAN_ROWS)
-        points = as_dense(rows.take(numbers)).astype(np.float64)
+        points = as_dense(rows.take(rows.spread(_MEDIAN_ROWS, weights))).astype(np.float64)
         return float(np.median(pdist(points, metric))) if len(points) > 1 else 0.0
     center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
     signals = [] if weights is None else [weights]
@@ -169,7 +168,3 @@ def _central_sums(center, X, weights=None):
     centered = as_dense(X).astype(np.float64) - center
     first, second = centered.sum(axis=1), np.einsum("ij,ij->i", centered, centered)
     return np.array([first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second])
-
-
-def _spread_among(numbers, count):
-    return numbers[np.unique(np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int))]

@@ -1,0 +1,27 @@
+"""Parameters that are objects and None by default: what None stands for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from sklearn.base import clone
+
+
+class NestedDefaults:
+    """Mixin for parameter objects and estimators, before ``BaseEstimator``: ``prior__gamma=2.0`` also works while prior is None.
+
+    ``_defaults`` names the parameters and the objects that None stands for; they are never changed, only cloned.
+    """
+
+    _defaults: ClassVar[dict[str, Any]]
+
+    def _part(self, name: str) -> Any:
+        """The parameter ``name``, or what None stands for."""
+        value = getattr(self, name)
+        return clone(self._defaults[name]) if value is None else value
+
+    def set_params(self, **parameters: Any) -> Self:
+        for name in {key.partition("__")[0] for key in parameters if "__" in key} & set(self._defaults):
+            if parameters.get(name, getattr(self, name)) is None:
+                parameters[name] = clone(self._defaults[name])
+        return super().set_params(**parameters)  # type: ignore[misc]
