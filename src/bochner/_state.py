@@ -1,19 +1,25 @@
-"""Fitted state that is whole: a fit that fails, or is interrupted, leaves the estimator as it was."""
+"""Fitted state that is whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
 
 
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Whatever goes wrong inside, the estimator keeps the attributes that it had before."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def all_or_nothing(method: Callable) -> Callable:
+    """A fit that fails or is interrupted leaves the estimator as it was: the old model, or none.
+
+    Methods under it set attributes and never change what an attribute holds.
+    """
+
+    @wraps(method)
+    def whole(self, *arguments, **keywords):
+        before = dict(vars(self))
+        try:
+            return method(self, *arguments, **keywords)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return whole

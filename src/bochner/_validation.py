@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
@@ -58,25 +56,6 @@ def check_block_size(block_size: Any) -> None:
         check_count(block_size, "block_size")
     else:
         check_choice(block_size, "block_size", ("auto",))
-
-
-def all_or_nothing(method: Callable) -> Callable:
-    """A fit that fails or is interrupted leaves the estimator as it was: the old model, or none.
-
-    Methods under it set attributes and never change what an attribute holds.
-    """
-
-    @wraps(method)
-    def whole(self, *arguments, **keywords):
-        before = dict(vars(self))
-        try:
-            return method(self, *arguments, **keywords)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return whole
 
 
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -143,33 +143,33 @@ class CertifiedClassifier(NestedDefaults, ClassifierMixin, BaseEstimator):
         self.delta = delta
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> CertifiedClassifier:
         """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
         check_positive(self.C, "C")
         check_delta(self.delta)
         if not 0 < check_positive(self.prior_share, "prior_share") < 1:
             raise ValueError(f"prior_share must lie between 0 and 1, got {self.prior_share}.")
-        with all_or_nothing(self):
-            rows = check_rows(self, X, reset=True)
-            target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
-            if len(target.classes) > 2:
-                raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
-            self.classes_, signs = target.classes, target.signs()[:, 0]
-            rng = as_generator(self.random_state)
-            order = rng.permutation(len(rows))
-            parts = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
-            first, second = map(np.sort, parts)
-            features = _seeded(clone(self._part("features")), rng)
-            self.features_ = features.fit(rows.take(first), target.decode(target.codes[first]))
-            columns = self._columns(rows)
-            prior_mean = self._linear(columns[first], signs[first])
-            step = self._linear(columns, signs) - prior_mean
-            margins = np.abs(columns[first] @ prior_mean) / np.linalg.norm(columns[first], axis=1)
-            scale = float(np.median(margins)) or 1.0
-            self._choose(columns[second], signs[second], prior_mean, step, scale)
-            self.__dict__.pop("expansion_", None)
-            if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
-                self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
+        rows = check_rows(self, X, reset=True)
+        target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
+        if len(target.classes) > 2:
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        self.classes_, signs = target.classes, target.signs()[:, 0]
+        rng = as_generator(self.random_state)
+        order = rng.permutation(len(rows))
+        parts = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
+        first, second = map(np.sort, parts)
+        features = _seeded(clone(self._part("features")), rng)
+        self.features_ = features.fit(rows.take(first), target.decode(target.codes[first]))
+        columns = self._columns(rows)
+        prior_mean = self._linear(columns[first], signs[first])
+        step = self._linear(columns, signs) - prior_mean
+        margins = np.abs(columns[first] @ prior_mean) / np.linalg.norm(columns[first], axis=1)
+        scale = float(np.median(margins)) or 1.0
+        self._choose(columns[second], signs[second], prior_mean, step, scale)
+        self.__dict__.pop("expansion_", None)
+        if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
+            self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

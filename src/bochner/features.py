@@ -123,29 +123,30 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
         return self._fit_rows(X, y)
 
+    @all_or_nothing
     def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> SpectralFeatures:
         """``fit`` for estimators that hand on their ``Rows`` and ``Target``; weights of rows count like repetitions."""
-        with all_or_nothing(self):
-            self._check_parameters()
-            rows = check_rows(self, X, reset=True, block_size=self.block_size)
-            weights = check_weights(weights, len(rows))
-            candidates, rng = self._start(rows, weights)
-            if self.learner is None:
-                self.measure_ = candidates
-                return self
-            target = as_target(y, len(rows), kind=self.target)
-            if isinstance(self.learner, AlignmentLearner):
-                self.candidates_ = candidates
-                self.sums_ = alignment_sums(candidates, rows, target, weights)
-                self._use_sums()
-                return self
-            learned = self.learner.learn(candidates, rows, target, rng, weights)
-            self.measure_, self.report_ = learned.measure, learned.report
-            if self.n_candidates is not None:
-                self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)
+        self._check_parameters()
+        rows = check_rows(self, X, reset=True, block_size=self.block_size)
+        weights = check_weights(weights, len(rows))
+        candidates, rng = self._start(rows, weights)
+        if self.learner is None:
+            self.measure_ = candidates
+            return self
+        target = as_target(y, len(rows), kind=self.target)
+        if isinstance(self.learner, AlignmentLearner):
+            self.candidates_ = candidates
+            self.sums_ = alignment_sums(candidates, rows, target, weights)
+            self._use_sums()
+            return self
+        learned = self.learner.learn(candidates, rows, target, rng, weights)
+        self.measure_, self.report_ = learned.measure, learned.report
+        if self.n_candidates is not None:
+            self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)
         return self
 
     @available_if(_learns_by_sums)
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> SpectralFeatures:
         """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
 
@@ -153,26 +154,26 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         labels or values.  ``classes`` lists all labels that may occur; without it, labels are collected as they come.
         """
         first = not hasattr(self, "measure_")
-        with all_or_nothing(self):
-            if first:
-                self._check_parameters()
-            rows = check_rows(self, X, reset=first, block_size=self.block_size)
-            if first:
-                self.measure_, _ = self._start(rows)
-            if self.learner is None:
-                return self
-            if first:
-                self.candidates_ = self.measure_
-            if classes is not None:
-                self._classes = np.unique(classes)
-            kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
-            target = as_target(y, len(rows), classes=self._classes, kind=kind)
-            sums = alignment_sums(self.candidates_, rows, target)
-            self.sums_ = sums if first else self.sums_ + sums
-            if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
-                self._use_sums()
+        if first:
+            self._check_parameters()
+        rows = check_rows(self, X, reset=first, block_size=self.block_size)
+        if first:
+            self.measure_, _ = self._start(rows)
+        if self.learner is None:
+            return self
+        if first:
+            self.candidates_ = self.measure_
+        if classes is not None:
+            self._classes = np.unique(classes)
+        kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
+        target = as_target(y, len(rows), classes=self._classes, kind=kind)
+        sums = alignment_sums(self.candidates_, rows, target)
+        self.sums_ = sums if first else self.sums_ + sums
+        if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
+            self._use_sums()
         return self
 
+    @all_or_nothing
     def merge(self, other: SpectralFeatures) -> SpectralFeatures:
         """Take in what another fit has seen: afterwards the weights are those of one fit on the rows of both.
 
@@ -186,9 +187,8 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
                 "The two fits drew different candidates. Give both the same prior with a number for its bandwidth "
                 "(not 'scale' or 'median', which depend on the rows) and the same integer random_state."
             )
-        with all_or_nothing(self):
-            self.sums_ = self.sums_ + other.sums_
-            self._use_sums()
+        self.sums_ = self.sums_ + other.sums_
+        self._use_sums()
         return self
 
     def relearned(self, learner: Any = None, n_components: int | None = None) -> SpectralFeatures:

@@ -112,24 +112,22 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         self.block_size = block_size
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> LandmarkFeatures:
         """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``."""
-        with all_or_nothing(self):
-            self._check_parameters()
-            rows = check_rows(self, X, reset=True, block_size=self.block_size)
-            target = self._target(y, len(rows))
-            rng = as_generator(self.random_state)
-            for name in ("expansion_", "report_"):
-                self.__dict__.pop(name, None)
-            self.prior_ = self._part("prior").resolved(rows)
-            chosen = choose_landmarks(
-                rows, target, self.landmarks, self._landmark_count(len(rows)), self.per_label, rng
-            )
-            self.landmarks_, self.landmark_indices_ = chosen.points, chosen.indices
-            self._by_label = isinstance(target, Labels)
-            self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
-            if self.similarity != "exact":
-                self._fit_similarities(rows, target, chosen, rng)
+        self._check_parameters()
+        rows = check_rows(self, X, reset=True, block_size=self.block_size)
+        target = self._target(y, len(rows))
+        rng = as_generator(self.random_state)
+        for name in ("expansion_", "report_"):
+            self.__dict__.pop(name, None)
+        self.prior_ = self._part("prior").resolved(rows)
+        chosen = choose_landmarks(rows, target, self.landmarks, self._landmark_count(len(rows)), self.per_label, rng)
+        self.landmarks_, self.landmark_indices_ = chosen.points, chosen.indices
+        self._by_label = isinstance(target, Labels)
+        self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
+        if self.similarity != "exact":
+            self._fit_similarities(rows, target, chosen, rng)
         return self
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
