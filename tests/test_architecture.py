@@ -13,7 +13,7 @@ FLOORS = [
     {"_validation", "datasets", "_progress", "_random", "_files", "_text", "_defaults", "_state"},
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners", "evidence", "kernel_expansions", "kernel_systems"},
+    {"operators", "learners", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
         *("inputs", "blending", "kernel_machine"),

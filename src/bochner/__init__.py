@@ -43,20 +43,25 @@ from .operators import (
 )
 from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
+from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LBFGS",
     "Anova",
     "AscentPeaks",
     "CandidatePeaks",
     "Cauchy",
     "CertifiedClassifier",
+    "Cholesky",
+    "ConjugateGradient",
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "Eigen",
     "Evidence",
     "Expansion",
     "FourierBoostingClassifier",
@@ -90,6 +95,7 @@ __all__ = [
     "SpectralFeatures",
     "SpectralMixture",
     "SpectralRidge",
+    "StochasticGradient",
     "TargetSimilarity",
     "alignment_losses",
     "alignment_losses_and_gradient",

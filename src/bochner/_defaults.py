@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 
-class NestedDefaults:
-    """Mixin for parameter objects and estimators, before ``BaseEstimator``: ``prior__gamma=2.0`` also works while prior is None.
+class NestedDefaults(BaseEstimator):
+    """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is None.
 
     ``_defaults`` names the parameters and the objects that None stands for; they are never changed, only cloned.
     """
 
-    _defaults: ClassVar[dict[str, Any]]
+    _defaults: Any = {}  # noqa: RUF012  a dict of the class, or a property where defaults depend on other parameters
 
     def _part(self, name: str) -> Any:
         """The parameter ``name``, or what None stands for."""
@@ -24,4 +24,4 @@ class NestedDefaults:
         for name in {key.partition("__")[0] for key in parameters if "__" in key} & set(self._defaults):
             if parameters.get(name, getattr(self, name)) is None:
                 parameters[name] = clone(self._defaults[name])
-        return super().set_params(**parameters)  # type: ignore[misc]
+        return super().set_params(**parameters)

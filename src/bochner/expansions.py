@@ -98,9 +98,9 @@ class Expansion:
         rows = as_rows(X)
         if rows.n_features != self.n_features:
             raise ValueError(f"X has {rows.n_features} features, but this function lives on {self.n_features}.")
-        return rows.map(self._block(), self.n_outputs, out=out)
+        return rows.map(self.block(), self.n_outputs, out=out)
 
-    def _block(self) -> Block:
+    def block(self) -> Block:
         arrays = self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
         return Block(kernels.expansion_block, *arrays, row_bytes=16 * min(len(self), 2**12))
 

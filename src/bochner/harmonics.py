@@ -199,9 +199,7 @@ class HarmonicMeasure(AtomicMeasure):
 
     def merged(self) -> HarmonicMeasure:
         """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""
-        kept = self.take(self.weights > 0) if np.any(self.weights > 0) else self.take([0])
-        _, first, labels = np.unique(kept.indices, axis=0, return_index=True, return_inverse=True)
-        return kept._grouped(labels.ravel(), first)
+        return self._merged_by(self.indices)
 
 
 def _features_block(indices, weights, X, out=None):

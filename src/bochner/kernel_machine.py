@@ -24,7 +24,7 @@ from .kernel_systems import (
     conjugate_gradients,
 )
 from .priors import Laplace, SpectralPrior
-from .ridge.checks import check_alphas
+from .ridge.model import check_alphas
 from .targets import Values
 
 # Up to here a direct solution is a matter of seconds, and knows its leave-one-out errors.
@@ -111,7 +111,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
-        alphas, several = self._checked_parameters()
+        alphas = self._checked_parameters()
+        several = len(alphas) > 1
         data = check_rows(self, X, reset=True)
         if not data.is_local:
             raise TypeError("The kernel machine needs all rows at once; use SpectralRidge for a Dask array.")

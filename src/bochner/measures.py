@@ -48,12 +48,23 @@ class AtomicMeasure:
     def resampled(self, n_atoms: int, rng: np.random.Generator, selection: str = "multinomial") -> Self:
         """``n_atoms`` of the atoms, of the same total mass; see ``selected_atoms`` for the ways to select them."""
         chosen, weights = selected_atoms(self.weights, n_atoms, rng, selection)
-        return replace(self.take(chosen), weights=weights)  # type: ignore[type-var]
+        return self.take(chosen).reweighted(weights)
+
+    def _joined(self, others: Sequence[Self]) -> Self:
+        """All atoms of this measure and of others of its kind."""
+        arrays = {f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)]) for f in fields(self)}  # type: ignore
+        return replace(self, **arrays)  # type: ignore[type-var]
 
     def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
         """Join atoms that share a label: the first of each stands for all, weights are added."""
-        weights = np.bincount(labels, weights=self.weights, minlength=len(first))
-        return replace(self.take(first), weights=weights)  # type: ignore[type-var]
+        return self.take(first).reweighted(np.bincount(labels, weights=self.weights, minlength=len(first)))
+
+    def _merged_by(self, keys: np.ndarray) -> Self:
+        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped."""
+        kept = np.flatnonzero(self.weights > 0) if np.any(self.weights > 0) else np.array([0])
+        first: dict[bytes, int] = {}
+        labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in keys[kept]])
+        return self.take(kept)._grouped(labels, np.unique(labels, return_index=True)[1])
 
 
 def selected_atoms(
@@ -94,8 +105,7 @@ def concatenate(measures: Sequence[_Measure]) -> _Measure:
         raise TypeError(
             "Only measures of one kind can be concatenated, got " + ", ".join(type(m).__name__ for m in measures)
         )
-    joined = {f.name: np.concatenate([getattr(m, f.name) for m in measures]) for f in fields(first)}  # type: ignore[arg-type]
-    return replace(first, **joined)  # type: ignore[type-var]
+    return first._joined(measures[1:])
 
 
 def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
@@ -180,12 +190,12 @@ class FourierMeasure(AtomicMeasure):
 
     def merged(self) -> FourierMeasure:
         """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of weight zero dropped."""
-        kept = self.take(self.weights > 0) if np.any(self.weights > 0) else self.take([0])
-        nonzero = kept.frequencies != 0
-        leading = np.argmax(nonzero, axis=1)
-        signs = np.sign(kept.frequencies[np.arange(len(kept)), leading])
-        # + 0.0 turns -0.0 into 0.0, so that both compare equal byte by byte below.
-        canonical = kept.frequencies * np.where(signs == 0, 1, signs)[:, None] + 0.0
-        first: dict[bytes, int] = {}
-        labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in canonical])
-        return kept._grouped(labels, np.unique(labels, return_index=True)[1])
+        return self._merged_by(canonical_frequencies(self.frequencies))
+
+
+def canonical_frequencies(frequencies: np.ndarray) -> np.ndarray:
+    """Each ω or −ω, whichever has a positive leading coordinate: equal byte by byte for both."""
+    leading = np.argmax(frequencies != 0, axis=1)
+    signs = np.sign(frequencies[np.arange(len(frequencies)), leading])
+    # + 0.0 turns -0.0 into 0.0, so that both compare equal byte by byte.
+    return frequencies * np.where(signs == 0, 1, signs)[:, None] + 0.0

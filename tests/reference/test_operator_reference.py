@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, OperatorRidge, simplex_code
 from bochner.operators import learned_output_matrix
 from bochner.operators.output_matrix import _log_likelihood
-from bochner.ridge.eigen import Eigensystem, OutputBasis, eigen_ridge
+from bochner.solvers import DecoupledOutputs, Eigensystem, ridge_solution
 
 
 def test_kernels_are_sums_over_frequencies_one_pair_at_a_time():
@@ -35,8 +35,13 @@ def test_the_stein_equation_by_kronecker_products():
     alpha = 0.7
     system = np.kron(features.T @ features, factor.T @ factor) + alpha * np.eye(12)
     theta = np.linalg.solve(system, (features.T @ Y @ factor).ravel()).reshape(6, 2)
-    ours = eigen_ridge(Eigensystem.of(features.T @ features, features.T @ Y), OutputBasis.of(factor @ factor.T), alpha)
-    np.testing.assert_allclose(ours, theta @ factor.T, atol=1e-10)
+    outputs = DecoupledOutputs.of(factor @ factor.T)
+    gram, right_side, penalties = features.T @ features, outputs.right_side(features.T @ Y), outputs.penalties(alpha)
+    for solution in (
+        Eigensystem.of(gram, right_side).solution(penalties),
+        ridge_solution(gram, right_side, penalties),
+    ):
+        np.testing.assert_allclose(outputs.coefficients(solution), theta @ factor.T, atol=1e-10)
 
 
 def test_curl_free_normal_matrix_is_an_entrywise_product():

@@ -5,7 +5,19 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.metrics import log_loss
 
-from bochner import CurlFree, Decomposable, Gaussian, OperatorRidge, OperatorRidgeClassifier, simplex_code
+from bochner import (
+    CurlFree,
+    Decomposable,
+    Gaussian,
+    JointDescent,
+    MarginGame,
+    OperatorRidge,
+    OperatorRidgeClassifier,
+    PacBayes,
+    SpectralFeatures,
+    simplex_code,
+)
+from bochner.learners.base import Learned, Learner
 
 
 def test_it_is_a_ridge_on_codes():
@@ -13,7 +25,7 @@ def test_it_is_a_ridge_on_codes():
     labels = np.array(["a", "b", "c"])[y]
     model = OperatorRidgeClassifier(alpha=0.1, random_state=0).fit(X, labels)
     ridge = OperatorRidge(alpha=0.1, random_state=0).fit(X, simplex_code(3).T[y])
-    np.testing.assert_array_equal(model.decision_function(X), ridge.predict(X) @ simplex_code(3))
+    np.testing.assert_allclose(model.decision_function(X), ridge.predict(X) @ simplex_code(3), atol=1e-12)
     assert set(model.predict(X)) <= {"a", "b", "c"}
     assert model.score(X, labels) > 0.95
 
@@ -27,6 +39,26 @@ def test_putting_the_code_into_the_kernel_scales_the_ridge():
     )
     on_codes = OperatorRidgeClassifier(Decomposable(Gaussian(0.2)), alpha=0.3 * 2 / 3, random_state=0).fit(X, y)
     np.testing.assert_allclose(in_kernel.predict(X) * 3 / 2, on_codes.decision_function(X), atol=1e-9)
+
+
+class SeesLabels(Learner):
+    """A learner that needs labels, and keeps the measure."""
+
+    def _learn(self, measure, rows, target, rng, weights):
+        return Learned(measure, target.classes[target.codes])
+
+
+@pytest.mark.parametrize(
+    "learner", [SeesLabels(), PacBayes(), MarginGame(n_rounds=10), JointDescent(n_epochs=3)], ids=repr
+)
+def test_learners_see_labels_not_codes(learner):
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(["a", "b", "c"])[y]
+    features = SpectralFeatures(learner=learner, n_components=30)
+    model = OperatorRidgeClassifier(features=features, alpha=0.1, random_state=0).fit(X, labels)
+    assert model.score(X, labels) > 0.9
+    if isinstance(learner, SeesLabels):
+        np.testing.assert_array_equal(model.ridge_.features_.report_, labels)
 
 
 def test_two_classes_have_one_score():

@@ -1,5 +1,7 @@
 """Operator-valued kernels: closed forms against numerical derivatives, factors, sampling, and refusals."""
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from bochner import (
     RationalQuadratic,
     Sinc,
     SpectralFeatures,
+    concatenate,
     graph_output_matrix,
     simplex_code,
 )
@@ -204,6 +207,48 @@ def test_resampled_measure_has_the_same_mean_kernel(seed):
     draws = np.array([measure.resampled(20, child).kernel(X, origin)[:, 0] for child in rng.spawn(400)])
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert np.abs((draws.mean(axis=0) - measure.kernel(X, origin)[:, 0]) / error).max() < 5
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_laws_of_measures_hold_for_matrices_too(name):
+    """Reweighting, joining and merging are what they are for kernels: K is linear in the weights."""
+    rng = np.random.default_rng(0)
+    kernel = KERNELS[name](Gaussian(gamma=0.3), 3)
+    one, two = kernel.sample(5, 3, rng), kernel.sample(4, 3, rng)
+    X = rng.normal(size=(6, 3))
+    weights = rng.uniform(size=5)
+    for again in (one.reweighted(weights), replace(one, weights=weights)):
+        assert (again.mass, again.scalar.mass) == (pytest.approx(weights.sum()),) * 2
+        expected = sum(w * 5 * one.take([j]).kernel(X) for j, w in enumerate(weights))
+        np.testing.assert_allclose(again.kernel(X), expected, atol=1e-12)
+    both = concatenate([one, two])
+    assert (len(both), both.shared) == (9, one.shared)
+    np.testing.assert_allclose(both.kernel(X), one.kernel(X) + two.kernel(X), atol=1e-12)
+    # An atom again, and one at −ω: the same kernel on as many atoms as before; atoms without weight go.
+    mirrored = kernel.lift(FourierMeasure(-one.scalar.frequencies, one.weights))
+    merged = concatenate([one, one, mirrored, two.reweighted(np.zeros(4))]).merged()
+    assert len(merged) == 5
+    np.testing.assert_allclose(merged.kernel(X), 3 * one.kernel(X), atol=1e-12)
+    assert one.reweighted(np.zeros(5)).merged().mass == 0
+    systematic = one.resampled(10, rng, "systematic")
+    np.testing.assert_allclose(systematic.merged().kernel(X), one.kernel(X), atol=1e-12)
+    with pytest.raises(ValueError, match="non-negative"):
+        one.reweighted(-weights)
+    with pytest.raises(ValueError, match="4 weights for 5 atoms"):
+        replace(one, weights=np.ones(4))
+
+
+def test_measures_of_different_ranks_and_kernels_add_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4, 3))
+    gradient, rotation = CurlFree(Gaussian(0.3)).sample(3, 3, rng), DivergenceFree(Gaussian(0.3)).sample(3, 3, rng)
+    shared = Decomposable(Gaussian(0.3), np.diag([1.0, 2.0, 0.0])).sample(2, 3, rng)
+    both = concatenate([gradient, shared, rotation])
+    np.testing.assert_allclose(both.kernel(X), sum(m.kernel(X) for m in (gradient, shared, rotation)), atol=1e-12)
+    with pytest.raises(ValueError, match="as many outputs"):
+        concatenate([gradient, Decomposable(Gaussian(0.3), np.eye(2)).sample(2, 3, rng)])
+    with pytest.raises(TypeError, match="one kind"):
+        concatenate([gradient, gradient.scalar])
 
 
 def test_measure_refuses_factors_that_do_not_fit():

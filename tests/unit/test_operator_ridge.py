@@ -10,16 +10,24 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from bochner import (
+    LBFGS,
+    Cholesky,
+    ConjugateGradient,
     CurlFree,
     Decomposable,
     DivergenceFree,
+    Eigen,
     Gaussian,
     Helmholtz,
+    Matern,
     OperatorKernelRidge,
     OperatorRidge,
+    SpectralFeatures,
+    StochasticGradient,
     graph_output_matrix,
 )
 from bochner.alignment import potential
+from bochner.learners.base import Learned, Learner
 
 MATRIX = np.array([[2.0, 0.5, 0.3], [0.5, 1.0, 0.0], [0.3, 0.0, 0.7]])
 LOW_RANK = np.outer([1.0, 2.0, -1.0], [1.0, 2.0, -1.0])
@@ -60,37 +68,39 @@ def dense_prediction(model, X, Y, Z, alpha, weights=None, intercept=False):
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("n_samples", [12, 60])  # fewer and more rows than features
-@pytest.mark.parametrize("solver", ["auto", "cholesky", "cg", "lbfgs"])
+@pytest.mark.parametrize(
+    "solver", [None, Eigen(), Cholesky(), ConjugateGradient(tol=1e-13), LBFGS(tol=1e-11)], ids=repr
+)
 @pytest.mark.parametrize("name", KERNELS)
 def test_solution_is_that_of_the_dense_normal_equations(name, solver, n_samples, intercept):
     X, Y = problem(n_samples)
     Z, _ = problem(9, seed=1)
     weights = np.random.default_rng(2).uniform(0.2, 2, n_samples)
-    tolerance = 1e-13 if solver == "cg" else 1e-11
     model = OperatorRidge(
-        KERNELS[name], n_components=10, alpha=0.3, solver=solver, fit_intercept=intercept, tol=tolerance, random_state=0
+        KERNELS[name], n_components=10, alpha=0.3, solver=solver, fit_intercept=intercept, random_state=0
     )
     for row_weights in (None, weights):
         model.fit(X, Y, row_weights)
         expected = dense_prediction(model, X, Y, Z, 0.3, row_weights, intercept)
         # L-BFGS stops where the objective no longer changes in double precision: half of the digits of the solution.
-        np.testing.assert_allclose(model.predict(Z), expected, atol=1e-6 if solver == "lbfgs" else 1e-8)
+        np.testing.assert_allclose(model.predict(Z), expected, atol=1e-6 if isinstance(solver, LBFGS) else 1e-8)
 
 
 @pytest.mark.parametrize("name", ["matrix", "curl-free"])
 def test_features_beyond_a_gram_matrix_are_solved_by_passes_over_the_rows(name, monkeypatch):
-    import bochner.ridge.solver_choice as module
+    import bochner.solvers.choice as module
 
     X, Y = problem(60)
-    settings = {"n_components": 10, "alpha": 0.3, "tol": 1e-12, "fit_intercept": True, "random_state": 0}
+    settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
     expected = OperatorRidge(KERNELS[name], **settings).fit(X, Y).predict(X)
     monkeypatch.setattr(module, "DENSE_LIMIT", 8)
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    for solver in ("auto", "lbfgs"):
+    assert isinstance(OperatorRidge(KERNELS[name], **settings).fit(X, Y).solver_, ConjugateGradient)
+    for solver in (ConjugateGradient(tol=1e-12), LBFGS(tol=1e-12)):
         model = OperatorRidge(KERNELS[name], solver=solver, **settings).fit(X, Y)
-        assert model.solver_ == ("cg" if solver == "auto" else solver)
+        assert model.solver_ is solver
         np.testing.assert_allclose(model.predict(X), expected, atol=1e-7)
-    weighted = OperatorRidge(KERNELS[name], **settings).fit(X, Y, weights)
+    weighted = OperatorRidge(KERNELS[name], solver=ConjugateGradient(tol=1e-12), **settings).fit(X, Y, weights)
     np.testing.assert_allclose(weighted.predict(X), dense_prediction(weighted, X, Y, X, 0.3, weights, True), atol=1e-7)
     with pytest.raises(ValueError, match="takes one alpha"):
         OperatorRidge(KERNELS[name], **settings | {"alpha": [1.0, 2.0]}).fit(X, Y)
@@ -159,7 +169,7 @@ def test_blocks_threads_sparse_and_dask_change_nothing():
     for name in ("matrix", "Helmholtz"):
         settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
         whole = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
-        blocks = OperatorRidge(KERNELS[name], block_size=9, **settings).fit(X, Y)
+        blocks = OperatorRidge(KERNELS[name], **settings).set_params(features__block_size=9).fit(X, Y)
         np.testing.assert_allclose(blocks.predict(X), whole.predict(X), atol=1e-9)
         sparse = OperatorRidge(KERNELS[name], **settings).fit(sp.csr_matrix(X), Y)
         np.testing.assert_allclose(sparse.predict(sp.csr_matrix(X)), whole.predict(X), atol=1e-9)
@@ -212,11 +222,11 @@ def test_stochastic_descent_comes_near_the_solution(seed):
         for intercept in (False, True):
             settings = {"n_components": 10, "alpha": 4.0, "fit_intercept": intercept, "random_state": seed}
             direct = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
-            descent = OperatorRidge(KERNELS[name], solver="sgd", max_iter=200, **settings).fit(X, Y)
+            descent = OperatorRidge(KERNELS[name], solver=StochasticGradient(n_epochs=200), **settings).fit(X, Y)
 
             def risk(model, alpha=4.0):
                 """The objective up to the part both share: residuals and the norm of the smallest θ that gives f."""
-                theta = np.linalg.lstsq(_expansion(model.measure_), model._coefficients.ravel(), rcond=None)[0]
+                theta = np.linalg.lstsq(_expansion(model.measure_), model.coef_.T.ravel(), rcond=None)[0]
                 return np.sum((model.predict(X) - Y) ** 2) + alpha * theta @ theta
 
             assert risk(descent) < 1.01 * risk(direct)
@@ -275,14 +285,12 @@ def test_deviation_grows_away_from_the_data():
         assert np.mean(far) > np.mean(near)
 
 
-class FourierPeaks:
+class FourierPeaks(Learner):
     """A small learner: weights in proportion to the power of the outputs at each frequency."""
 
-    def learn(self, measure, X, y, rng):
-        from dataclasses import replace
-
-        power = potential(measure, X, y - y.mean(axis=0))
-        return replace(measure, weights=power / power.sum())
+    def _learn(self, measure, rows, target, rng, weights):
+        power = potential(measure, rows, target.rows - target.rows.mean(axis=0))
+        return Learned(measure.reweighted(power / power.sum()), None)
 
 
 @pytest.mark.parametrize(
@@ -295,9 +303,8 @@ def test_a_learned_scalar_measure_works_inside_every_kernel(kernel):
     direction = np.array([3.0, 1.0]) if isinstance(kernel, CurlFree) else np.array([-1.0, 3.0])
     Y = np.cos(wave)[:, None] * direction + 0.1 * rng.normal(size=(300, 2))
     plain = OperatorRidge(kernel, n_components=30, alpha=1.0, random_state=0).fit(X[:200], Y[:200])
-    learned = OperatorRidge(
-        kernel, n_components=30, alpha=1.0, learner=FourierPeaks(), n_candidates=2000, random_state=0
-    ).fit(X[:200], Y[:200])
+    features = SpectralFeatures(learner=FourierPeaks(), n_components=30, n_candidates=2000)
+    learned = OperatorRidge(kernel, features=features, alpha=1.0, random_state=0).fit(X[:200], Y[:200])
     assert len(learned.measure_) == 30
     assert learned.score(X[200:], Y[200:]) > plain.score(X[200:], Y[200:])
     if isinstance(kernel, CurlFree):
@@ -315,12 +322,10 @@ def test_pac_bayes_on_vector_targets_then_curl_free():
     X = rng.uniform(-1, 1, size=(600, 3))
     direction = np.array([3.0, 1.0, -2.0])
     Y = np.cos(X @ direction)[:, None] * direction + 0.1 * rng.normal(size=X.shape)
-    settings = {"n_components": 50, "alpha": 0.1, "random_state": 0}
-    plain = OperatorRidge(CurlFree(Gaussian(1.0)), **settings).fit(X[:400], Y[:400])
-    learner = pac_bayes.PacBayes(beta=10.0)
-    learned = OperatorRidge(CurlFree(Gaussian(1.0)), learner=learner, n_candidates=2000, **settings).fit(
-        X[:400], Y[:400]
-    )
+    settings = {"alpha": 0.1, "random_state": 0}
+    plain = OperatorRidge(CurlFree(Gaussian(1.0)), n_components=50, **settings).fit(X[:400], Y[:400])
+    features = SpectralFeatures(learner=pac_bayes.PacBayes(beta=10.0), n_components=50, n_candidates=2000)
+    learned = OperatorRidge(CurlFree(Gaussian(1.0)), features=features, **settings).fit(X[:400], Y[:400])
     assert np.abs(learned.curl(X)).max() < 1e-10
     assert 1 - learned.score(X[400:], Y[400:]) < 0.5 * (1 - plain.score(X[400:], Y[400:]))
 
@@ -381,7 +386,12 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
         ({"kernel": Decomposable(Gaussian(), -np.eye(3))}, ValueError, "positive semi-definite"),
         ({"kernel": Decomposable(Gaussian(), "cov")}, ValueError, "must be one of"),
         ({"kernel": Gaussian()}, TypeError, "operator-valued kernel"),
-        ({"kernel": CurlFree(Gaussian()), "solver": "eigen"}, ValueError, "for Decomposable"),
+        ({"features": Gaussian()}, TypeError, "must be SpectralFeatures"),
+        (
+            {"kernel": CurlFree(Gaussian()), "features": SpectralFeatures(Matern())},
+            ValueError,
+            "two priors",
+        ),
         ({"Y": np.ones(20)}, ValueError, "one column per output"),
         ({"Y": np.full((20, 3), np.nan)}, ValueError, "NaN"),
         ({"Y": np.ones((19, 3))}, ValueError, "inconsistent numbers of samples"),
@@ -391,12 +401,14 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
         ({"alpha": []}, ValueError, "empty list"),
         ({"alpha": [1.0, -1.0]}, ValueError, "alpha must be positive"),
         ({"alpha": "auto"}, TypeError, "alpha must be a number"),
-        ({"solver": "newton"}, ValueError, "solver must be one of"),
+        ({"solver": "newton"}, TypeError, "solver must be None"),
+        ({"solver": ConjugateGradient(tol=0.0)}, ValueError, "tol must be positive"),
+        ({"solver": Cholesky(), "alpha": [1.0, 2.0]}, ValueError, "one alpha"),
         ({"n_components": 0}, ValueError, "n_components"),
-        ({"solver": "sgd", "alpha": [1.0, 2.0]}, ValueError, "one alpha"),
-        ({"solver": "sgd", "kernel": Decomposable(Gaussian(), "learned")}, ValueError, "learned"),
+        ({"solver": StochasticGradient(), "alpha": [1.0, 2.0]}, ValueError, "one alpha"),
+        ({"solver": StochasticGradient(), "kernel": Decomposable(Gaussian(), "learned")}, ValueError, "learned"),
         ({"weights": -np.ones(20)}, ValueError, "[Nn]egative"),
-        ({"weights": np.zeros(20)}, ValueError, "non-zero|nothing to fit"),
+        ({"weights": np.zeros(20)}, ValueError, "non-zero|nothing to learn from"),
     ],
 )
 def test_bad_input_is_named(change, error, message):
@@ -413,7 +425,7 @@ def test_misuse_after_and_between_fits_is_named():
         OperatorRidge().predict(X)
     with pytest.raises(ValueError, match="several alphas"):
         OperatorRidge(alpha=[1.0, 2.0]).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="earlier calls had 3"):
+    with pytest.raises(ValueError, match="in earlier calls it had 3 columns"):
         OperatorRidge(random_state=0).partial_fit(X, Y).partial_fit(X, Y[:, :2])
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        OperatorRidge(solver="cg", max_iter=1, random_state=0).fit(X, Y)
+        OperatorRidge(solver=ConjugateGradient(max_iter=1), random_state=0).fit(X, Y)

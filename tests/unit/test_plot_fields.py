@@ -14,14 +14,14 @@ def field(n=150):
     return X, np.stack([-X[:, 1], X[:, 0]], axis=1)
 
 
-@pytest.mark.parametrize("background", ["divergence", "curl", "speed", "potential", None])
+@pytest.mark.parametrize("background", ["divergence", "curl", "speed", "scalar_potential", None])
 def test_grid_shows_the_models_own_values(background):
     X, Y = field()
     model = OperatorRidge(Helmholtz(Gaussian(1.0)), alpha=1e-3, random_state=0).fit(X, Y)
     display = VectorFieldDisplay.from_estimator(model, X, Y, background=background, n_grid=12)
     rows = display.grid.reshape(-1, 2)
     np.testing.assert_allclose(display.field.reshape(-1, 2), model.predict(rows))
-    if background in ("divergence", "curl", "potential"):
+    if background in ("divergence", "curl", "scalar_potential"):
         np.testing.assert_allclose(display.color.ravel(), getattr(model, background)(rows))
     assert len(display.axes_[1].collections) >= 1
     assert (display.grid.min(), display.grid.max()) == (X.min(), X.max()) or np.ptp(display.grid) > 1.5
@@ -46,5 +46,5 @@ def test_fields_that_are_not_in_the_plane_are_refused():
     with pytest.raises(ValueError, match="2 directions"):
         VectorFieldDisplay.from_estimator(model, X, Y)
     plain = OperatorRidge(Decomposable(Gaussian(0.5)), random_state=0).fit(X, Y[:, :2])
-    with pytest.raises(ValueError, match="one output per direction"):
+    with pytest.raises(ValueError, match="2 directions and 2 outputs, got 3"):
         VectorFieldDisplay.from_estimator(plain, X, Y[:, :2])

@@ -63,7 +63,7 @@ def test_derivatives_agree_with_finite_differences(kernel, n_features):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_potential_has_the_field_as_its_gradient(intercept):
     model, X = fitted(CurlFree(Gaussian(0.5)), fit_intercept=intercept)
-    gradient = finite_differences(model.potential, X)
+    gradient = finite_differences(model.scalar_potential, X)
     field = model.predict(X)
     np.testing.assert_allclose(gradient, field, atol=1e-6 * np.abs(field).max())
 
@@ -78,7 +78,7 @@ def test_helmholtz_parts_add_up_and_are_what_they_are_called(intercept):
     np.testing.assert_allclose(slopes, slopes.transpose(0, 2, 1), atol=1e-6 * np.abs(slopes).max())
     slopes = finite_differences(model.divergence_free_part, X)
     assert np.abs(np.trace(slopes, axis1=1, axis2=2)).max() < 1e-6 * np.abs(slopes).max()
-    gradient = finite_differences(model.potential, X)
+    gradient = finite_differences(model.scalar_potential, X)
     np.testing.assert_allclose(gradient, along, atol=1e-6 * np.abs(along).max())
 
 
@@ -118,7 +118,7 @@ def test_fields_in_time_differentiate_in_space():
     assert jacobian.shape == (80, 2, 3)
     np.testing.assert_allclose(jacobian[:, 0, 0], jacobian[:, 1, 2], atol=1e-10)
     assert np.abs(curl_free.curl(X)).max() < 1e-10
-    slopes = finite_differences(curl_free.potential, X)
+    slopes = finite_differences(curl_free.scalar_potential, X)
     np.testing.assert_allclose(slopes[:, [2, 0]], curl_free.predict(X), atol=1e-6)
     divergence_free = OperatorRidge(DivergenceFree(Gaussian(0.5), coordinates=[2, 0]), random_state=0).fit(X, Y)
     assert np.abs(divergence_free.divergence(X)).max() < 1e-10
@@ -130,6 +130,6 @@ def test_fields_that_are_none_are_refused():
     with pytest.raises(ValueError, match="one output per direction"):
         model.divergence(X)
     with pytest.raises(ValueError, match="Only vector-field kernels"):
-        model.potential(X)
+        model.scalar_potential(X)
     with pytest.raises(ValueError, match="Only vector-field kernels"):
         model.curl_free_part(X)

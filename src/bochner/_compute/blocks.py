@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk, ssyrk
 
 from .rows import working_dtype
 
@@ -130,10 +129,8 @@ def gram_block(features, X, targets=None, row_weights=None):
         root = np.sqrt(row_weights).astype(block.dtype)[:, None]
         block = block * root
         scaled_targets = None if targets is None else scaled_targets * root
-    syrk = ssyrk if block.dtype == np.float32 else dsyrk
-    # A C-ordered block is its transpose in Fortran's order, so BLAS reads it without a copy.
-    upper = np.triu(syrk(1.0, block.T, lower=0)).astype(np.float64)
-    gram = upper + np.triu(upper, 1).T
+    # NumPy's product of an array with its own transpose is half of the work, and lets other threads run meanwhile.
+    gram = np.matmul(block.T, block).astype(np.float64)
     if targets is None:
         return (gram,)
     return gram, (block.T @ scaled_targets.astype(block.dtype, copy=False)).astype(np.float64)

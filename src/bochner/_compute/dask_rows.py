@@ -65,8 +65,7 @@ class DaskRows(Rows):
         columns = []
         for signal in signals:
             if is_dask(signal):
-                chunks = {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
-                columns.append(signal.rechunk(chunks).to_delayed().ravel())
+                columns.append(self._aligned(signal).to_delayed().ravel())
             else:
                 columns.append([signal[s - size : s] for s, size in zip(stops, self.source.chunks[0], strict=True)])
         # One delayed object for the function: its frequencies travel to a worker once, not with every task.
@@ -77,14 +76,22 @@ class DaskRows(Rows):
             sums = [add(*sums[i : i + 2]) if i + 1 < len(sums) else sums[i] for i in range(0, len(sums), 2)]
         return dask.compute(sums[0])[0]
 
-    def map(self, block, n_columns=None, *, dtype=None, out=None):
+    def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         if out is not None:
             raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
         dtype = np.dtype(self.dtype if dtype is None else dtype)
-        function = partial(_partition_map, block, n_columns, dtype, self.block_size)
+        function = partial(_partition_map, block, n_columns, dtype, self.block_size, [s.ndim for s in signals])
+        columns = [self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals]
         if n_columns is None:
-            return self.source.map_blocks(function, dtype=dtype, chunks=(self.source.chunks[0],), drop_axis=1)
-        return self.source.map_blocks(function, dtype=dtype, chunks=(self.source.chunks[0], (n_columns,)))
+            return self.source.map_blocks(function, *columns, dtype=dtype, chunks=(self.source.chunks[0],), drop_axis=1)
+        return self.source.map_blocks(function, *columns, dtype=dtype, chunks=(self.source.chunks[0], (n_columns,)))
+
+    def _aligned(self, signal):
+        """A signal as a Dask array whose chunks are those of the rows."""
+        import dask.array as da
+
+        chunks = {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
+        return da.asarray(signal).rechunk(chunks)
 
     def take(self, numbers):
         return _checked(self.source[numbers].compute()).source
@@ -103,16 +110,19 @@ def _checked(X, block_size="auto"):
 
 
 def _partition_sum(block, block_size, X, *signals):
-    rows = _checked(X, block_size)
-    columns = [np.asarray(signal) for signal in signals]
-    for column in columns:
-        if column.dtype.kind == "f":
-            LocalRows(column).assert_finite("y")
-    return rows.sum(block, *columns)
+    return _checked(X, block_size).sum(block, *map(_finite_signal, signals))
 
 
-def _partition_map(block, n_columns, dtype, block_size, X):
-    return _checked(X, block_size).map(block, n_columns, dtype=dtype)
+def _partition_map(block, n_columns, dtype, block_size, dimensions, X, *signals):
+    columns = [_finite_signal(s[:, 0] if ndim == 1 else s) for s, ndim in zip(signals, dimensions, strict=True)]
+    return _checked(X, block_size).map(block, n_columns, dtype=dtype, signals=columns)
+
+
+def _finite_signal(signal):
+    signal = np.asarray(signal)
+    if signal.dtype.kind == "f":
+        LocalRows(signal).assert_finite("y")
+    return signal
 
 
 def _pure_add(left, right):

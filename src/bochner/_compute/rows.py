@@ -91,8 +91,10 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def map(self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, out: Any = None) -> Any:
-        """``block(X_block, out=out_block)`` for every block of rows, as (n_rows, n_columns), or (n_rows,) for None.
+    def map(
+        self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, out: Any = None, signals: Any = ()
+    ) -> Any:
+        """``block(X_block, *signal_blocks, out=out_block)`` for every block, as (n_rows, n_columns), or (n_rows,) for None.
 
         Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is computed there when asked for.
         """
@@ -149,7 +151,7 @@ class LocalRows(Rows):
                 total = add_parts(total, part)
         return total
 
-    def map(self, block, n_columns=None, *, dtype=None, out=None):
+    def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         shape = (len(self),) if n_columns is None else (len(self), n_columns)
         if out is None:
             out = np.empty(shape, self.dtype if dtype is None else dtype)
@@ -157,7 +159,7 @@ class LocalRows(Rows):
             raise ValueError(f"out has shape {out.shape}, but the result for X needs {shape}.")
 
         def write(rows):
-            block(self.source[rows], out=out[rows])
+            block(self.source[rows], *(signal[rows] for signal in signals), out=out[rows])
             release_pages(self.source, rows)
             release_pages(out, rows)
 

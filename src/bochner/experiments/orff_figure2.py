@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..datasets import load
+from ..features import SpectralFeatures
 from ..learners import JointDescent
+from ..learners.base import Learned, Learner
 from ..measures import FourierMeasure
 from ..operators import Decomposable
 from ..priors import Gaussian
@@ -32,7 +34,7 @@ GAMMA = 1 / (2 * 20.0**2)
 _ALPHAS = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0]
 
 
-class ClassDifferences:
+class ClassDifferences(Learner):
     """A learner that puts the atoms where classes differ: ω_j ∝ x − z for two random rows of different classes.
 
     Each is scaled so that its phases ω_j·x spread over the rows as those of the atom it replaces, times ``spread``.  Such
@@ -42,17 +44,16 @@ class ClassDifferences:
     def __init__(self, spread=1.0):
         self.spread = spread
 
-    def learn(self, measure, X, y, rng):
+    def _learn(self, measure, rows, target, rng, weights):
         """New atoms, weights as they are."""
-        _, labels = np.unique(y, axis=0, return_inverse=True)
-        labels = labels.ravel()
-        first, second = rng.integers(len(labels), size=(2, 8 * len(measure)))
-        pairs = np.flatnonzero(labels[first] != labels[second])[: len(measure)]
+        X, codes = rows.source, target.codes
+        first, second = rng.integers(len(codes), size=(2, 8 * len(measure)))
+        pairs = np.flatnonzero(codes[first] != codes[second])[: len(measure)]
         directions = np.asarray(X[first[pairs]] - X[second[pairs]], dtype=np.float64)
-        rows = np.asarray(X[rng.choice(len(labels), min(2000, len(labels)), replace=False)], dtype=np.float64)
-        wanted = self.spread * np.std(rows @ measure.frequencies[: len(pairs)].T, axis=0)
-        frequencies = directions * (wanted / np.std(rows @ directions.T, axis=0))[:, None]
-        return FourierMeasure(frequencies, measure.weights[: len(pairs)])
+        some = np.asarray(X[rng.choice(len(codes), min(2000, len(codes)), replace=False)], dtype=np.float64)
+        wanted = self.spread * np.std(some @ measure.frequencies[: len(pairs)].T, axis=0)
+        frequencies = directions * (wanted / np.std(some @ directions.T, axis=0))[:, None]
+        return Learned(FourierMeasure(frequencies, measure.weights[: len(pairs)]), None)
 
 
 _LEARNERS = {
@@ -117,9 +118,8 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     else:
         classifier = OperatorRidgeClassifier(
             kernel,
-            n_components=case["n_components"],
+            features=SpectralFeatures(learner=_LEARNERS[case["method"]], n_components=case["n_components"]),
             alpha=alphas,
-            learner=_LEARNERS[case["method"]],
             random_state=rng.integers(2**31),
         ).fit(X, y)
         seconds = time.process_time() - start

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import load
+from ..features import SpectralFeatures
 from ..operators import Decomposable, Helmholtz
 from ..priors import Gaussian
 from ..ridge import OperatorRidge
@@ -91,9 +92,8 @@ def _fitted_on_table(case, X, Y):
         fits.append(
             OperatorRidge(
                 kernel,
-                n_components=case["n_components"],
+                features=SpectralFeatures(n_components=case["n_components"], sampling="orthogonal"),
                 alpha=_ALPHAS,
-                sampling="orthogonal",
                 random_state=case["seed"],
             ).fit(X, Y)
         )

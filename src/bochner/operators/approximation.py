@@ -12,7 +12,6 @@ from ..bounds import ApproximationConstants, promised_components
 from ..measures import FourierMeasure
 from ..priors import Gaussian
 from .base import OperatorKernel
-from .decomposable import Decomposable
 from .hessian import negative_hessian
 from .vector_field import VectorFieldKernel
 
@@ -27,7 +26,7 @@ def estimator_variance(kernel: OperatorKernel, differences: np.ndarray) -> np.nd
     n_features = differences.shape[1]
     at_zero = np.zeros((1, n_features))
     mean = kernel.kernel(differences, at_zero)[:, 0]
-    if isinstance(kernel, Decomposable):
+    if kernel.decomposable:
         prior = _prior(kernel)
         matrix = kernel.matrix()
         doubled = prior.kernel(2 * differences, at_zero)[:, 0]
@@ -64,7 +63,7 @@ def approximation_constants(kernel: OperatorKernel, n_features: int) -> Approxim
     n_outputs = kernel.n_outputs(n_features)
     sup_norm = float(np.linalg.norm(kernel.kernel(at_zero)[0, 0], 2))
     variance = float(variance_bound(kernel, at_zero)[0])
-    if isinstance(kernel, Decomposable):
+    if kernel.decomposable:
         prior = _prior(kernel)
         mass = prior.kernel(at_zero)[0, 0]
         mean_square = np.trace(negative_hessian(prior, at_zero, at_zero, np.arange(n_features))[0, 0]) / mass
@@ -172,7 +171,7 @@ def _gaussian_spectrum(kernel, n_features):
 
 
 def _prior(kernel):
-    prior = kernel._checked_prior()
+    prior = kernel.checked_prior()
     if isinstance(prior, FourierMeasure):
         raise TypeError("A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior.")
     return prior

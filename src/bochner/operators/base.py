@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
+from .._defaults import NestedDefaults
 from .._validation import check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
 
 
-class OperatorKernel(BaseEstimator, ABC):
+class OperatorKernel(NestedDefaults, ABC):
     """K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ, ω from a scalar prior; a parameter object, never fitted.
 
     ``prior`` is a prior such as ``Gaussian(gamma=1.0)``, or a ``FourierMeasure`` (for instance a learned one), whose
@@ -22,6 +23,9 @@ class OperatorKernel(BaseEstimator, ABC):
     """
 
     prior: Any
+    # Whether K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple; and whether outputs are directions.
+    decomposable: ClassVar[bool] = False
+    vector_field: ClassVar[bool] = False
 
     @abstractmethod
     def n_outputs(self, n_features: int) -> int:
@@ -40,7 +44,7 @@ class OperatorKernel(BaseEstimator, ABC):
 
         A ``FourierMeasure`` in place of a prior is resampled in proportion to its weights.
         """
-        prior = self._checked_prior()
+        prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             if prior.n_features != n_features:
                 raise ValueError(f"The measure lives on {prior.n_features} features, got n_features={n_features}.")
@@ -49,13 +53,13 @@ class OperatorKernel(BaseEstimator, ABC):
 
     def lift(self, scalar: FourierMeasure) -> OperatorMeasure:
         """The operator-valued measure on the frequencies and weights of ``scalar``, learned or not."""
-        self._checked_prior()
+        self.checked_prior()
         self.n_outputs(scalar.n_features)  # refuses dimensions that do not fit
         return OperatorMeasure(scalar, self.factors(np.asarray(scalar.frequencies, dtype=np.float64)))
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
         """The closed-form K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs, n_outputs)."""
-        prior = self._checked_prior()
+        prior = self.checked_prior()
         X, Z = check_gram_inputs(X, Z)
         if isinstance(prior, FourierMeasure):
             return self.lift(prior).kernel(X, Z)
@@ -64,13 +68,44 @@ class OperatorKernel(BaseEstimator, ABC):
 
     def resolved(self, X: Any) -> Self:
         """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the data X gives."""
-        prior = self._checked_prior()
+        prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             return self
         return clone(self).set_params(prior=prior.resolved(X))
 
-    def _checked_prior(self) -> SpectralPrior | FourierMeasure:
-        prior = Gaussian(gamma="scale") if self.prior is None else self.prior
+    def space(self, n_features: int) -> np.ndarray:
+        """The columns of X that the outputs are directions of, as indices."""
+        return np.arange(n_features)
+
+    def check_outputs(self, n_features: int, n_outputs: int) -> None:
+        """Refuse a y whose columns are not the outputs of this kernel."""
+        expected = self.n_outputs(n_features)
+        if expected != n_outputs:
+            raise ValueError(
+                f"{type(self).__name__} has {expected} outputs on these points, but y has {n_outputs} columns. {self._advice}"
+            )
+
+    _advice: ClassVar[str] = "Give y one column for each output."
+
+    @property
+    def learns_outputs(self) -> bool:
+        """Whether ``resolved_outputs`` needs the spectrum of the features."""
+        return False
+
+    def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
+        """This kernel with what it takes from the training outputs as numbers.
+
+        ``covariance`` is theirs; ``spectrum``, where features were factorized, holds the arguments of ``learned_output_matrix``.
+        """
+        return self
+
+    @property
+    def _defaults(self) -> dict[str, Any]:
+        return {"prior": Gaussian(gamma="scale")}
+
+    def checked_prior(self) -> SpectralPrior | FourierMeasure:
+        """The prior, or the measure that stands in its place."""
+        prior = self._part("prior")
         if not isinstance(prior, SpectralPrior | FourierMeasure):
             raise TypeError(
                 f"prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got {self.prior!r}."

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from .._validation import check_choice
 from .base import OperatorKernel
-from .output_matrix import check_output_matrix, matrix_factor
+from .output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix, matrix_factor
+
+_WORDS = ("covariance", "learned")
 
 
 class Decomposable(OperatorKernel):
@@ -26,6 +29,9 @@ class Decomposable(OperatorKernel):
            [1., 2.]])
     """
 
+    decomposable: ClassVar[bool] = True
+    _advice: ClassVar[str] = "Its output matrix must have one row per column of y."
+
     def __init__(self, prior: Any = None, output_matrix: Any = None):
         self.prior = prior
         self.output_matrix = output_matrix
@@ -39,12 +45,38 @@ class Decomposable(OperatorKernel):
         if self.output_matrix is None:
             return np.eye(1)
         if isinstance(self.output_matrix, str):
-            check_choice(self.output_matrix, "output_matrix", ("covariance", "learned"))
+            check_choice(self.output_matrix, "output_matrix", _WORDS)
             raise ValueError(
                 f"output_matrix={self.output_matrix!r} is taken from the outputs and none were given. Use the kernel inside "
                 "OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
             )
         return check_output_matrix(self.output_matrix)
+
+    def check_outputs(self, n_features: int, n_outputs: int) -> None:
+        """A matrix that is not there yet fits any outputs."""
+        if self.output_matrix is not None and not isinstance(self.output_matrix, str):
+            super().check_outputs(n_features, n_outputs)
+
+    @property
+    def learns_outputs(self) -> bool:
+        return isinstance(self.output_matrix, str) and self.output_matrix == "learned"
+
+    def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
+        """The output matrix as numbers: given, identity, covariance of the outputs, or learned from them."""
+        if self.output_matrix is None:
+            matrix = np.eye(len(covariance))
+        elif not isinstance(self.output_matrix, str):
+            matrix = check_output_matrix(self.output_matrix)
+        elif check_choice(self.output_matrix, "output_matrix", _WORDS) == "covariance":
+            matrix = covariance_output_matrix(covariance)
+        elif spectrum is None:
+            raise ValueError(
+                "output_matrix='learned' needs the Gram matrix of the features: there are too many of them, or the solver is "
+                "StochasticGradient. Lower n_components, or write output_matrix='covariance'."
+            )
+        else:
+            matrix = learned_output_matrix(*spectrum)[0]
+        return clone(self).set_params(output_matrix=matrix)
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
         """One factor of A for all frequencies; directions of eigenvalue zero are dropped."""

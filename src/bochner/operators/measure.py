@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._validation import check_gram_inputs
-from ..measures import AtomicMeasure, FourierMeasure, frozen_array
+from ..measures import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate, frozen_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +27,10 @@ class OperatorMeasure(AtomicMeasure):
            [0. , 2. ]])
     """
 
+    # ``weights`` are those of ``scalar`` unless they are given, as ``dataclasses.replace`` does: then both have these.
     scalar: FourierMeasure
     factors: np.ndarray
+    weights: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3))
@@ -35,11 +38,9 @@ class OperatorMeasure(AtomicMeasure):
             raise ValueError(
                 f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, or one for all of them."
             )
-
-    @property
-    def weights(self) -> np.ndarray:  # type: ignore[override]
-        """Weights of the atoms: those of ``scalar``."""
-        return self.scalar.weights
+        if self.weights is not None:
+            object.__setattr__(self, "scalar", self.scalar.reweighted(self.weights))
+        object.__setattr__(self, "weights", self.scalar.weights)
 
     @property
     def n_features(self) -> int:
@@ -72,16 +73,34 @@ class OperatorMeasure(AtomicMeasure):
 
     def take(self, indices: Any) -> Self:
         """The measure of the chosen atoms, weights as they are."""
-        return replace(self, scalar=self.scalar.take(indices), factors=self._factors_of(indices))
+        factors = self.factors if self.shared else self.factors[indices]
+        return type(self)(self.scalar.take(indices), factors)
 
-    def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
-        """``n_atoms`` atoms drawn in proportion to their weights, as ``FourierMeasure.resampled`` does."""
-        # Resampling a measure whose "frequencies" are the atoms' numbers tells which atoms were drawn.
-        numbered = FourierMeasure(np.arange(len(self), dtype=np.float64)[:, None], self.weights)
-        drawn = numbered.resampled(n_atoms, rng, scheme)
-        chosen = drawn.frequencies[:, 0].astype(int)
-        scalar = replace(self.scalar.take(chosen), weights=drawn.weights)
-        return replace(self, scalar=scalar, factors=self._factors_of(chosen))
+    def reweighted(self, weights: Any) -> Self:
+        """The same atoms with other weights."""
+        return replace(self, weights=weights)
+
+    def merged(self) -> Self:
+        """The same kernel on fewer atoms: equal matrices on equal frequencies or pairs ±ω are joined, weight zero dropped."""
+        keys = canonical_frequencies(self.scalar.frequencies)
+        if not self.shared:
+            keys = np.column_stack([keys, self.operators().reshape(len(self), -1) + 0.0])
+        return self._merged_by(keys)
+
+    def _joined(self, others: Sequence[Self]) -> Self:
+        """One shared factor stays one; factors of lower rank get columns of zeros."""
+        measures = (self, *others)
+        if len({m.n_outputs for m in measures}) > 1:
+            raise ValueError(
+                f"Only measures with as many outputs can be concatenated, got {[m.n_outputs for m in measures]}."
+            )
+        scalar = concatenate([m.scalar for m in measures])
+        if all(m.shared and np.array_equal(m.factors, self.factors) for m in measures):
+            return type(self)(scalar, self.factors)
+        rank = max(m.rank for m in measures)
+        factors = [np.pad(m.factors, ((0, 0), (0, 0), (0, rank - m.rank))) for m in measures]
+        each = [np.broadcast_to(f, (len(m), *f.shape[1:])) for f, m in zip(factors, measures, strict=True)]
+        return type(self)(scalar, np.concatenate(each))
 
     def features(self, X: Any) -> np.ndarray:
         """Ψ(x) as (n_samples, n_outputs, n_columns): Ψ(x) Ψ(z)ᵀ = K(x, z), columns ordered as (cos/sin, atom, factor column).
@@ -126,6 +145,3 @@ class OperatorMeasure(AtomicMeasure):
                 entries = np.tile(operators[:, a, b], 2).astype(left.dtype)
                 gram[:, :, a, b] = gram[:, :, b, a] = (left * entries) @ right.T
         return gram
-
-    def _factors_of(self, indices):
-        return self.factors if self.shared else self.factors[indices]

@@ -7,7 +7,7 @@ A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ).  c = 1 is curl-free, c
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,11 @@ class VectorFieldKernel(OperatorKernel):
     """
 
     coordinates: Any
+    vector_field: ClassVar[bool] = True
+    _advice: ClassVar[str] = (
+        "A vector field has one output per direction: give coordinates=[...] with one column of X for each column of y, or write "
+        "Decomposable."
+    )
 
     @abstractmethod
     def share(self) -> float:
@@ -79,8 +84,8 @@ class VectorFieldKernel(OperatorKernel):
     def _gram(self, prior, X, Z):
         return self.mix(negative_hessian(prior, X, Z, self.space(X.shape[1])))
 
-    def _checked_prior(self):
-        prior = super()._checked_prior()
+    def checked_prior(self):
+        prior = super().checked_prior()
         if isinstance(prior, FourierMeasure):
             return prior
         if isinstance(prior, Laplace) or (isinstance(prior, Matern | Anova) and not prior.nu > 1):

@@ -45,14 +45,14 @@ class VectorFieldDisplay:
     ) -> VectorFieldDisplay:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
-        ``background`` is "divergence", "curl", "speed", "potential" or None.  For a field in time, ``at`` is one full row of
+        ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
         inputs whose coordinates in space are replaced by those of the grid.
         """
         check_is_fitted(estimator)
-        check_choice(background or "none", "background", ("divergence", "curl", "speed", "potential", "none"))
+        check_choice(background or "none", "background", ("divergence", "curl", "speed", "scalar_potential", "none"))
         n_grid = check_count(n_grid, "n_grid", minimum=2)
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        space = estimator._space(X.shape[1])
+        space = estimator.kernel_.space(X.shape[1])
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
                 f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of shape {y.shape}. Plot two of its "

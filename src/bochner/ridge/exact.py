@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import is_dask
+from .._compute import Block
+from .._defaults import NestedDefaults
 from .._validation import check_count, check_rows
 from ..operators import Decomposable, OperatorKernel
-from .checks import check_alphas, check_targets
-from .eigen import Eigensystem, OutputBasis
-from .solver_choice import check_output_count, is_learned, numeric_output_matrix
-from .statistics import RidgeStatistics
-
-# Memory for one block of K(x, X_train) while predicting.
-_PREDICT_BYTES = 2**26
+from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
+from ..targets import Values
+from .model import check_alphas
+from .operator import check_kernel
 
 
-class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     """f(x) = Σ_j K(x, x_j) c_j with (G + αI) c = y, G the matrix of all K(x_i, x_j): exact, and cubic in n.
 
     Decomposable kernels are solved through k and A apart (n x n instead of (n p) x (n p)).
@@ -56,120 +54,92 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.max_bytes = max_bytes
 
+    @property
+    def _defaults(self):
+        return {"kernel": Decomposable()}
+
     def fit(self, X: Any, y: Any) -> OperatorKernelRidge:
         """Solve for the coefficients of the training points."""
-        alphas, several = check_alphas(self.alpha)
+        alphas = check_alphas(self.alpha)
         check_count(self.max_bytes, "max_bytes")
-        if self.kernel is not None and not isinstance(self.kernel, OperatorKernel):
+        check_kernel(self._part("kernel"))
+        rows = check_rows(self, X, reset=True)
+        if not rows.is_local:
             raise TypeError(
-                f"kernel must be an operator-valued kernel such as CurlFree(Gaussian()), got {self.kernel!r}."
+                "OperatorKernelRidge needs all rows at once on this machine; use OperatorRidge for a Dask array."
             )
-        X = check_rows(self, X, reset=True).source
-        if is_dask(X):
-            raise TypeError("The exact ridge needs all rows at once; use OperatorRidge for a Dask array.")
-        y = np.asarray(check_targets(self, X, y, need_columns=True))
-        kernel = (Decomposable() if self.kernel is None else self.kernel).resolved(X)
-        decomposable = isinstance(kernel, Decomposable)
-        side = X.shape[0] * (1 if decomposable else y.shape[1])
+        y = Values.of(y, len(rows), owner=type(self).__name__, need_columns=True).rows
+        kernel = self._part("kernel").resolved(rows)
+        kernel.check_outputs(rows.n_features, y.shape[1])
+        side = len(rows) * (1 if kernel.decomposable else y.shape[1])
         if 8 * side**2 > self.max_bytes:
             raise ValueError(
-                f"The exact kernel matrix of {X.shape[0]} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
+                f"The exact kernel matrix of {len(rows)} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
-        self.X_fit_ = X
+        self.X_fit_ = rows.source
         self.__dict__.pop("loo_errors_", None)
-        check_output_count(kernel, X.shape[1], y.shape[1])
-        if decomposable:
-            self._fit_decomposable(kernel, alphas, several, y)
-        else:
-            self._fit_whole(kernel, alphas, several, y)
+        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, alphas, y)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """f(X), (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False).source
+        rows = check_rows(self, X, reset=False)
         n_outputs = self.dual_coef_.shape[1]
-        decomposable = isinstance(self.kernel_, Decomposable)
-        row_bytes = 8 * len(self.dual_coef_) * (1 if decomposable else n_outputs**2)
-        size = max(1, _PREDICT_BYTES // row_bytes)
-        predictions = np.empty((X.shape[0], n_outputs), dtype=X.dtype)
-        for start in range(0, X.shape[0], size):
-            rows = slice(start, start + size)
-            if decomposable:
-                scalar = self.kernel_._checked_prior().kernel(X[rows], self.X_fit_)
-                predictions[rows] = scalar @ self.dual_coef_ @ self.kernel_.matrix()
-            else:
-                blocks = self.kernel_.kernel(X[rows], self.X_fit_)
-                predictions[rows] = np.tensordot(blocks, self.dual_coef_, axes=([1, 3], [0, 1]))
-        return predictions
+        row_bytes = 8 * len(self.dual_coef_) * (1 if self.kernel_.decomposable else n_outputs**2)
+        return rows.map(Block(self._predict_block, row_bytes=row_bytes), n_outputs)
 
-    def _fit_decomposable(self, kernel, alphas, several, y):
-        gram = np.asarray(kernel._checked_prior().kernel(self.X_fit_), dtype=np.float64)
-        word = kernel.output_matrix
-        values = vectors = None
-        if several or is_learned(word):
-            values, vectors = _spectrum(gram)
-        self.kernel_ = clone(kernel).set_params(output_matrix=self._output_matrix(word, y, values, vectors))
-        basis = OutputBasis.of(self.kernel_.matrix())
-        self.alpha_ = float(alphas[0])
-        if values is None and np.ptp(basis.scales) <= 1e-12 * basis.scales[-1]:
-            # Independent outputs of equal scale and one ridge: a Cholesky factor is ten times cheaper than eigenvectors.
-            gram *= basis.scales[-1]
-            gram[np.diag_indices_from(gram)] += self.alpha_
-            self.dual_coef_ = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), y, check_finite=False)
-            return
-        if values is None:
-            values, vectors = _spectrum(gram)
-        rotated = vectors.T @ (y @ basis.vectors)
-        if several:
-            squares = vectors**2
-            self.loo_errors_ = np.empty(len(alphas))
-            for index, alpha in enumerate(alphas):
-                inverse = 1 / (values[:, None] * basis.scales + alpha)
-                left_out = (vectors @ (rotated * inverse)) / (squares @ inverse)
-                self.loo_errors_[index] = np.mean(left_out**2)
-            self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-        shrunk = rotated / (values[:, None] * basis.scales + self.alpha_)
-        self.dual_coef_ = vectors @ shrunk @ basis.vectors.T
+    def _predict_block(self, X, out):
+        if self.kernel_.decomposable:
+            out[...] = self.kernel_.checked_prior().kernel(X, self.X_fit_) @ self.dual_coef_ @ self.kernel_.matrix()
+        else:
+            out[...] = np.tensordot(self.kernel_.kernel(X, self.X_fit_), self.dual_coef_, axes=([1, 3], [0, 1]))
 
-    def _output_matrix(self, asked, y, values, vectors):
-        system = None
-        if values is not None:
-            system = Eigensystem(values, vectors, np.sqrt(values)[:, None] * (vectors.T @ y))
-        nothing = np.zeros(0)
-        sums = RidgeStatistics(nothing, nothing, y.T @ y, nothing, y.sum(axis=0), float(len(y)), np.zeros(y.shape[1]))
-        return numeric_output_matrix(asked, np.atleast_2d(np.cov(y.T, bias=True)), sums, system)
+    def _fit_decomposable(self, kernel, alphas, y):
+        """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z / t."""
+        gram = np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64)
+        system = Eigensystem.of(gram, y) if len(alphas) > 1 or kernel.learns_outputs else None
+        known = None
+        if system is not None:
+            known = (system.values, np.sqrt(system.values)[:, None] * system.projections, y.T @ y, float(len(y)))
+        self.kernel_ = kernel.resolved_outputs(np.atleast_2d(np.cov(y.T, bias=True)), known)
+        outputs = DecoupledOutputs.of(self.kernel_.matrix())
+        y = outputs.turned(y)
+        if system is None:
+            self.alpha_ = float(alphas[0])
+            solution = ridge_solution(gram, y, outputs.penalties(self.alpha_))
+        else:
+            system = system.turned(outputs.vectors)
+            self.alpha_ = self._chosen(alphas, system, outputs.penalties, system.vectors * np.sqrt(system.values), y)
+            solution = system.solution(outputs.penalties(self.alpha_))
+        scaled = np.divide(solution, outputs.scales, out=y / self.alpha_, where=outputs.scales > 0)
+        self.dual_coef_ = outputs.turned(scaled, back=True)
 
-    def _fit_whole(self, kernel, alphas, several, y):
+    def _fit_whole(self, kernel, alphas, y):
         self.kernel_ = kernel
-        n_samples, n_outputs = y.shape
         gram = kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size)
-        self.alpha_ = float(alphas[0])
-        if not several:
-            gram[np.diag_indices_from(gram)] += self.alpha_
-            solution = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), y.ravel(), check_finite=False)
-            self.dual_coef_ = solution.reshape(y.shape)
+        if len(alphas) == 1:
+            self.alpha_ = float(alphas[0])
+            self.dual_coef_ = ridge_solution(gram, y.reshape(-1, 1), alphas).reshape(y.shape)
             return
-        values, vectors = _spectrum(gram)
-        rotated = vectors.T @ y.ravel()
-        blocks = vectors.reshape(n_samples, n_outputs, -1)
-        self.loo_errors_ = np.empty(len(alphas))
-        for index, alpha in enumerate(alphas):
-            inverse = 1 / (values + alpha)
-            coefficients = (vectors @ (rotated * inverse)).reshape(y.shape)
-            corners = np.einsum("iak,k,ibk->iab", blocks, inverse, blocks, optimize=True)
-            self.loo_errors_[index] = np.mean(np.linalg.solve(corners, coefficients[:, :, None]) ** 2)
-        self.alpha_ = float(alphas[np.argmin(self.loo_errors_)])
-        self.dual_coef_ = (vectors @ (rotated / (values + self.alpha_))).reshape(y.shape)
+        system = Eigensystem.of(gram, y.reshape(-1, 1))
+        design = (system.vectors * np.sqrt(system.values)).reshape(*y.shape, -1)
+        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y)
+        self.dual_coef_ = system.solution(np.array([self.alpha_])).reshape(y.shape)
+
+    def _chosen(self, alphas, system, penalties, design, y):
+        """The ridge with the smallest leave-one-out error; ``design`` are the rows of a root of the kernel matrix."""
+        if len(alphas) == 1:
+            return float(alphas[0])
+        root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
+        ones = np.ones(len(y))
+        errors = [np.mean(left_out_residuals(design, y, root, penalties(alpha), ones) ** 2) for alpha in alphas]
+        self.loo_errors_ = np.array(errors)
+        return float(alphas[np.argmin(errors)])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.single_output = False
         return tags
-
-
-def _spectrum(gram):
-    values, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
-    return np.maximum(values, 0.0), vectors

@@ -1,0 +1,354 @@
+"""What the ridges on features share: from rows to sums, from sums to a solution, and what can be asked of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._compute import Block, Rows, as_dense, mean_rows
+from .._defaults import NestedDefaults
+from .._random import as_generator
+from .._validation import check_positive, check_rows, check_weights
+from ..expansions import Expansion
+from ..features import SpectralFeatures
+from ..landmarks import LandmarkFeatures
+from ..measures import FourierMeasure
+from ..operators import OperatorKernel
+from ..solvers import (
+    CenteredRows,
+    CoupledOutputs,
+    DecoupledOutputs,
+    Eigen,
+    EigenFactorization,
+    Eigensystem,
+    Outputs,
+    RidgeProblem,
+    RidgeStatistics,
+    Solver,
+    TrainingRows,
+    check_solver,
+    chosen_solver,
+    matrix_fits,
+    rows_are_few,
+)
+from ..targets import Target, Values
+
+
+def check_alphas(alpha: Any) -> np.ndarray:
+    """One or several positive ridges as a vector."""
+    if isinstance(alpha, Iterable) and not isinstance(alpha, str):
+        alphas = [check_positive(value, "alpha") for value in alpha]
+        if not alphas:
+            raise ValueError("alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from.")
+        return np.array(alphas)
+    return np.array([check_positive(alpha, "alpha")])
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeFit:
+    """The solution of a ridge: f(x) = features(x) @ coefficients + intercept."""
+
+    coefficients: np.ndarray
+    intercept: np.ndarray
+    unexplained: np.ndarray  # Σ_i h_i y_i (y_i − f(x_i)) for each output
+    alpha: float
+    solver: Solver
+    n_iter: int
+    kernel: OperatorKernel
+    outputs: Outputs
+
+
+class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
+    """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
+
+    ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_measure``.
+    """
+
+    alpha: Any
+    solver: Solver | None
+    fit_intercept: bool
+    random_state: Any
+    loo_errors_: np.ndarray
+    _statistics: RidgeStatistics  # over all rows so far
+    _features: Callable  # of a block of rows
+    _kernel: OperatorKernel
+    _measure: Any
+    _one_dimensional: bool
+    # Whether y must have columns, and whether matrices of all unknowns are only formed up to a limit.
+    _need_columns = False
+    _bounded = False
+
+    @abstractmethod
+    def _start(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> tuple[Callable, int]:
+        """The feature map of a block of rows and its number of columns (0 where it is not known yet).
+
+        A learner of the features learns from ``taught``.
+        """
+
+    # --- fitting --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features, then the ridge."""
+        self._check_parameters()
+        self._forget("_statistics", "features_")
+        rows, target, weights = self._read(X, y, sample_weight, reset=True)
+        return self._fit_rows(rows, target, target, weights)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add rows; after any sequence of calls the ridge is that of all rows together, up to rounding.
+
+        The features come from the first call, also what a learner learns and a bandwidth taken from the data.  The system is
+        solved when a prediction or a coefficient is next asked for.
+        """
+        if len(self._check_parameters()) > 1:
+            raise ValueError(
+                "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
+            )
+        first = not self.__sklearn_is_fitted__()
+        rows, target, weights = self._read(X, y, sample_weight, reset=first)
+        if first:
+            self._features, n_columns = self._start(rows, target, target, weights)
+            self._one_dimensional, shift = target.one_dimensional, self._shift(target, weights)
+        else:
+            self._check_continuation(y, target)
+            n_columns, shift = len(self._statistics.feature_sum), self._statistics.shift
+        if (self._bounded and not matrix_fits(n_columns)) or (self.solver is not None and self.solver.needs_rows):
+            raise ValueError(
+                f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with solver={self.solver!r} have none. "
+                "Lower n_components, or call fit."
+            )
+        added = RidgeStatistics.of(self._features, TrainingRows(rows, target.rows, weights), shift)
+        self._statistics = added if first else self._statistics + added
+        self._forget()
+        return self
+
+    def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Self:
+        """The fit on rows that have been read; a learner of the features learns from ``taught``."""
+        self._features, n_columns = self._start(rows, target, taught, weights)
+        self._one_dimensional = target.one_dimensional
+        data = TrainingRows(rows, target.rows, weights)
+        few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
+        descends = self.solver is not None and self.solver.needs_rows
+        # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
+        whole = not descends and (matrix_fits(n_columns) or not (few or self._bounded))
+        statistics = RidgeStatistics.of(self._features, data, self._shift(target, weights), whole_gram=whole)
+        self._solution = self._solve(statistics, check_alphas(self.alpha), data, few)
+        self._statistics = statistics
+        return self
+
+    @cached_property
+    def _solution(self) -> RidgeFit:
+        check_is_fitted(self)
+        return self._solve(self._statistics, check_alphas(self.alpha)[:1])
+
+    def _solve(self, statistics, alphas, data=None, few=False):
+        """From the sums to coefficients; rows are needed for a choice of ridges and for the largest systems."""
+        sums, centered = self._centered(statistics)
+        spectrum = None
+        if few:
+            spectrum = _spectrum_of_rows(centered, data)
+        elif self._kernel.learns_outputs and sums.gram.ndim == 2:
+            spectrum = Eigensystem.of(sums.gram, sums.cross)
+        known = None if spectrum is None else (spectrum.values, spectrum.projections, sums.target_gram, sums.weight)
+        # The words "covariance" and "learned" are resolved again after more rows: what was asked for is kept.
+        kernel = self._kernel.resolved_outputs(statistics.target_covariance, known)
+        outputs = (
+            DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._measure))
+        )
+        problem = RidgeProblem(sums, centered, outputs, spectrum)
+        solver = chosen_solver(
+            self.solver,
+            n_alphas=len(alphas),
+            n_columns=len(sums.feature_sum),
+            n_unknowns=len(problem.right_side),
+            few_rows=few,
+            bounded=self._bounded,
+        )
+        factorization = solver.init(problem, data, as_generator(self.random_state))
+        alpha = float(alphas[0])
+        if isinstance(factorization, EigenFactorization):
+            self._factorization = factorization
+            if len(alphas) > 1:
+                self.loo_errors_ = factorization.leave_one_out_errors(alphas, data)
+                alpha = float(alphas[np.argmin(self.loo_errors_)])
+        coefficients, n_iter = factorization.solve(alpha)
+        intercept = centered.target_mean - centered.feature_mean @ coefficients
+        unexplained = np.diag(sums.target_gram) - np.sum(sums.cross * coefficients, axis=0)
+        return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, outputs)
+
+    def _read(self, X, y, sample_weight, *, reset):
+        rows = self._rows(X, reset=reset)
+        owner = type(self).__name__
+        target = Values.of(y, len(rows), owner=owner, need_columns=self._need_columns, gather=rows.is_local)
+        return rows, target, check_weights(sample_weight, len(rows))
+
+    def _rows(self, X, *, reset=False):
+        if not reset:
+            check_is_fitted(self)
+        features = self._part("features")
+        known = isinstance(features, SpectralFeatures | LandmarkFeatures)
+        return check_rows(self, X, reset=reset, block_size=features.block_size if known else "auto")
+
+    def _shift(self, target, weights):
+        """Around what outputs are summed: their mean, or zero without an intercept, which could not take it back."""
+        return mean_rows(target.rows, weights) if self.fit_intercept else np.zeros(target.rows.shape[1])
+
+    def _fitted_features(self, features, rows, taught, weights):
+        features = clone(features)
+        if self.random_state is not None:
+            features.set_params(random_state=self.random_state)
+        if not isinstance(features, SpectralFeatures):
+            return features.fit(rows.source, taught.as_given(taught.rows))
+        if features.learner is not None and isinstance(taught, Values):
+            taught = replace(taught, rows=np.asarray(taught.rows))  # learners look at targets in memory
+        return features._fit_rows(rows, taught, weights)
+
+    def _check_parameters(self):
+        check_solver(self.solver)
+        return check_alphas(self.alpha)
+
+    def _check_continuation(self, y, target):
+        n_outputs = len(self._statistics.shift)
+        if target.one_dimensional != self._one_dimensional or target.rows.shape[1] != n_outputs:
+            before = "one dimension" if self._one_dimensional else f"{n_outputs} columns"
+            raise ValueError(f"y has shape {np.shape(y)}, but in earlier calls it had {before}.")
+        if self._statistics.gram.ndim == 1:
+            raise ValueError(
+                f"The Gram matrix of {len(self._statistics.gram)} features was too large to be kept by fit, so no rows can be added. "
+                "Lower n_components, or give those rows to partial_fit of a new model first."
+            )
+
+    def _forget(self, *more):
+        """What an earlier solution left behind."""
+        for name in ("_solution", "_factorization", "loo_errors_", *more):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_statistics" in vars(self)
+
+    # --- after the fit --------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the scalar features, (n_outputs, n_columns), or (n_columns,) for one-dimensional y."""
+        coefficients = self._solution.coefficients
+        return coefficients[:, 0] if self._one_dimensional else coefficients.T
+
+    @property
+    def intercept_(self) -> Any:
+        """The constant part, (n_outputs,), or a number for one-dimensional y."""
+        return float(self._solution.intercept[0]) if self._one_dimensional else self._solution.intercept
+
+    @property
+    def alpha_(self) -> float:
+        """The ridge in use."""
+        return self._solution.alpha
+
+    @property
+    def solver_(self) -> Solver:
+        """The solver in use."""
+        return self._solution.solver
+
+    @property
+    def n_iter_(self) -> int:
+        """Steps of the solver."""
+        return self._solution.n_iter
+
+    @property
+    def expansion_(self) -> Expansion:
+        """The fitted function as a sum of waves."""
+        solution = self._solution
+        if not isinstance(self._measure, FourierMeasure):
+            raise TypeError(
+                f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
+            )
+        return Expansion.of(self._measure, solution.coefficients, solution.intercept)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predictions, and with ``return_std`` the standard deviation of an observation around them.
+
+        The deviation is that of the Bayesian linear model which the ridge is the mean of, with the most likely noise.
+        """
+        rows = self._rows(X)
+        mean = self._as_given(self._evaluate(rows))
+        if not return_std:
+            return mean
+        noise = np.asarray(self.noise_variance_)
+        return mean, self._as_given(np.sqrt(self._eigen().variance(self.alpha_, noise, rows)))
+
+    def _evaluate(self, rows):
+        if isinstance(self._measure, FourierMeasure):
+            return self.expansion_.evaluate(rows)
+        coefficients, intercept = self._solution.coefficients, self._solution.intercept
+        block = Block(_linear_block, self._features, coefficients, intercept, row_bytes=16 * len(coefficients))
+        return rows.map(block, coefficients.shape[1])
+
+    def jacobian(self, X: Any) -> Any:
+        """∂f_a/∂x_b, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y; exact."""
+        return self._as_given(self.expansion_.jacobian(self._rows(X)))
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The prediction of each training row by the fit without it, exactly; X and y must be rows of the training data."""
+        rows, target, weights = self._read(X, y, sample_weight, reset=False)
+        return self._as_given(self._eigen().leave_one_out(self.alpha_, TrainingRows(rows, target.rows, weights)))
+
+    def mean_leverage(self) -> float:
+        """Share of the outputs' degrees of freedom that the fit spends, below 1; zero where no matrix was factorized."""
+        solution = self._solution
+        return (vars(self).get("_factorization") or solution.solver.init(self._problem())).mean_leverage(solution.alpha)
+
+    @property
+    @abstractmethod
+    def noise_variance_(self) -> Any:
+        """The most likely variance of the noise around the outputs."""
+
+    def _as_given(self, values):
+        return values[:, 0] if self._one_dimensional else values
+
+    def _centered(self, statistics):
+        sums = statistics.centered() if self.fit_intercept else statistics
+        return sums, CenteredRows.of(self._features, statistics, self.fit_intercept)
+
+    def _problem(self):
+        sums, centered = self._centered(self._statistics)
+        return RidgeProblem(sums, centered, self._solution.outputs)
+
+    def _eigen(self) -> EigenFactorization:
+        """The factorization that answers for single rows; made when first asked for."""
+        solution = self._solution
+        if "_factorization" not in vars(self):
+            problem = self._problem()
+            n_unknowns = len(problem.right_side)
+            if problem.sums.gram.ndim == 1 or (self._bounded and not matrix_fits(n_unknowns)):
+                raise ValueError(
+                    f"Standard deviations and leave-one-out need a matrix of all pairs of {n_unknowns} unknowns, which was too large for "
+                    f"{solution.solver!r}. Lower n_components."
+                )
+            self._factorization = Eigen().init(problem)
+        return self._factorization
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.single_output = not self._need_columns
+        return tags
+
+
+def _linear_block(features, coefficients, intercept, X, out):
+    out[...] = as_dense(features(X)) @ coefficients.astype(out.dtype, copy=False) + intercept
+
+
+def _spectrum_of_rows(centered, data):
+    """The eigensystem of fewer rows than columns."""
+    features, targets = centered(data.rows.take(np.arange(len(data.rows)))), centered.targets(data.targets)
+    if data.weights is None:
+        return Eigensystem.of_rows(features, targets)
+    root = np.sqrt(data.weights)[:, None]
+    return Eigensystem.of_rows(root * features, root * targets)

@@ -1,0 +1,35 @@
+"""Solvers of ridge problems: parameter objects that say what they need, and factorizations that answer for any ridge."""
+
+from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
+from .choice import check_solver, chosen_solver, matrix_fits, rows_are_few
+from .direct import Cholesky, Eigen, EigenFactorization
+from .iterative import LBFGS, ConjugateGradient, StochasticGradient
+from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
+from .statistics import RidgeStatistics, TrainingRows
+from .systems import Eigensystem, left_out_residuals, ridge_solution
+
+__all__ = [
+    "LBFGS",
+    "CenteredRows",
+    "Cholesky",
+    "ConjugateGradient",
+    "CoupledOutputs",
+    "DecoupledOutputs",
+    "Eigen",
+    "EigenFactorization",
+    "Eigensystem",
+    "Factorization",
+    "Outputs",
+    "RidgeProblem",
+    "RidgeStatistics",
+    "Solution",
+    "Solver",
+    "StochasticGradient",
+    "TrainingRows",
+    "check_solver",
+    "chosen_solver",
+    "left_out_residuals",
+    "matrix_fits",
+    "ridge_solution",
+    "rows_are_few",
+]

@@ -1,0 +1,58 @@
+"""Which solver fits a ridge, by its structure and its size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import Solver
+from .direct import Cholesky, Eigen
+from .iterative import ConjugateGradient
+
+# Up to this many unknowns (or scalar features) a matrix of all pairs of them is formed: 128 MB.
+DENSE_LIMIT = 4096
+
+
+def matrix_fits(n_unknowns: int) -> bool:
+    """Whether a matrix of all pairs of this many features or unknowns is formed."""
+    return n_unknowns <= DENSE_LIMIT
+
+
+def rows_are_few(solver: Solver | None, n_rows: int, n_columns: int) -> bool:
+    """Whether the eigensystem comes from the rows' own Gram matrix, which is the smaller one."""
+    return isinstance(solver, Eigen | None) and n_rows < min(n_columns, DENSE_LIMIT)
+
+
+def check_solver(solver: Any) -> None:
+    """None, or a solver with sound parameters."""
+    if solver is not None and not isinstance(solver, Solver):
+        raise TypeError(
+            f"solver must be None (an automatic choice) or an object: Eigen(), Cholesky(), ConjugateGradient(), LBFGS() or "
+            f"StochasticGradient(), got {solver!r}."
+        )
+    if solver is not None:
+        solver.check_parameters()
+
+
+def chosen_solver(
+    asked: Solver | None, *, n_alphas: int, n_columns: int, n_unknowns: int, few_rows: bool, bounded: bool = True
+) -> Solver:
+    """The solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M, or a refusal that names the size.
+
+    ``bounded=False`` forms matrices of any size.
+    """
+    dense = few_rows or not bounded or (matrix_fits(n_columns) and matrix_fits(n_unknowns))
+    solver = asked
+    if solver is None:
+        direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
+        solver = direct if dense else ConjugateGradient()
+    if n_alphas > 1 and not solver.several_ridges:
+        raise ValueError(
+            f"{solver!r} takes one alpha, got {n_alphas}: choosing between them needs solver=Eigen(), which forms a matrix of up to "
+            f"{DENSE_LIMIT} unknowns. Give one alpha, or lower n_components."
+        )
+    if solver.needs_matrix and not dense and (not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT):
+        raise ValueError(
+            f"{solver!r} forms a matrix of all pairs of {max(n_columns, n_unknowns)} unknowns, "
+            f"{8e-9 * max(n_columns, n_unknowns) ** 2:.1f} GB. Write solver=ConjugateGradient(), or lower n_components."
+        )
+    return solver

@@ -1,0 +1,188 @@
+"""Iterative solvers: they only apply the matrix, by a Gram matrix or by passes over the rows."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from .._compute import Block
+from .._progress import track
+from .._validation import check_count, check_positive
+from .base import Factorization, RidgeProblem, Solution, Solver
+from .statistics import TrainingRows, tiles
+
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+class IterativeSolver(Solver):
+    """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until accuracy ``tol``."""
+
+    def __init__(self, max_iter: int = 1000, tol: float = 1e-8):
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def init(self, problem, data=None, rng=None) -> IterativeFactorization:
+        return IterativeFactorization(self, problem, data)
+
+    def check_parameters(self) -> None:
+        check_count(self.max_iter, "max_iter")
+        check_positive(self.tol, "tol")
+
+    @abstractmethod
+    def steps(self, operator: Operator, right_side: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, int]:
+        """operator⁻¹ right_side, both (n, n_right_sides), and the number of steps; ``diagonal`` is that of the operator."""
+
+
+class ConjugateGradient(IterativeSolver):
+    """Conjugate gradients, preconditioned by the diagonal; ``tol`` is the relative residual."""
+
+    def steps(self, operator, right_side, diagonal):
+        inverse = 1 / diagonal
+        solution = np.zeros_like(right_side)
+        residual = right_side.copy()
+        direction = inverse * residual
+        energy = np.vdot(residual, direction)
+        goal = self.tol * np.linalg.norm(right_side)
+        for step in range(self.max_iter):
+            if np.linalg.norm(residual) <= goal:
+                return solution, step
+            image = operator(direction)
+            length = energy / np.vdot(direction, image)
+            solution += length * direction
+            residual -= length * image
+            preconditioned = inverse * residual
+            energy, previous = np.vdot(residual, preconditioned), energy
+            direction = preconditioned + (energy / previous) * direction
+        return solution, self.max_iter
+
+
+class LBFGS(IterativeSolver):
+    """L-BFGS on ½ zᵀ(M + penalty)z − bᵀz, the solver of Brault et al. 2016; ``tol`` is relative to the first gradient.
+
+    It runs on √diagonal · z, whose Hessian has a diagonal of ones.
+    """
+
+    def steps(self, operator, right_side, diagonal):
+        root = np.sqrt(np.broadcast_to(diagonal, right_side.shape))
+
+        def value_and_gradient(scaled):
+            z = scaled.reshape(root.shape) / root
+            image = operator(z)
+            return 0.5 * np.vdot(z, image) - np.vdot(right_side, z), ((image - right_side) / root).ravel()
+
+        goal = max(self.tol * np.abs(right_side / root).max(), 1e-300)
+        options = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "maxcor": 30, "gtol": goal, "ftol": 0.0}
+        found = minimize(value_and_gradient, np.zeros(root.size), jac=True, method="L-BFGS-B", options=options)
+        return found.x.reshape(root.shape) / root, int(found.nit)
+
+
+@dataclass(frozen=True, eq=False)
+class IterativeFactorization(Factorization):
+    """Nothing is factorized: each ridge is a run of the solver."""
+
+    solver: IterativeSolver
+    problem: RidgeProblem
+    data: TrainingRows | None
+
+    def solve(self, alpha: float) -> Solution:
+        outputs, gram = self.problem.outputs, self.problem.sums.gram
+        penalties = outputs.penalties(alpha)
+        # An infinite penalty holds its column at zero: nothing pulls at it, and nothing needs to hold it.
+        right_side = np.where(np.isfinite(penalties), self.problem.right_side, 0.0)
+        penalties = np.where(np.isfinite(penalties), penalties, 0.0)
+        diagonal = outputs.diagonal(np.diag(gram) if gram.ndim == 2 else gram) + penalties
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+
+        def operator(z):
+            return outputs.right_side(self._gram_times(outputs.coefficients(z))) + penalties * z
+
+        solution, n_iter = self.solver.steps(operator, right_side, diagonal)
+        if n_iter >= self.solver.max_iter:
+            warnings.warn(
+                f"{self.solver!r} stopped after max_iter={n_iter} steps short of tol={self.solver.tol}. Raise max_iter or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Solution(outputs.coefficients(solution), n_iter)
+
+    def _gram_times(self, coefficients):
+        """ΦᵀΦ @ coefficients, by one pass over the rows where the Gram matrix is too large to be held."""
+        if self.problem.sums.gram.ndim == 2:
+            return self.problem.sums.gram @ coefficients
+        if self.data is None:
+            raise ValueError("The Gram matrix was too large to be kept, and the rows are gone. Call fit again.")
+        weights = [] if self.data.weights is None else [self.data.weights]
+        block = Block(_image_block, self.problem.rows, coefficients, row_bytes=8 * coefficients.shape[1])
+        return self.data.rows.sum(block, *weights)
+
+
+def _image_block(centered, coefficients, X, weights=None):
+    image = np.zeros(coefficients.shape)
+    for rows in tiles(X.shape[0]):
+        tile = centered(X[rows])
+        field = tile @ coefficients
+        image += tile.T @ (field if weights is None else weights[rows, None] * field)
+    return image
+
+
+class StochasticGradient(Solver):
+    """Averaged stochastic gradient descent on minibatches; the average is taken over the second half of the epochs.
+
+    The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x): for a shift-invariant kernel K(x, x) is the same at
+    every x, so there is no step to tune.
+    """
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(self, n_epochs: int = 100, batch_size: int = 64):
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+
+    def init(self, problem, data=None, rng=None) -> StochasticFactorization:
+        return StochasticFactorization(self, problem, data, rng)
+
+    def check_parameters(self) -> None:
+        check_count(self.n_epochs, "n_epochs")
+        check_count(self.batch_size, "batch_size")
+
+
+@dataclass(frozen=True, eq=False)
+class StochasticFactorization(Factorization):
+    """Nothing is factorized: each ridge is a descent of its own."""
+
+    solver: StochasticGradient
+    problem: RidgeProblem
+    data: TrainingRows | None
+    rng: np.random.Generator | None
+
+    def solve(self, alpha: float) -> Solution:
+        if self.data is None:
+            raise ValueError("Stochastic descent needs the rows, and they are gone. Call fit again.")
+        problem, outputs = self.problem, self.problem.outputs
+        rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
+        rng = np.random.default_rng(0) if self.rng is None else self.rng
+        weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
+        mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
+        largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
+        step = 0.5 / (largest + alpha / len(rows))
+        # Steps are those of the parameters with penalty α in every column: z is √(α / penalty) times them.
+        scales = alpha / outputs.penalties(alpha)
+        z = np.zeros_like(problem.right_side)
+        average, n_averaged, n_epochs = np.zeros_like(z), 0, self.solver.n_epochs
+        for epoch in track(range(n_epochs), "stochastic ridge", n_epochs):
+            for block, positions, numbers in rows.batches(self.solver.batch_size, rng):
+                tile = problem.rows(block[positions])
+                residual = tile @ outputs.coefficients(z) - targets[numbers]
+                pull = outputs.right_side(tile.T @ (weights[numbers, None] / weights.mean() * residual))
+                z = z - step * (scales * pull / len(numbers) + alpha / weights.sum() * z)
+                if 2 * epoch >= n_epochs:
+                    n_averaged += 1
+                    average += (z - average) / n_averaged
+        return Solution(outputs.coefficients(average), n_epochs)

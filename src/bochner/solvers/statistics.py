@@ -1,0 +1,111 @@
+"""What ridge regression asks of the rows: one set of sums, after which the number of rows no longer matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._compute import Block, Rows, as_dense
+
+# Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
+# up Gram matrices block by block costs as much as computing them when blocks are small.
+TILE_ROWS = 1024
+
+
+def tiles(n_rows: int, size: int = TILE_ROWS) -> list[slice]:
+    """Slices of at most ``size`` rows."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+class TrainingRows(NamedTuple):
+    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows again."""
+
+    rows: Rows
+    targets: Any
+    weights: np.ndarray | None
+
+    @property
+    def signals(self) -> list[Any]:
+        """What is summed beside the rows."""
+        return [self.targets] if self.weights is None else [self.targets, self.weights]
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeStatistics:
+    """Sums over rows, weighted by h_i: all that a ridge needs.  They add up, so streams and partitions are exact.
+
+    ``gram`` Σ h φφᵀ (or its diagonal alone, a vector, where the matrix would be too large), ``cross`` Σ h φ(y − shift)ᵀ,
+    ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums.  The shift of the outputs keeps a large offset from eating
+    the digits.
+    """
+
+    gram: np.ndarray
+    cross: np.ndarray
+    target_gram: np.ndarray
+    feature_sum: np.ndarray
+    target_sum: np.ndarray
+    weight: float
+    shift: np.ndarray
+
+    @classmethod
+    def of(
+        cls, features: Callable, data: TrainingRows, shift: np.ndarray, *, whole_gram: bool = True
+    ) -> RidgeStatistics:
+        """One pass over the rows; ``features`` maps a block of rows to its features."""
+        block = Block(_sums_block, features, shift, whole_gram, row_bytes=8 * len(shift))
+        gram, cross, target_gram, feature_sum, target_sum, weight = data.rows.sum(block, *data.signals)
+        return cls(gram, cross, target_gram, feature_sum, target_sum, float(weight), shift)
+
+    def __add__(self, other: RidgeStatistics) -> RidgeStatistics:
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "shift"}
+        return replace(self, **sums)
+
+    @property
+    def feature_mean(self) -> np.ndarray:
+        """Mean feature vector."""
+        return self.feature_sum / self.weight
+
+    @property
+    def target_mean(self) -> np.ndarray:
+        """Mean output, the shift taken back."""
+        return self.target_sum / self.weight + self.shift
+
+    @property
+    def target_covariance(self) -> np.ndarray:
+        """Covariance of the outputs."""
+        return (self.target_gram - np.outer(self.target_sum, self.target_sum) / self.weight) / self.weight
+
+    def centered(self) -> RidgeStatistics:
+        """The same sums for features and outputs around their means, as an unpenalized intercept asks for."""
+        removed = np.outer(self.feature_sum, self.feature_mean)
+        return replace(
+            self,
+            gram=self.gram - (removed if self.gram.ndim == 2 else np.diag(removed)),
+            cross=self.cross - np.outer(self.feature_mean, self.target_sum),
+            target_gram=self.target_covariance * self.weight,
+        )
+
+
+def _sums_block(features, shift, whole_gram, X, Y, weights=None):
+    Y = np.asarray(Y, dtype=np.float64) - shift
+    weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    gram = product = None
+    cross, feature_sum = 0.0, 0.0
+    for rows in tiles(X.shape[0]):
+        # float64 even for float32 features: a float32 Gram matrix is too coarse for small ridges.
+        tile = np.asarray(as_dense(features(X[rows])), dtype=np.float64, order="C")
+        feature_sum = feature_sum + weights[rows] @ tile
+        cross = cross + tile.T @ (weights[rows, None] * Y[rows])
+        if not whole_gram:
+            gram = (0.0 if gram is None else gram) + weights[rows] @ tile**2
+            continue
+        scaled = tile if np.all(weights[rows] == 1) else tile * np.sqrt(weights[rows])[:, None]
+        if product is None:
+            gram, product = np.zeros((tile.shape[1],) * 2), np.empty((tile.shape[1],) * 2)
+        # NumPy's product lets other threads run meanwhile; SciPy's SYRK, which adds in place, holds them up.
+        gram += np.matmul(scaled.T, scaled, out=product)
+    weighted = weights[:, None] * Y
+    return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()

@@ -1,0 +1,130 @@
+"""Ridges as linear algebra: (M + penalty I) z = b with a penalty for each column of b, and rows that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpotri
+
+# Where leaving a row out changes its prediction by more than this factor, rounding decides: such a ridge is never chosen.
+_SMALLEST_REMAINDER = 1e-9
+# Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
+_FEW_PENALTIES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Eigensystem:
+    """M = U diag(s) Uᵀ and Uᵀb: s ``values`` (k,), U ``vectors`` (n, k), Uᵀb ``projections`` (k, n_right_sides)."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    projections: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: np.ndarray, right_side: np.ndarray) -> Eigensystem:
+        """Of a positive semi-definite matrix."""
+        values, vectors = eigh(matrix, driver="evd", check_finite=False)
+        return cls(np.maximum(values, 0.0), vectors, vectors.T @ right_side)
+
+    @classmethod
+    def of_rows(cls, rows: np.ndarray, targets: np.ndarray) -> Eigensystem:
+        """M = rowsᵀ rows, b = rowsᵀ targets for fewer rows than columns, through the smaller Gram matrix of the rows.
+
+        Directions without data are left out.
+        """
+        values, left = eigh(rows @ rows.T, driver="evd")
+        kept = values > 1e-14 * values[-1]
+        values, left = values[kept], left[:, kept]
+        vectors = (rows.T @ left) / np.sqrt(values)
+        return cls(values, vectors, np.sqrt(values)[:, None] * (left.T @ targets))
+
+    def turned(self, vectors: np.ndarray) -> Eigensystem:
+        """The same M for the right side b @ vectors."""
+        return replace(self, projections=self.projections @ vectors)
+
+    def inverse(self, penalties: np.ndarray) -> np.ndarray:
+        """1 / (s + penalty), (k, n_right_sides)."""
+        return 1 / (self.values[:, None] + penalties)
+
+    def solution(self, penalties: np.ndarray) -> np.ndarray:
+        """z, (n, n_right_sides)."""
+        return self.vectors @ (self.projections * self.inverse(penalties))
+
+    def spent(self, penalties: np.ndarray) -> float:
+        """Degrees of freedom Σ s / (s + penalty), over all columns."""
+        return float(np.sum(self.values[:, None] * self.inverse(penalties)))
+
+
+def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or below rounding."""
+    try:
+        solution = np.zeros_like(right_side)
+        for columns, _, factor in _factors(matrix, penalties):
+            solution[:, columns] = cho_solve(factor, right_side[:, columns], check_finite=False)
+        return solution
+    except np.linalg.LinAlgError:
+        return Eigensystem.of(matrix, right_side).solution(penalties)
+
+
+def ridge_spent(matrix: np.ndarray, penalties: np.ndarray) -> float:
+    """Degrees of freedom tr M (M + penalty I)⁻¹ over all columns, without eigenvectors where Cholesky factors will do."""
+    try:
+        spent = 0.0
+        for columns, penalty, factor in _factors(matrix, penalties):
+            inverse, _ = dpotri(factor[0], lower=factor[1], overwrite_c=True)
+            spent += np.count_nonzero(columns) * (len(inverse) - penalty * np.trace(inverse))
+        return spent
+    except np.linalg.LinAlgError:
+        return Eigensystem.of(matrix, np.zeros((len(matrix), 0))).spent(penalties)
+
+
+def _factors(matrix: np.ndarray, penalties: np.ndarray) -> Iterator[tuple[np.ndarray, float, tuple]]:
+    """(columns, penalty, factor of M + penalty I) for each different penalty; infinite ones have no solution but zero."""
+    # Penalties that only differ by rounding share a factor, and the first of them stands for all.
+    logarithms = np.round(np.log(penalties), 10)
+    distinct = np.unique(logarithms[np.isfinite(penalties)])
+    if len(distinct) > _FEW_PENALTIES:
+        raise np.linalg.LinAlgError("Eigenvectors are cheaper than so many factors.")
+    for logarithm in distinct:
+        columns = logarithms == logarithm
+        shifted = matrix.T.copy(
+            order="F"
+        )  # symmetric; in the order that LAPACK overwrites instead of copying once more
+        shifted[np.diag_indices_from(shifted)] += penalties[columns][0]
+        yield columns, float(penalties[columns][0]), cho_factor(shifted, overwrite_a=True, check_finite=False)
+
+
+def left_out_residuals(
+    design: np.ndarray,
+    targets: np.ndarray,
+    system: Eigensystem,
+    penalties: np.ndarray,
+    weights: np.ndarray,
+    share: float = 0.0,
+) -> np.ndarray:
+    """(I − h_i H_i)⁻¹ r_i: exactly the residual of the refit without row i, (n_samples, n_outputs).
+
+    ``design`` are the rows in the eigenbasis of M: (n_samples, k) where outputs decouple, which makes their leverages H_i
+    numbers, else (n_samples, n_outputs, k), which makes H_i matrices.  ``share`` is the intercept's part of a leverage.
+    """
+    inverse = system.inverse(penalties)
+    solution = inverse * system.projections
+    if design.ndim == 2:
+        return _left_out(targets - design @ solution, design**2 @ inverse + share, weights)
+    leverages, frames = np.linalg.eigh((design * inverse[:, 0]) @ design.transpose(0, 2, 1))
+    residuals = np.einsum("iab,ia->ib", frames, targets - (design @ solution)[:, :, 0])
+    left_out = _left_out(residuals, leverages + share, weights)
+    hopeless = np.isinf(left_out).any(axis=1, keepdims=True)
+    return np.where(hopeless, np.inf, np.einsum("iab,ib->ia", frames, np.where(hopeless, 0.0, left_out)))
+
+
+def _left_out(residuals, leverages, weights):
+    """Infinite where the result cannot be told from rounding.
+
+    A remainder of zero is never clamped to something harmless: that would make tiny ridges look best.
+    """
+    remainder = 1 - weights[:, None] * leverages
+    return np.where(remainder > _SMALLEST_REMAINDER, residuals / np.maximum(remainder, _SMALLEST_REMAINDER), np.inf)
