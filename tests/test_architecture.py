@@ -10,10 +10,10 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "bochner"
 # A module may import rooms of lower floors, and siblings of its own floor.
 FLOORS = [
     {"_compute"},
-    {"_validation", "datasets", "_progress", "_random", "_files", "_text"},
+    {"_validation", "_parts", "datasets", "_progress", "_random", "_files", "_text"},
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners"},
+    {"alignment", "priors", "bounds", "targets", "losses"},
+    {"operators", "learners", "descent"},
     {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
     {"plots", "export", "experiments", "tables", "pages"},
     {"cli", "demo"},

@@ -3,13 +3,16 @@
 from . import bounds
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
+    EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
-    FourierExpansion,
     GBRFF1Classifier,
     GBRFF2Classifier,
+    JointEpochs,
+    WaveSearch,
 )
 from .certificates import CertifiedClassifier, certify
+from .expansions import Expansion
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .landmarks import LandmarkFeatures
@@ -52,9 +55,10 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "EarlyStopping",
+    "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
-    "FourierExpansion",
     "FourierMeasure",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
@@ -63,6 +67,7 @@ __all__ = [
     "HarmonicPeaks",
     "Helmholtz",
     "JointDescent",
+    "JointEpochs",
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
@@ -81,6 +86,7 @@ __all__ = [
     "SpectralMixture",
     "SpectralRidge",
     "TargetSimilarity",
+    "WaveSearch",
     "alignment_losses",
     "alignment_losses_and_gradient",
     "arc_cosine_kernel",

@@ -86,6 +86,9 @@ class DaskRows(Rows):
             return self.source.map_blocks(function, dtype=dtype, chunks=(self.source.chunks[0],), drop_axis=1)
         return self.source.map_blocks(function, dtype=dtype, chunks=(self.source.chunks[0], (n_columns,)))
 
+    def assert_all_finite(self):
+        self.sum(_nothing)
+
     def take(self, numbers):
         return _checked(self.source[numbers].compute()).source
 
@@ -94,6 +97,10 @@ class DaskRows(Rows):
         for i in rng.permutation(len(stops)):
             block = _checked(self.source.blocks[int(i)].compute()).source
             yield from shuffled_within(int(stops[i] - self.source.chunks[0][i]), block, size, rng, kept)
+
+
+def _nothing(X):
+    return np.zeros(())
 
 
 def _checked(X, block_size="auto"):

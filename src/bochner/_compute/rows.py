@@ -109,6 +109,10 @@ class Rows(ABC):
         The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
         """
 
+    @abstractmethod
+    def assert_all_finite(self) -> None:
+        """Refuse NaN and infinity also in rows that no sum, map or batch has met; rows on this machine are checked at the door."""
+
     def spread(self, n_rows: int) -> np.ndarray:
         """Numbers of at most ``n_rows`` rows, evenly spread over all of them."""
         return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
@@ -184,6 +188,9 @@ class LocalRows(Rows):
             return
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
+
+    def assert_all_finite(self):
+        pass
 
     def assert_finite(self, name="X"):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
