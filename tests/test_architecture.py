@@ -12,8 +12,8 @@ FLOORS = [
     {"_compute"},
     {"_validation", "datasets", "_progress", "_random", "_files", "_text", "_defaults", "_state"},
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
+    {"alignment", "priors", "bounds", "targets", "losses"},
+    {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
         *("inputs", "blending", "kernel_machine"),

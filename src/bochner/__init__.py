@@ -3,11 +3,13 @@
 from . import bounds
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
+    EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
-    FourierExpansion,
     GBRFF1Classifier,
     GBRFF2Classifier,
+    JointEpochs,
+    WaveSearch,
 )
 from .certificates import CertifiedClassifier, certify
 from .evidence import Evidence, LearnedPrior
@@ -61,12 +63,12 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "EarlyStopping",
     "Eigen",
     "Evidence",
     "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
-    "FourierExpansion",
     "FourierMeasure",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
@@ -75,6 +77,7 @@ __all__ = [
     "HarmonicPeaks",
     "Helmholtz",
     "JointDescent",
+    "JointEpochs",
     "KernelExpansion",
     "KernelMachine",
     "LandmarkFeatures",
@@ -97,6 +100,7 @@ __all__ = [
     "SpectralRidge",
     "StochasticGradient",
     "TargetSimilarity",
+    "WaveSearch",
     "alignment_losses",
     "alignment_losses_and_gradient",
     "arc_cosine_kernel",

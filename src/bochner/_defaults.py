@@ -15,10 +15,12 @@ class NestedDefaults(BaseEstimator):
 
     _defaults: Any = {}  # noqa: RUF012  a dict of the class, or a property where defaults depend on other parameters
 
-    def _part(self, name: str) -> Any:
-        """The parameter ``name``, or what None stands for."""
-        value = getattr(self, name)
-        return clone(self._defaults[name]) if value is None else value
+    def _part(self, name: str, kind: type | None = None) -> Any:
+        """The parameter ``name``, or what None stands for; it must be an object of this kind."""
+        value, default = getattr(self, name), self._defaults[name]
+        if value is not None and kind is not None and not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}.")
+        return clone(default) if value is None else value
 
     def set_params(self, **parameters: Any) -> Self:
         for name in {key.partition("__")[0] for key in parameters if "__" in key} & set(self._defaults):

@@ -68,8 +68,9 @@ def test_beta_by_bound_is_the_best_of_the_grid_and_pays_for_it(problem):
 def test_the_bound_of_pac_bayes_is_theorem_3_at_its_own_t(beta, n_tried, problem):
     """Q·L̂ + (KL + t²/(8⌊n/2⌋) + ln(T/δ))/t with t = β √n and T values of β tried."""
     measure, X, y = problem
-    learned, report = PacBayes(beta).learn_with_report(measure, X, y)
-    q, p, losses = learned.weights, measure.weights, alignment_losses(measure, X, y)
+    learned = PacBayes(beta).learn(measure, X, y)
+    report = learned.report
+    q, p, losses = learned.measure.weights, measure.weights, alignment_losses(measure, X, y)
     t = report.tradeoff * np.sqrt(150)
     complexity = (np.sum(q * np.log(q / p)) + t**2 / (8 * 75) + np.log(n_tried / 0.05)) / t
     assert PacBayes(beta).bound(report).value == pytest.approx(q @ losses + complexity)
@@ -79,10 +80,10 @@ def test_the_bound_of_optimal_alignment_is_theorem_4_at_its_radius(problem):
     """The divergence that it is allowed is the one that it spends: (ρ + 1)^{1/μ} (1/(2nδ))^{1−1/μ}."""
     measure, X, y = problem
     learner = OptimalAlignment(radius=0.5, mu=1.7)
-    learned, report = learner.learn_with_report(measure, X, y)
+    learned = learner.learn(measure, X, y)
     complexity = 1.5 ** (1 / 1.7) * (1 / (2 * 150 * 0.05)) ** (1 - 1 / 1.7)
     losses = alignment_losses(measure, X, y)
-    assert learner.bound(report).value == pytest.approx(learned.weights @ losses + complexity)
+    assert learner.bound(learned.report).value == pytest.approx(learned.measure.weights @ losses + complexity)
 
 
 def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():

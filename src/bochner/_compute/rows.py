@@ -117,6 +117,10 @@ class Rows(ABC):
             return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
         return evenly_spread(np.flatnonzero(weights), n_rows)
 
+    @abstractmethod
+    def assert_all_finite(self) -> None:
+        """Refuse NaN and infinity also in rows that no sum, map or batch has met; rows on this machine are checked at the door."""
+
     def sample(self, n_rows: int) -> Any:
         """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
         return self.take(self.spread(n_rows))
@@ -188,6 +192,9 @@ class LocalRows(Rows):
             return
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
+
+    def assert_all_finite(self):
+        pass
 
     def assert_finite(self, name="X"):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""

@@ -11,9 +11,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
-from .._compute import is_dask
 from ..targets import Labels, Target, Values
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -291,42 +289,3 @@ def _numbers(target):
     if isinstance(target, Labels) and target.classes.dtype.kind in "fiub":
         return target.classes[target.codes].astype(np.float64)[:, None]
     raise ValueError(f'loss="squared" needs numbers, but y is read as {type(target).__name__} of another kind.')
-
-
-# --- to be deleted with the last user, joint_descent.py --------------------------------------------------------------
-
-
-def class_codes(y: Any, n_rows: int, advice: str) -> tuple[np.ndarray, np.ndarray]:
-    """(code of each row, classes); ``advice`` is what to write for a continuous target."""
-    y = _labels(y, n_rows)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(
-            f"y must be one label per row, got shape {y.shape}. For several numeric targets write {advice}."
-        )
-    if type_of_target(y).startswith("continuous"):
-        raise ValueError(f"Unknown label type: y is continuous, but classes are needed. For regression write {advice}.")
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds one class only ({classes.tolist()[0]!r}); a margin lies between at least two. Check how the rows were selected."
-        )
-    return codes, classes
-
-
-def regression_targets(y: Any, n_rows: int) -> np.ndarray:
-    """Finite float64 targets as (n_rows, n_outputs)."""
-    y = np.asarray(_labels(y, n_rows), dtype=np.float64)
-    if not np.all(np.isfinite(y)):
-        raise ValueError("Input y contains NaN or infinity; targets must be finite numbers.")
-    return y[:, None] if y.ndim == 1 else y
-
-
-def _labels(y, n_rows):
-    if y is None:
-        raise ValueError("This learner requires y to be passed, but the target y is None.")
-    y = np.asarray(y.compute() if is_dask(y) else y)
-    if y.shape[:1] != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows but y has shape {y.shape}; each row needs one target.")
-    return y

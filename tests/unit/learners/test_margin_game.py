@@ -150,11 +150,11 @@ def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curva
     assert np.sum(y) == 0
     start = Gaussian().sample(5, 1, np.random.default_rng(0))
     peaks = LatePeaks(1, played=0.3, found=2.0)
-    _, report = MarginGame(1, peaks=peaks, loss=loss).learn_with_report(start, X, y, np.random.default_rng(0))
+    report = MarginGame(1, peaks=peaks, loss=loss).learn(start, X, y, np.random.default_rng(0)).report
     quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
     assert quadratic > 100  # so the best scaling is s = 100 / quadratic
     assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
-    _, reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss)
+    reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss).report
     assert report.certificate.lower <= reached.upper
 
 

@@ -1,10 +1,11 @@
-"""Losses: derivatives against finite differences, starts against brute force, finite at extremes."""
+"""Losses: derivatives against finite differences, starts against brute force, links, finite at extremes."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from bochner.boosting.losses import (
+from bochner.boosting.rounds import exact_step
+from bochner.losses import (
     Exponential,
     Huber,
     Logistic,
@@ -12,9 +13,9 @@ from bochner.boosting.losses import (
     Poisson,
     Quantile,
     Squared,
+    class_probabilities,
     weighted_quantile,
 )
-from bochner.boosting.rounds import exact_step
 
 LOSSES = [Logistic(), Exponential(), Multinomial(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson()]
 
@@ -104,3 +105,68 @@ def test_huber_is_half_a_square_and_then_its_tangent():
 def test_huber_starts_at_the_median():
     targets = np.array([[1.0], [2.0], [30.0]])
     assert Huber(np.array([0.7])).start(targets, np.ones(3)) == 2.0
+
+
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not isinstance(loss, Huber)], ids=repr)
+def test_the_link_of_the_best_constant_predicts_the_mean_of_the_target(loss, seed):
+    """Of classes their shares, of counts their mean, of a quantile itself: what the constant was fitted to."""
+    rng = np.random.default_rng(seed)
+    targets, weights = targets_for(loss, rng, 60), rng.uniform(0.5, 2, size=60)
+    predicted = loss.link(loss.start(targets, weights)[None])[0]
+    expected = np.average(targets, axis=0, weights=weights)
+    if isinstance(loss, Logistic | Exponential):
+        expected = (1 + expected) / 2
+    if isinstance(loss, Quantile):
+        expected = weighted_quantile(targets, weights, 0.3)
+    np.testing.assert_allclose(predicted, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Exponential(), Multinomial()], ids=repr)
+def test_class_probabilities_sum_to_one(loss):
+    scores = np.random.default_rng(0).normal(size=(7, 3 if isinstance(loss, Multinomial) else 1))
+    probabilities = class_probabilities(loss, scores)
+    assert probabilities.shape == (7, max(scores.shape[1], 2))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    if scores.shape[1] == 1:
+        assert np.all((probabilities[:, 1] > 0.5) == (scores[:, 0] > 0))
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "value", "slope", "curvature", "predicted"),
+    [
+        (Logistic(), [1.0], 0.3132616875182228, -0.2689414213699951, 0.19661193324148185, [0.7310585786300049]),
+        (Exponential(), [-1.0], 2.718281828459045, 2.718281828459045, 2.718281828459045, [0.8807970779778823]),
+        (Squared(), [3.0], 2.0, -2.0, 1.0, [1.0]),
+        (Huber(np.array([0.5])), [3.0], 0.875, -0.5, 1.0, [1.0]),
+        (Quantile(0.3), [3.0], 0.6, -0.3, 1.0, [1.0]),
+        (Poisson(), [3.0], -0.2817181715409549, -0.2817181715409549, 2.718281828459045, [2.718281828459045]),
+    ],
+    ids=lambda value: repr(value) if hasattr(value, "values") else "",
+)
+def test_losses_at_a_score_of_one_in_literal_numbers(loss, target, value, slope, curvature, predicted):
+    targets, scores = np.array([target]), np.array([[1.0]])
+    gradient, second = loss.derivatives(targets, scores)
+    assert loss.values(targets, scores)[0] == pytest.approx(value, rel=1e-12)
+    assert gradient[0, 0] == pytest.approx(slope, rel=1e-12)
+    assert second[0, 0] == pytest.approx(curvature, rel=1e-5)
+    np.testing.assert_allclose(loss.link(scores)[0], predicted, rtol=1e-12)
+
+
+def test_the_multinomial_loss_in_literal_numbers():
+    """Scores (0, ln 2, ln 5) have shares 1/8, 2/8, 5/8."""
+    loss, targets, scores = Multinomial(), np.array([[0.0, 1.0, 0.0]]), np.log([[1.0, 2.0, 5.0]])
+    gradient, curvature = loss.derivatives(targets, scores)
+    assert loss.values(targets, scores)[0] == pytest.approx(np.log(4))
+    np.testing.assert_allclose(gradient[0], [1 / 8, -6 / 8, 5 / 8])
+    np.testing.assert_allclose(curvature[0], [7 / 64, 12 / 64, 15 / 64])
+    np.testing.assert_allclose(loss.link(scores)[0], [1 / 8, 2 / 8, 5 / 8])
+
+
+def test_starts_in_literal_numbers():
+    """Three of four rows positive: odds of 3, ln 3 for the logistic loss and half of it for the exponential one."""
+    signs, ones = np.array([[1.0], [1.0], [1.0], [-1.0]]), np.ones(4)
+    assert Logistic().start(signs, ones)[0] == pytest.approx(1.0986122886681098)
+    assert Exponential().start(signs, ones)[0] == pytest.approx(0.5493061443340549)
+    values = np.array([[1.0], [2.0], [3.0], [10.0]])
+    starts = [loss.start(values, ones)[0] for loss in (Squared(), Huber(np.ones(1)), Quantile(0.75), Poisson())]
+    assert starts == pytest.approx([4.0, 2.0, 3.0, np.log(4)])
