@@ -54,7 +54,7 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
             f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
         )
     if not isinstance(learner, kind):
-        raise TypeError(f"learner must be a learner such as PacBayes() ({kind.__name__}), got {learner!r}.")
+        raise TypeError(f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}.")
     learner.check_parameters()
 
 
