@@ -22,6 +22,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
         rows = as_rows(X, block_size)
         if reset:
             estimator.n_features_in_ = rows.n_features
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
         elif rows.n_features != estimator.n_features_in_:
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "

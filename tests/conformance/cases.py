@@ -79,6 +79,7 @@ ESTIMATORS = [
     LandmarkFeatures(n_landmarks=5, n_components=8),
     LandmarkFeatures(n_landmarks=0.1, n_components=8, landmarks="random", share_frequencies=True),
     LandmarkFeatures(n_landmarks=5, similarity="exact"),
+    LandmarkFeatures(learner=OptimalAlignment(), n_landmarks=5, n_components=8, landmarks="random"),
     CertifiedClassifier(SpectralFeatures(n_components=8)),
     SpectralRidge(),
     SpectralRidge(
@@ -95,6 +96,7 @@ ESTIMATORS = [
     SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
     SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
+    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks()), n_components=8, target="labels"),
     SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
     SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]

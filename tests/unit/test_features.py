@@ -84,6 +84,15 @@ def test_tables_come_out_named(library):
         model.transform(frame.rename(columns={"a": "z"}) if library == "pandas" else frame.rename({"a": "z"}))
 
 
+def test_a_refit_on_rows_without_names_forgets_the_names():
+    pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
+    model = SpectralFeatures(n_components=2, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")))
+    model.fit(da.from_array(X, chunks=(40, 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.transform(X).shape == (80, 4)
+
+
 def test_nested_parameters_can_be_searched():
     X, y = load_iris(return_X_y=True)
     model = make_pipeline(

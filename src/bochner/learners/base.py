@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
+from .._random import as_generator
 from .._validation import check_weights
 from ..targets import Labels, Target, as_target
 
@@ -25,25 +26,23 @@ class Learned:
 class Learner(BaseEstimator, ABC):
     """A rule that reweights, moves or finds atoms; a parameter object, never fitted."""
 
-    def learn(
-        self, measure: Any, X: Any, y: Any, rng: np.random.Generator | None = None, weights: Any = None
-    ) -> Learned:
+    def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
         ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` that an estimator has made of them.
         ``weights`` of the rows count like repetitions; a learner that cannot honour them refuses them.  An interruption is
-        not caught.
+        not caught.  ``rng`` is a Generator, or what makes one.
         """
         self.check_parameters()
         rows, target, counts = as_data(X, y, weights)
-        return self._learn(measure, rows, target, rng, counts)
+        return self._learn(measure, rows, target, as_generator(rng), counts)
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
 
     @abstractmethod
     def _learn(
-        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator | None, weights: np.ndarray | None
+        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: np.ndarray | None
     ) -> Learned: ...
 
 
@@ -54,7 +53,7 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
             f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
         )
     if not isinstance(learner, kind):
-        raise TypeError(f"learner must be a learner such as PacBayes() ({kind.__name__}), got {learner!r}.")
+        raise TypeError(f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}.")
     learner.check_parameters()
 
 

@@ -123,32 +123,26 @@ class MarginGame(NestedDefaults, Learner):
         dual = make_dual(self.loss, target, self.C, weights, self.projection)
         search = self._part("peaks").prepare(measure, rows, weights)
         total = self._total_rounds(measure)
-        plays: list[Any] = []
-        potentials: list[float] = []
-        values: list[float] = []
-        lowers: list[float] = []
+        rounds: list[GameRound] = []
         average: Any = 0.0
         late_average: Any = 0.0
         n_late = 0
-        rounds = self._rounds(measure, rows, dual, search, rng)
-        for played in track(rounds, "margin game", total, lambda: _margin_so_far(max(lowers))):
-            plays.append(played.peaks)
-            potentials.append(played.potential)
-            values.append(played.value)
-            lowers.append(played.lower)
+        game = self._rounds(measure, rows, dual, search, rng)
+        for played in track(game, "margin game", total, lambda: _margin_so_far(rounds)):
+            rounds.append(replace(played, dual_weights=np.empty(0)))  # memory stays O(n)
             average = average + played.dual_weights
             # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
             if 2 * played.number > total:
                 late_average = late_average + played.dual_weights
                 n_late += 1
-        learned = averaged(plays)
+        learned = averaged([one.peaks for one in rounds])
         certificate = None
         if self.certificate:
-            averages = [a for a in (average / len(plays), late_average / max(n_late, 1)) if np.any(a)]
+            averages = [a for a in (average / len(rounds), late_average / max(n_late, 1)) if np.any(a)]
             exact = make_dual(self.loss, target, self.C, weights)
             certificate = self._certificate(learned, rows, exact, search, averages, rng)
-        report = GameReport(np.array(potentials), np.array(values), played.dual_weights, certificate)
-        return Learned(learned, report)
+        potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
+        return Learned(learned, GameReport(potentials, values, played.dual_weights, certificate))
 
     def rounds(
         self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None
@@ -220,8 +214,9 @@ class MarginGame(NestedDefaults, Learner):
             raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {self.peaks!r}.")
 
 
-def _margin_so_far(best):
+def _margin_so_far(rounds):
     """1/√(2 lower value), the best margin that the rounds so far leave possible; a local search can only estimate it."""
+    best = max(played.lower for played in rounds)
     return f"best margin about {1 / np.sqrt(2 * best):.3g}" if best > 0 else "no margin yet"
 
 

@@ -86,15 +86,15 @@ class PacBayes(AlignmentLearner):
             check_positive(self.beta, "beta", allow_zero=True)
 
     def weigh(self, prior_weights, losses, n_samples):
-        betas = BETA_GRID if isinstance(self.beta, str) else (float(self.beta),)
-        weights = np.stack([gibbs_weights(prior_weights, losses, beta, n_samples) for beta in betas])
-        best = np.zeros(np.shape(losses)[:-1], dtype=int)
-        if len(betas) > 1:
-            best = np.argmin(
-                [self._bound_values(*pair, prior_weights, losses, n_samples) for pair in zip(weights, betas)], 0
-            )
-        chosen = np.take_along_axis(weights, best[None, ..., None], axis=0)[0]
-        return AlignmentReport(losses, prior_weights, chosen, n_samples, np.array(betas)[best], len(betas))
+        if not isinstance(self.beta, str):
+            weights = gibbs_weights(prior_weights, losses, self.beta, n_samples)
+            return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.beta))
+        tried = np.stack([gibbs_weights(prior_weights, losses, beta, n_samples) for beta in BETA_GRID])
+        pairs = zip(tried, BETA_GRID, strict=True)
+        best = np.argmin([self._bound_values(*pair, prior_weights, losses, n_samples) for pair in pairs], axis=0)
+        weights = np.take_along_axis(tried, best[None, ..., None], axis=0)[0]
+        beta = np.array(BETA_GRID)[best] if np.ndim(losses) > 1 else BETA_GRID[best]
+        return AlignmentReport(losses, prior_weights, weights, n_samples, beta, len(BETA_GRID))
 
     @staticmethod
     def _bound_values(weights, beta, prior_weights, losses, n_samples):

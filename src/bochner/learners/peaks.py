@@ -84,15 +84,15 @@ class FourierPeaks(PeakSearch):
     """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
 
     n_walkers: int
+    n_steps: int
     penalty: float | str
     polish: int
     search_rows: int
 
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundSearch:
-        check_count(self.n_walkers, "n_walkers")
-        check_count(self.top, "top")
+        for name in ("n_walkers", "n_steps", "top", "search_rows"):
+            check_count(getattr(self, name), name)
         check_count(self.polish, "polish", minimum=0)
-        check_count(self.search_rows, "search_rows")
         if self.penalty != "auto":
             check_positive(self.penalty, "penalty", allow_zero=True)
         self._check()
@@ -221,9 +221,6 @@ class AscentPeaks(FourierPeaks):
         self.polish = polish
         self.search_rows = search_rows
 
-    def _check(self):
-        check_count(self.n_steps, "n_steps")
-
     def _move(self, landscape, frequencies, rng):
         dtype = landscape.dtype
         heights, gradients = landscape.climb(frequencies)
@@ -273,7 +270,6 @@ class LangevinPeaks(FourierPeaks):
         self.search_rows = search_rows
 
     def _check(self):
-        check_count(self.n_steps, "n_steps")
         for name in ("step", "temperature"):
             if getattr(self, name) != "auto":
                 check_positive(getattr(self, name), name, allow_zero=name == "temperature")
@@ -308,9 +304,6 @@ class QuasiNewtonPeaks(FourierPeaks):
         self.search_rows = search_rows
 
     polish = 0  # every walker is polished already
-
-    def _check(self):
-        check_count(self.n_steps, "n_steps")
 
     def _move(self, landscape, frequencies, rng):
         return polished(landscape.in_float64(), frequencies, self.n_steps)

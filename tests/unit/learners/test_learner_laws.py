@@ -96,6 +96,13 @@ def test_a_fitted_learner_survives_a_pickle_and_a_seed_says_everything(name):
     np.testing.assert_array_equal(second.transform(X), fitted.transform(X))
 
 
+@pytest.mark.parametrize("name", SEARCHING)
+def test_a_whole_number_makes_a_generator(name):
+    start = Gaussian(0.5).sample(20, 3, np.random.default_rng(0))
+    runs = [SEARCHING[name].learn(start, X, X[:, 0] > 0, rng).measure for rng in (3, np.random.default_rng(3))]
+    np.testing.assert_array_equal(runs[0].frequencies, runs[1].frequencies)
+
+
 @pytest.mark.parametrize("name", LEARNERS | SEARCHING)
 def test_an_interruption_is_passed_on_and_leaves_the_old_model(name, monkeypatch):
     fitted = features((LEARNERS | SEARCHING)[name]).fit(X, TARGETS["two classes"])
