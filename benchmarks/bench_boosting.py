@@ -1,4 +1,4 @@
-"""Boosting against its peers: LightGBM, a plain NumPy/SciPy GBRFF2, and the floor of one matrix-vector product.
+"""Boosting and joint descent against their peers: LightGBM, a plain NumPy/SciPy GBRFF2, and the floors of matrix products.
 
 ``rows()`` yields (what, ratio, target, note): our time over the peer's, both measured in turn in this process.  One thread is
 process CPU time, two threads wall time.  ``python benchmarks/bench_boosting.py [quick]`` prints the table.
@@ -17,7 +17,7 @@ from scipy.optimize import fmin_l_bfgs_b, fminbound
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from bochner import FourierBoostingClassifier, GBRFF2Classifier
+from bochner import FourierBoostingClassifier, Gaussian, GBRFF2Classifier, JointDescent
 
 warnings.filterwarnings("ignore", message="X does not have valid feature names")
 
@@ -64,9 +64,9 @@ def gbrff2_row(n=100_000, n_rounds=20, repeats=3):
     X, y = make_classification(n + 20_000, n_features=20, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     sign = 2.0 * y - 1
-    model = GBRFF2Classifier(T=n_rounds, gamma=1 / 20, random_state=0)
+    model = GBRFF2Classifier(n_rounds, Gaussian(1 / 20), random_state=0)
     with threadpool_limits(1):
-        GBRFF2Classifier(T=1, random_state=0).fit(X[:n], y[:n])
+        GBRFF2Classifier(1, random_state=0).fit(X[:n], y[:n])
         ours, plain, accuracies = [], [], []
         for seed in range(repeats):
             ours.append(_timed(lambda: model.fit(X[:n], y[:n]), time.process_time)[0])
@@ -84,16 +84,46 @@ def gbrff2_row(n=100_000, n_rounds=20, repeats=3):
 def gradient_row(n=1_000_000, repeats=7):
     """Value and gradient of a round's objective against the one product X w that no method can avoid."""
     from bochner.boosting.gbrff2 import frequency_objective
+    from bochner.boosting.published import in_few_blocks
 
     rng = np.random.default_rng(0)
     X, signal, frequency = rng.normal(size=(n, 20)), rng.normal(size=n), rng.normal(size=20)
+    rows = in_few_blocks(X)
     with threadpool_limits(1):
-        frequency_objective(X[:9000], signal[:9000], 0.3, 0.0, frequency)
+        frequency_objective(in_few_blocks(X[:9000]), signal[:9000], 0.3, 0.0, frequency)
         ours, floor = [], []
         for _ in range(repeats):
-            ours.append(_timed(lambda: frequency_objective(X, signal, 0.3, 0.0, frequency), time.process_time)[0])
+            ours.append(_timed(lambda: frequency_objective(rows, signal, 0.3, 0.0, frequency), time.process_time)[0])
             floor.append(_timed(lambda: X @ frequency, time.process_time)[0])
     return f"value and gradient / one X @ w, n={n}, d=20", min(ours) / min(floor), "<= 1.6", f"{1e3 * min(ours):.1f} ms"
+
+
+def descent_row(n_threads, repeats=3):
+    """JointDescent against the two matrix products of each of its steps, the frequencies' turns and their gradient."""
+    rng = np.random.default_rng(0)
+    n, d, n_frequencies, learner = 10_000, 512, 100, JointDescent()
+    X = rng.normal(size=(n, d))
+    y = np.cos(X[:, :8].sum(axis=1)) + 0.3 * rng.normal(size=n) > 0.2
+    start = Gaussian(0.5 / d).sample(n_frequencies, d, rng)
+    batch = X[: learner.batch_size].astype(np.float32)
+    frequencies, turns = start.frequencies.astype(np.float32), np.empty((len(batch), n_frequencies), np.float32)
+    gradient = np.empty_like(frequencies)
+
+    def products():
+        for _ in range(learner.n_epochs * -(-n // len(batch))):
+            np.matmul(batch, frequencies.T, out=turns)
+            np.matmul(turns.T, batch, out=gradient)
+
+    clock = time.process_time if n_threads == 1 else time.perf_counter
+    with threadpool_limits(n_threads):
+        JointDescent(1).learn(start, X, y, rng)
+        times = [
+            (_timed(lambda: learner.learn(start, X, y, rng), clock)[0], _timed(products, clock)[0])
+            for _ in range(repeats)
+        ]
+    ours, floor = np.min(times, axis=0)
+    where = f"n={n}, d={d}, {n_frequencies} frequencies, {n_threads} thread{'s' * (n_threads > 1)}"
+    return f"JointDescent fit / its matrix products, {where}", ours / floor, "<= 1.6", f"{ours:.2f} s"
 
 
 def lightgbm_rows(n, n_threads, n_seeds, target):
@@ -199,6 +229,8 @@ def rows(quick=False):
     """All lines of the table; ``quick`` leaves out a million rows."""
     yield gbrff2_row()
     yield gradient_row()
+    yield descent_row(1)
+    yield descent_row(2)
     for n_threads in (1, 2):
         yield from lightgbm_rows(10_000, n_threads, 5, "<= 0.7")
         yield from lightgbm_rows(100_000, n_threads, 5, "<= 0.35")

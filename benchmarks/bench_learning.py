@@ -76,10 +76,9 @@ def landmark_rows() -> Iterator[tuple[str, float, str, str]]:
     for dtype in (np.float64, np.float32):
         X, y = rng.normal(size=(10_000, 30)).astype(dtype), rng.integers(2, size=10_000)
         fitted = LandmarkFeatures(Gaussian(0.05), n_landmarks=200, landmarks="random", random_state=0).fit(X, y)
-        held = fitted.similarity_map_
         triples = [
             (point.astype(dtype), omega.astype(dtype), q.astype(dtype))
-            for point, omega, q in zip(fitted.landmarks_, held.frequencies, held.weights)
+            for point, omega, q in zip(fitted.landmarks_, fitted.expansion_.frequencies, fitted.report_.weights)
         ]
 
         def loop(X=X, triples=triples):

@@ -10,12 +10,15 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "bochner"
 # A module may import rooms of lower floors, and siblings of its own floor.
 FLOORS = [
     {"_compute"},
-    {"_validation", "datasets", "_progress", "_random", "_files", "_text", "_defaults"},
+    {"_validation", "datasets", "_progress", "_random", "_files", "_text", "_defaults", "_state"},
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets"},
-    {"operators", "learners", "solvers"},
-    {"features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"},
-    {"plots", "export", "experiments", "tables", "pages"},
+    {"alignment", "priors", "bounds", "targets", "losses"},
+    {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
+    {
+        *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
+        *("inputs", "blending", "kernel_machine"),
+    },
+    {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

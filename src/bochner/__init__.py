@@ -3,15 +3,21 @@
 from . import bounds
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
+    EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
-    FourierExpansion,
     GBRFF1Classifier,
     GBRFF2Classifier,
+    JointEpochs,
+    WaveSearch,
 )
 from .certificates import CertifiedClassifier, certify
+from .evidence import Evidence, LearnedPrior
+from .expansions import Expansion
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .kernel_expansions import KernelExpansion
+from .kernel_machine import KernelMachine
 from .landmarks import LandmarkFeatures
 from .learners import (
     AscentPeaks,
@@ -37,7 +43,7 @@ from .operators import (
     OperatorMeasure,
     graph_output_matrix,
 )
-from .priors import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .targets import TargetSimilarity, simplex_code
@@ -47,6 +53,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LBFGS",
+    "Anova",
     "AscentPeaks",
     "CandidatePeaks",
     "Cauchy",
@@ -56,10 +63,12 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "EarlyStopping",
     "Eigen",
+    "Evidence",
+    "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
-    "FourierExpansion",
     "FourierMeasure",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
@@ -68,9 +77,13 @@ __all__ = [
     "HarmonicPeaks",
     "Helmholtz",
     "JointDescent",
+    "JointEpochs",
+    "KernelExpansion",
+    "KernelMachine",
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
+    "LearnedPrior",
     "MarginGame",
     "Matern",
     "OperatorKernelRidge",
@@ -87,6 +100,7 @@ __all__ = [
     "SpectralRidge",
     "StochasticGradient",
     "TargetSimilarity",
+    "WaveSearch",
     "alignment_losses",
     "alignment_losses_and_gradient",
     "arc_cosine_kernel",

@@ -1,31 +1,29 @@
-"""A parameter that is None stands for a default object, whose own parameters can be set all the same."""
+"""Parameters that are objects and None by default: what None stands for."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 
-class DefaultParts(BaseEstimator):
-    """An object some of whose parameters may be None, which stands for an object of ``_default_parts``.
+class NestedDefaults(BaseEstimator):
+    """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is None.
 
-    ``set_params(features__n_components=5)`` then works although ``features`` is None: the default takes its place.
+    ``_defaults`` names the parameters and the objects that None stands for; they are never changed, only cloned.
     """
 
-    def _default_parts(self) -> dict[str, Any]:
-        """What None stands for, by the name of the parameter."""
-        return {}
+    _defaults: Any = {}  # noqa: RUF012  a dict of the class, or a property where defaults depend on other parameters
 
-    def _part(self, name: str) -> Any:
-        """The parameter, or what it stands for."""
-        value = getattr(self, name)
-        return self._default_parts()[name] if value is None else value
+    def _part(self, name: str, kind: type | None = None) -> Any:
+        """The parameter ``name``, or what None stands for; it must be an object of this kind."""
+        value, default = getattr(self, name), self._defaults[name]
+        if value is not None and kind is not None and not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}.")
+        return clone(default) if value is None else value
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of parts that are None so far."""
-        for name, default in self._default_parts().items():
-            asked = any(key.startswith(f"{name}__") for key in params)
-            if asked and name not in params and getattr(self, name) is None:
-                setattr(self, name, default)
-        return super().set_params(**params)
+    def set_params(self, **parameters: Any) -> Self:
+        for name in {key.partition("__")[0] for key in parameters if "__" in key} & set(self._defaults):
+            if parameters.get(name, getattr(self, name)) is None:
+                parameters[name] = clone(self._defaults[name])
+        return super().set_params(**parameters)

@@ -22,3 +22,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all."""
+    with written_whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")

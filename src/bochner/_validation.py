@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._compute import Rows, as_rows, is_dask
+from ._compute import Rows, as_rows, is_remote
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
@@ -18,10 +18,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
     scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
     memory.  Rows that an estimator hands on to another one are taken as they are.
     """
-    if isinstance(X, Rows) or is_dask(X):
+    if isinstance(X, Rows) or is_remote(X):
         rows = as_rows(X, block_size)
         if reset:
             estimator.n_features_in_ = rows.n_features
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
         elif rows.n_features != estimator.n_features_in_:
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
+from ._compute import gathered
+from ._defaults import NestedDefaults
 from ._random import as_generator
+from ._state import all_or_nothing
 from ._validation import check_positive, check_rows
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.alignment import check_delta
+from .expansions import Expansion
 from .features import SpectralFeatures
+from .measures import FourierMeasure
+from .targets import Labels
 
 # Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.
 _WIDTHS = np.logspace(-2, 1, 13)
@@ -33,7 +38,6 @@ def certify(
     *,
     loss: Callable[[Any, Any], Any] | None = None,
     largest_loss: float | None = None,
-    held_out: bool = True,
 ) -> Bound:
     """With probability 1 − delta over the rows (X, y), the risk of a fitted predictor is at most ``value``.
 
@@ -41,8 +45,8 @@ def certify(
     any bounded loss: its mean, cut off at ``largest_loss``, by the empirical Bernstein bound; regressors use the squared
     error unless told otherwise.
 
-    The rows must be new to the estimator: not used to fit it, nor to choose its parameters or features.  ``held_out=False``
-    says that they were, and is refused: no such bound holds then.
+    The rows must be new to the estimator: not used to fit it, nor to choose its parameters or features; no such bound holds
+    else.  ``CertifiedClassifier`` certifies on its own training data.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
@@ -56,11 +60,6 @@ def certify(
     """
     check_delta(delta)
     check_is_fitted(estimator)
-    if not held_out:
-        raise ValueError(
-            "These rows were used for fitting, so the errors on them say nothing certain about new rows. Keep rows apart "
-            "for certify, or use CertifiedClassifier, which certifies on its own training data."
-        )
     prediction = np.asarray(estimator.predict(X))
     y = np.asarray(y)
     if len(prediction) != len(y):
@@ -94,7 +93,7 @@ def _squared_error(y, prediction):
     return squares.sum(axis=1) if squares.ndim == 2 else squares
 
 
-class CertifiedClassifier(ClassifierMixin, BaseEstimator):
+class CertifiedClassifier(NestedDefaults, ClassifierMixin, BaseEstimator):
     r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
 
     The rows are split at random.  The first part learns the features and a linear model w₀; around it sits the prior
@@ -124,7 +123,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     bound_ : Bound on the risk of ``predict``, which uses the mean weights: it errs only where the randomized one errs at
         least half of the time, so its risk is at most twice as large
     coef_, intercept_, width_ : mean and standard deviation of the posterior
+    expansion_ : the decision function as a sum of waves, where the features are ``SpectralFeatures`` on a ``FourierMeasure``
     """
+
+    _defaults: ClassVar = {"features": SpectralFeatures()}
 
     def __init__(
         self,
@@ -141,32 +143,39 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         self.delta = delta
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> CertifiedClassifier:
         """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
         check_positive(self.C, "C")
         check_delta(self.delta)
         if not 0 < check_positive(self.prior_share, "prior_share") < 1:
             raise ValueError(f"prior_share must lie between 0 and 1, got {self.prior_share}.")
-        X = check_rows(self, X, reset=True).source
-        signs = self._signs(y, X.shape[0])
+        rows = check_rows(self, X, reset=True)
+        target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
+        if len(target.classes) > 2:
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        self.classes_, signs = target.classes, target.signs()[:, 0]
         rng = as_generator(self.random_state)
-        order = rng.permutation(len(signs))
-        first, second = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
-        features = SpectralFeatures() if self.features is None else clone(self.features)
-        self.features_ = _seeded(features, rng).fit(X[first], self.classes_[(signs[first] > 0).astype(int)])
-        columns = self._columns(X)
+        order = rng.permutation(len(rows))
+        parts = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
+        first, second = map(np.sort, parts)
+        features = _seeded(clone(self._part("features")), rng)
+        self.features_ = features.fit(rows.take(first), target.decode(target.codes[first]))
+        columns = self._columns(rows)
         prior_mean = self._linear(columns[first], signs[first])
         step = self._linear(columns, signs) - prior_mean
         margins = np.abs(columns[first] @ prior_mean) / np.linalg.norm(columns[first], axis=1)
         scale = float(np.median(margins)) or 1.0
         self._choose(columns[second], signs[second], prior_mean, step, scale)
+        self.__dict__.pop("expansion_", None)
+        if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
+            self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w·φ(x) + intercept for the mean weights."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False).source
-        return self._columns(X) @ np.append(self.coef_, self.intercept_)
+        return self._columns(check_rows(self, X, reset=False)) @ np.append(self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class on whose side the mean weights, and so most weights of the posterior, put each row."""
@@ -176,29 +185,14 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """How the votes of the randomized classifier are shared between the two classes; votes, not frequencies."""
         check_is_fitted(self)
-        columns = self._columns(check_rows(self, X, reset=False).source)
+        columns = self._columns(check_rows(self, X, reset=False))
         mean = columns @ np.append(self.coef_, self.intercept_)
         positive = norm.cdf(mean / (self.width_ * np.linalg.norm(columns, axis=1)))
         return np.column_stack([1 - positive, positive])
 
-    def _signs(self, y, n_samples):
-        if y is None:
-            raise ValueError(
-                "CertifiedClassifier requires y to be passed, but the target y is None: a classifier needs labels."
-            )
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        if len(y) != n_samples:
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {n_samples} and {len(y)}.")
-        if type_of_target(y, input_name="y") == "multiclass":
-            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("A classifier needs two classes, but y has 1 class.")
-        return 2.0 * codes - 1.0
-
-    def _columns(self, X):
-        features = np.asarray(self.features_.transform(X), dtype=np.float64)
+    def _columns(self, rows):
+        # The transformer may be anyone's, so it gets what the rows are made of.
+        features = np.asarray(gathered(self.features_.transform(rows.source)), dtype=np.float64)
         return np.column_stack([features, np.ones(len(features))])
 
     def _linear(self, columns, signs):
@@ -212,7 +206,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):
         """The width and the move of least bound."""
         norms = np.linalg.norm(columns, axis=1)
         start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
-        best = None
+        best: Any = None
         for width in scale * _WIDTHS:
             for move in _MOVES:
                 risk = float(np.mean(norm.cdf(-(start + move * change) / width)))

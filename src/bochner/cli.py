@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 import bochner
 
+from ._files import write_whole
+
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -163,7 +165,7 @@ def _predict(options: argparse.Namespace) -> int:
     else:
         text = predictions_csv(predictions, model.facts, probabilities)
     if options.out:
-        Path(options.out).write_text(text, encoding="utf-8")
+        write_whole(options.out, text)
     else:
         sys.stdout.write(text)
     return 0
@@ -178,7 +180,7 @@ def _report(options: argparse.Namespace) -> int:
         print(json.dumps(model.facts))
         return 0
     out = Path(options.out or Path(options.model).with_suffix(".html"))
-    out.write_text(model_page(model.facts, Path(options.model).name), encoding="utf-8")
+    write_whole(out, model_page(model.facts, Path(options.model).name))
     print(f"Page: {out}")
     return 0
 

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from ._files import written_whole
 from ._progress import track
 from .certificates import certify
 from .features import SpectralFeatures
@@ -142,9 +143,8 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
     else:
         path = Path(folder) / "accuracy.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name("accuracy.part.png")
-        figure.savefig(beside, dpi=150)
-        os.replace(beside, path)
+        with written_whole(path) as beside:
+            figure.savefig(beside, dpi=150)
         say(f"\nPicture: {path}")
     seconds = time.perf_counter() - started
     say(f"{seconds:.0f} s in all.")

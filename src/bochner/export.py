@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from ._files import written_whole
 from .features import SpectralFeatures
 from .measures import FourierMeasure
 
@@ -72,9 +72,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
         helper.set_model_props(model, {"classes": "\n".join(map(str, final.classes_))})
     checker.check_model(model)
     if path is not None:
-        beside = Path(path).with_name(Path(path).name + ".part")
-        beside.write_bytes(model.SerializeToString())
-        os.replace(beside, path)
+        with written_whole(path) as beside:
+            beside.write_bytes(model.SerializeToString())
     return model
 
 

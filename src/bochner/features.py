@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._compute import row_block_size
+from ._compute import Rows
+from ._defaults import NestedDefaults
 from ._random import as_generator
-from ._validation import check_choice, check_count, check_rows
-from .alignment import alignment_sums
+from ._state import all_or_nothing
+from ._validation import check_block_size, check_choice, check_count, check_rows, check_weights
+from .alignment import LabelSums, alignment_sums
 from .bounds import Bound
-from .learners.selection import SELECTIONS, selected_atoms
-from .measures import FourierMeasure
+from .learners import AlignmentLearner, check_learner
+from .measures import SELECTIONS, FourierMeasure, selected_atoms
 from .priors import Gaussian, SpectralPrior
 from .targets import as_target
 
@@ -27,14 +29,14 @@ _DRAW_BYTES = 2**27
 
 def _learns_by_sums(estimator):
     learner = estimator.learner
-    if learner is None or hasattr(learner, "learn_from_sums"):
+    if learner is None or isinstance(learner, AlignmentLearner):
         return True
     raise AttributeError(
         f"{type(learner).__name__} looks at the rows more than once and cannot learn in parts; call fit on all rows."
     )
 
 
-class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products are a kernel: sampled from a prior over frequencies, then learned.
 
     Parameters
@@ -42,7 +44,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma="scale")``
         Where candidate frequencies are drawn.
     learner : None or a learner
-        A rule ``measure, X, y -> measure``; None keeps the prior's measure (plain random Fourier features).
+        A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random Fourier features).
     n_components : int, default 100
         Number of frequencies D; each gives two columns, a cosine and a sine.  ``MarginGame`` counts its own: there D draws are
         where its search starts, unless its ``n_rounds`` is None.
@@ -54,6 +56,9 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     sampling : "iid", "orthogonal" or "qmc"
         How the prior is sampled; the last two have less variance at the same D (qmc only once D is well above the number of
         columns).
+    target : "auto", "labels" or "values"
+        What y is to a learner.  "auto" reads strings, booleans and whole numbers as labels, other numbers as values, and whole
+        numbers of many levels as values, with a warning; before a regressor write "values".
     block_size : "auto" or int
         Rows worked on at once; "auto" keeps memory within a fixed budget.
     random_state : None, int, RandomState or Generator
@@ -62,7 +67,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ----------
     measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce exactly
     prior_ : the prior with its bandwidth resolved from the data
-    report_ : what the learner found besides the measure, for learners that report
+    report_ : what the learner found besides the measure
     learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
     selected_ : which candidates were kept (learners by alignment)
     sums_ : the additive statistics of the data behind the weights (learners by alignment)
@@ -88,6 +93,9 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     (150, 40)
     """
 
+    _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
+    _classes: np.ndarray | None
+
     def __init__(
         self,
         prior: SpectralPrior | None = None,
@@ -97,6 +105,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_candidates: int | None = None,
         selection: str = "multinomial",
         sampling: str = "iid",
+        target: str = "auto",
         block_size: int | str = "auto",
         random_state: Any = None,
     ):
@@ -106,57 +115,65 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.n_candidates = n_candidates
         self.selection = selection
         self.sampling = sampling
+        self.target = target
         self.block_size = block_size
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> SpectralFeatures:
-        """Sample the prior and, with a learner, learn the measure from X and y."""
+        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
+        return self._fit_rows(X, y)
+
+    @all_or_nothing
+    def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> SpectralFeatures:
+        """``fit`` for estimators that hand on their ``Rows`` and ``Target``; weights of rows count like repetitions."""
         self._check_parameters()
-        X = check_rows(self, X, reset=True).source
-        with row_block_size(self.block_size):
-            candidates, rng = self._start(X)
-            if self.learner is None:
-                self.measure_ = candidates
-            elif hasattr(self.learner, "learn_from_sums"):
-                self.candidates_ = candidates
-                self.sums_ = alignment_sums(candidates, X, y)
-                self._use_sums()
-            else:
-                measure = self._learn(candidates, X, y, rng)
-                if self.n_candidates is not None:
-                    chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
-                    measure = measure.take(chosen).reweighted(weights)
-                self.measure_ = measure
+        rows = check_rows(self, X, reset=True, block_size=self.block_size)
+        weights = check_weights(weights, len(rows))
+        candidates, rng = self._start(rows, weights)
+        if self.learner is None:
+            self.measure_ = candidates
+            return self
+        target = as_target(y, len(rows), kind=self.target)
+        if isinstance(self.learner, AlignmentLearner):
+            self.candidates_ = candidates
+            self.sums_ = alignment_sums(candidates, rows, target, weights)
+            self._use_sums()
+            return self
+        learned = self.learner.learn(candidates, rows, target, rng, weights)
+        self.measure_, self.report_ = learned.measure, learned.report
+        if self.n_candidates is not None:
+            self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)
         return self
 
     @available_if(_learns_by_sums)
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> SpectralFeatures:
         """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
 
-        The first batch settles the bandwidth of the prior if that is "scale" or "median", and the candidates.
-        ``classes`` lists all labels that may occur; without it, labels are collected as they come.
+        The first batch settles the bandwidth of the prior if that is "scale" or "median", the candidates, and whether y holds
+        labels or values.  ``classes`` lists all labels that may occur; without it, labels are collected as they come.
         """
         first = not hasattr(self, "measure_")
         if first:
             self._check_parameters()
-        X = check_rows(self, X, reset=first).source
-        with row_block_size(self.block_size):
-            if first:
-                candidates, _ = self._start(X)
-                if self.learner is None:
-                    self.measure_ = candidates
-                else:
-                    self.candidates_ = candidates
-            if self.learner is not None:
-                classes = self._declared_classes(classes)
-                sums = alignment_sums(self.candidates_, X, as_target(y, X.shape[0], classes=classes))
-                self.sums_ = sums if first else self.sums_ + sums
-                if self.sums_.n_samples > 1:
-                    self._use_sums()
-                else:  # one row has no pairs to learn from yet
-                    self.measure_ = self.candidates_
+        rows = check_rows(self, X, reset=first, block_size=self.block_size)
+        if first:
+            self.measure_, _ = self._start(rows)
+        if self.learner is None:
+            return self
+        if first:
+            self.candidates_ = self.measure_
+        if classes is not None:
+            self._classes = np.unique(classes)
+        kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
+        target = as_target(y, len(rows), classes=self._classes, kind=kind)
+        sums = alignment_sums(self.candidates_, rows, target)
+        self.sums_ = sums if first else self.sums_ + sums
+        if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
+            self._use_sums()
         return self
 
+    @all_or_nothing
     def merge(self, other: SpectralFeatures) -> SpectralFeatures:
         """Take in what another fit has seen: afterwards the weights are those of one fit on the rows of both.
 
@@ -187,8 +204,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self, "sums_")
         fitted = copy(self)
         if learner is not None:
-            if not hasattr(learner, "learn_from_sums"):
-                raise TypeError(f"{learner!r} does not learn from sums alone; call fit on the data.")
+            check_learner(learner, AlignmentLearner)
             fitted.learner = learner
         if n_components is not None:
             fitted.n_components = check_count(n_components, "n_components")
@@ -198,9 +214,7 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a memory map) when given."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False).source
-        with row_block_size(self.block_size):
-            return self.measure_.features(X, out=out)
+        return self.measure_.features(check_rows(self, X, reset=False, block_size=self.block_size), out=out)
 
     def alignment_bound(self, delta: float = 0.05, *, of: str = "selected", form: str = "safe") -> Bound:
         """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is at most ``value``.
@@ -219,47 +233,35 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if of == "selected":
             weights = np.bincount(self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_))
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
-        reason = data_dependent_prior(self.prior) or self.sums_.caveat
+        reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
-    def _start(self, X):
+    def _start(self, rows, weights=None):
         """Forget any earlier fit, resolve the prior and draw the candidates; also the generator for what follows."""
         for name in ("measure_", "candidates_", "sums_", "learned_", "selected_", "report_"):
             self.__dict__.pop(name, None)
         rng = as_generator(self.random_state)
-        self.prior_ = (Gaussian(gamma="scale") if self.prior is None else self.prior).resolved(X)
-        n_atoms = self.n_candidates or self.n_components
+        self.prior_ = self._part("prior").resolved(rows, weights)
+        self._classes = None
+        self._caveat = "" if weights is None else "weighted rows are no independent sample"
         if self.n_candidates is not None:
-            measure = drawn_candidates(self.prior_, n_atoms, X, rng, self.sampling)
+            measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
         else:
-            measure = self.prior_.sample(n_atoms, X.shape[1], rng, self.sampling)
+            measure = self.prior_.sample(self.n_components, rows.n_features, rng, self.sampling)
         # Selecting again after another batch, or with other weights, starts from the same numbers.
         self._selection_rng = np.random.default_rng(rng.integers(2**63, size=4))
         return measure, rng
 
     def _use_sums(self):
         """Weights from the sums, then D of the candidates."""
-        self.learned_, self.report_ = self.learner.learn_from_sums(self.candidates_, self.sums_)
+        learned = self.learner.learn_from_sums(self.candidates_, self.sums_)
+        self.learned_, self.report_ = learned.measure, learned.report
         if self.n_candidates is None:
             self.selected_, weights = np.arange(len(self.learned_)), self.learned_.weights
         else:
             rng = deepcopy(self._selection_rng)
             self.selected_, weights = selected_atoms(self.learned_.weights, self.n_components, rng, self.selection)
         self.measure_ = self.learned_.take(self.selected_).reweighted(weights)
-
-    def _declared_classes(self, classes):
-        if classes is not None:
-            self._classes = np.unique(classes)
-        elif not hasattr(self, "sums_"):
-            self._classes = None
-        return getattr(self, "_classes", None)
-
-    def _learn(self, measure, X, y, rng):
-        """Learn; a learner with more to tell than the measure (losses, certificates) leaves it in ``report_``."""
-        if hasattr(self.learner, "learn_with_report"):
-            measure, self.report_ = self.learner.learn_with_report(measure, X, y, rng)
-            return measure
-        return self.learner.learn(measure, X, y, rng)
 
     @property
     def _n_features_out(self) -> int:
@@ -269,8 +271,8 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_count(self.n_components, "n_components")
         check_choice(self.sampling, "sampling", ("iid", "orthogonal", "qmc"))
         check_choice(self.selection, "selection", SELECTIONS)
-        if self.block_size != "auto":
-            check_count(self.block_size, "block_size")
+        check_choice(self.target, "target", ("auto", "labels", "values"))
+        check_block_size(self.block_size)
         if self.n_candidates is not None:
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
@@ -280,10 +282,8 @@ class SpectralFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 )
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
             raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
-        if self.learner is not None and not hasattr(self.learner, "learn"):
-            raise TypeError(f"learner must have a method learn(measure, X, y, rng), got {self.learner!r}.")
-        if hasattr(self.learner, "check_parameters"):
-            self.learner.check_parameters()
+        if self.learner is not None:
+            check_learner(self.learner)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -306,19 +306,19 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
 
 
 def drawn_candidates(
-    prior: SpectralPrior, n_atoms: int, X: Any, rng: np.random.Generator, sampling: str = "iid"
+    prior: SpectralPrior, n_atoms: int, rows: Rows, rng: np.random.Generator, sampling: str = "iid"
 ) -> FourierMeasure:
-    """Many atoms of a prior for the rows X, in float32 where those are: half the memory, and no float64 draw of them all.
+    """Many atoms of a prior for some rows, in float32 where those are: half the memory, and no float64 draw of them all.
 
     The rounding is far below that of projecting in float32.
     """
-    if X.dtype != np.float32:
-        return prior.sample(n_atoms, X.shape[1], rng, sampling)
-    n_piece = n_atoms if sampling != "iid" else max(1, _DRAW_BYTES // (8 * X.shape[1]))
-    frequencies = np.empty((n_atoms, X.shape[1]), np.float32)
+    if rows.dtype != np.float32:
+        return prior.sample(n_atoms, rows.n_features, rng, sampling)
+    n_piece = n_atoms if sampling != "iid" else max(1, _DRAW_BYTES // (8 * rows.n_features))
+    frequencies = np.empty((n_atoms, rows.n_features), np.float32)
     weights = np.empty(n_atoms)
     for start in range(0, n_atoms, n_piece):
-        piece = prior.sample(min(n_piece, n_atoms - start), X.shape[1], rng, sampling)
+        piece = prior.sample(min(n_piece, n_atoms - start), rows.n_features, rng, sampling)
         frequencies[start : start + len(piece)] = piece.frequencies
         weights[start : start + len(piece)] = piece.mass / n_atoms
     return FourierMeasure(frequencies, weights)

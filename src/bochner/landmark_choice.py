@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ._compute import is_dask
+from ._compute import Rows, as_dense, evenly_spread
 from .targets import Labels, TargetSimilarity
 
 # Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
@@ -30,7 +29,7 @@ class Landmarks:
 
 
 def choose_landmarks(
-    X: Any,
+    rows: Rows,
     target: Labels | TargetSimilarity | None,
     rule: Any,
     n_landmarks: int,
@@ -39,22 +38,24 @@ def choose_landmarks(
 ) -> Landmarks:
     """``rule`` is "random", "kmeans", an array of points, or a pair (points, labels)."""
     if not isinstance(rule, str):
-        return _own_landmarks(X, target, rule)
-    codes = target.codes if isinstance(target, Labels) and per_label else np.zeros(X.shape[0], dtype=int)
+        return _own_landmarks(rows, target, rule)
+    codes = target.codes if isinstance(target, Labels) and per_label else np.zeros(len(rows), dtype=int)
     groups = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
     counts = shares([len(group) for group in groups], n_landmarks)
     if rule == "random":
         chosen = [rng.choice(group, size=count, replace=False) for group, count in zip(groups, counts)]
         indices = np.concatenate(chosen)
         targets = None if target is None else _targets_of(target)[indices]
-        return Landmarks(_dense_rows(X, indices), indices, targets)
+        order = np.argsort(indices)  # rows are taken in their own order
+        taken = np.empty((len(indices), rows.n_features))
+        taken[order] = as_dense(rows.take(indices[order]))
+        return Landmarks(taken, indices, targets)
     points, targets = [], []
     for code, (group, count) in enumerate(zip(groups, counts)):
         if count == 0:
             continue
-        some = group[np.unique(np.linspace(0, len(group) - 1, min(len(group), _CLUSTER_ROWS)).astype(int))]
-        rows = _rows(X, some)
-        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31))).fit(rows)
+        some = evenly_spread(group, _CLUSTER_ROWS)
+        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31))).fit(rows.take(some))
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
@@ -95,16 +96,17 @@ def _targets_of_clusters(target, rows, clusters, n_clusters):
     return sums / np.bincount(clusters, minlength=n_clusters)[:, None]
 
 
-def _own_landmarks(X, target, rule):
+def _own_landmarks(rows, target, rule):
     labels = None
     if isinstance(rule, tuple):
         if len(rule) != 2:
             raise ValueError(f"landmarks must be points or a pair (points, labels), got a tuple of {len(rule)}.")
         rule, labels = rule
-    points = np.asarray(rule.toarray() if sp.issparse(rule) else rule, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != X.shape[1]:
+    points = as_dense(rule).astype(np.float64)
+    if points.ndim != 2 or points.shape[1] != rows.n_features:
         raise ValueError(
-            f"Own landmarks have shape {points.shape}, but X has {X.shape[1]} features; give (n_landmarks, {X.shape[1]})."
+            f"Own landmarks have shape {points.shape}, but X has {rows.n_features} features; give "
+            f"(n_landmarks, {rows.n_features})."
         )
     if not np.all(np.isfinite(points)):
         raise ValueError("Own landmarks contain NaN or infinity.")
@@ -117,17 +119,6 @@ def _own_landmarks(X, target, rule):
             raise ValueError(f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one.")
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Without labels of their own, points take the target of the nearest row.
-    some = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _CLUSTER_ROWS)).astype(int))
-    nearest = some[pairwise_distances_argmin(points, _rows(X, some).astype(np.float64))]
+    some = rows.spread(_CLUSTER_ROWS)
+    nearest = some[pairwise_distances_argmin(points, rows.take(some).astype(np.float64))]
     return Landmarks(points, None, _targets_of(target)[nearest])
-
-
-def _rows(X, indices):
-    if is_dask(X):
-        return X[indices].compute()
-    return X[indices]
-
-
-def _dense_rows(X, indices):
-    rows = _rows(X, indices)
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

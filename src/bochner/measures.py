@@ -12,6 +12,8 @@ import numpy as np
 from ._compute import Block, as_rows, features_block
 from ._validation import check_choice, check_count, check_gram_inputs
 
+SELECTIONS = ("multinomial", "systematic", "top", "all")
+
 _Measure = TypeVar("_Measure", bound="AtomicMeasure")
 
 
@@ -43,14 +45,10 @@ class AtomicMeasure:
         object.__setattr__(other, "weights", weights)
         return other
 
-    def resampled(self, n_atoms: int, rng: np.random.Generator, scheme: str = "multinomial") -> Self:
-        """``n_atoms`` atoms drawn with replacement in proportion to their weights, each of weight mass / n_atoms.
-
-        ``"multinomial"`` draws independently, as the papers do; ``"systematic"`` uses one uniform number for all draws,
-        so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with less variance.
-        """
-        chosen = drawn_atoms(self.weights, n_atoms, rng, scheme)
-        return self.take(chosen).reweighted(np.full(n_atoms, self.mass / n_atoms))
+    def resampled(self, n_atoms: int, rng: np.random.Generator, selection: str = "multinomial") -> Self:
+        """``n_atoms`` of the atoms, of the same total mass; see ``selected_atoms`` for the ways to select them."""
+        chosen, weights = selected_atoms(self.weights, n_atoms, rng, selection)
+        return self.take(chosen).reweighted(weights)
 
     def _joined(self, others: Sequence[Self]) -> Self:
         """All atoms of this measure and of others of its kind."""
@@ -69,20 +67,33 @@ class AtomicMeasure:
         return self.take(kept)._grouped(labels, np.unique(labels, return_index=True)[1])
 
 
-def drawn_atoms(weights: np.ndarray, n_atoms: int, rng: np.random.Generator, scheme: str) -> np.ndarray:
-    """Sorted indices of ``n_atoms`` draws in proportion to ``weights``; see ``AtomicMeasure.resampled`` for the schemes."""
+def selected_atoms(
+    weights: np.ndarray, n_atoms: int, rng: np.random.Generator, selection: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted indices of the atoms that are kept, and their new weights of the same total mass.
+
+    ``"multinomial"`` draws with replacement in proportion to the weights, as the papers do (Letarte et al. 2019, Section 5.4);
+    ``"systematic"`` uses one uniform number for all draws, so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with
+    less variance.  Both give equal weights to the draws.  ``"top"`` keeps the largest weights, scaled up to the same mass;
+    ``"all"`` keeps every atom as it is.
+    """
     n_atoms = check_count(n_atoms, "n_atoms")
-    check_choice(scheme, "scheme", ("multinomial", "systematic"))
+    check_choice(selection, "selection", SELECTIONS)
     cumulative = np.cumsum(weights, dtype=np.float64)
     if cumulative[-1] <= 0:
         raise ValueError("A measure of mass zero cannot be resampled: all its weights are zero.")
-    if scheme == "multinomial":
+    if selection == "all":
+        return np.arange(len(weights)), weights
+    if selection == "top":
+        largest = np.sort(np.argsort(-weights, kind="stable")[:n_atoms])
+        return largest, weights[largest] * (cumulative[-1] / weights[largest].sum())
+    if selection == "multinomial":
         positions = np.sort(rng.random(n_atoms))
     else:
         positions = (rng.random() + np.arange(n_atoms)) / n_atoms
     chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
     # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
-    return np.minimum(chosen, np.flatnonzero(weights)[-1])
+    return np.minimum(chosen, np.flatnonzero(weights)[-1]), np.full(n_atoms, np.sum(weights) / n_atoms)
 
 
 def concatenate(measures: Sequence[_Measure]) -> _Measure:

@@ -15,7 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
-from ._compute import gathered, is_dask
+from ._compute import gathered, is_remote
 from ._validation import check_choice, check_count
 from .measures import frozen_array
 
@@ -209,7 +209,7 @@ class Values(Target):
     ) -> Self:
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
         y = _given(y, n_rows, owner, gather=gather)
-        if not is_dask(y):
+        if not is_remote(y):
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", accept_sparse=False)
         if y.ndim > 2 or (need_columns and y.ndim != 2):
             raise ValueError(
@@ -272,7 +272,7 @@ def _given(y, n_rows, owner, gather=True):
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     y = gathered(y) if gather else y
-    y = y if is_dask(y) else np.asarray(y)
+    y = y if is_remote(y) else np.asarray(y)
     if n_rows is not None and y.shape[:1] != (n_rows,):
         raise ValueError(_inconsistent(n_rows, len(y) if y.ndim else "no"))
     return y

@@ -36,8 +36,7 @@ def tune_on_validation(
 
     ``features`` is a ``SpectralFeatures`` with a learner by alignment, or a ``LandmarkFeatures``; it is fitted on (X, y)
     unless it is fitted already.  ``grid`` names what ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …],
-    "n_components": […]}``, or ``{"beta": […], "n_components": […]}`` for landmarks.  ``predictors`` is one estimator or a
-    list.  Of equal scores the first in the order of the grid wins.
+    "n_components": […]}``.  ``predictors`` is one estimator or a list.  Of equal scores the first in the order of the grid wins.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression

@@ -23,7 +23,8 @@ def test_the_contract_is_kept(experiment):
     assert experiment.paper.strip()
     assert experiment.claim.strip().endswith((".", ")"))
     sizes = [len(experiment.cases(scale)) for scale in SCALES]
-    assert 0 < sizes[0] <= sizes[1] <= sizes[2] or sizes[0] <= 20
+    assert 0 < sizes[0] <= sizes[1] <= sizes[2]
+    assert sizes[0] <= 20, "the smallest scale runs in seconds"
     assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.deviations))
     for name in experiment.needs:
         where(name)

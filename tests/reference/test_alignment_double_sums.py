@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner import Gaussian, LandmarkFeatures, TargetSimilarity, alignment_losses, alignment_losses_and_gradient
+from bochner import (
+    Gaussian,
+    LandmarkFeatures,
+    PacBayes,
+    TargetSimilarity,
+    alignment_losses,
+    alignment_losses_and_gradient,
+)
 from bochner._compute import as_rows
 from bochner.alignment import alignment_sums
 from bochner.targets import as_target
@@ -135,21 +142,21 @@ def test_landmark_losses_and_map_are_the_papers_sums(share, rule, n_classes, see
     y = rng.integers(n_classes, size=len(X))
     features = LandmarkFeatures(
         Gaussian(0.5),
+        PacBayes(0.7),
         n_landmarks=8,
         landmarks=rule,
         n_components=5,
-        beta=0.7,
         share_frequencies=share,
         random_state=seed,
     ).fit(X, y)
-    frequencies = features.similarity_map_.frequencies
+    frequencies = features.expansion_.frequencies
     new = rng.normal(size=(11, 3))
     psi = features.transform(new)
     for k, (point, label) in enumerate(zip(features.landmarks_, features.landmark_labels_)):
-        own = frequencies[0 if share else k]
+        own = frequencies if share else frequencies[k]
         skip = features.landmark_indices_[k] if rule == "random" else None
         losses = [landmark_loss(w, X, y, point, label, skip) for w in own]
-        np.testing.assert_allclose(features.losses_[k], losses, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(features.report_.losses[k], losses, rtol=0, atol=1e-12)
         posterior = np.exp(-0.7 * np.sqrt(len(X)) * np.array(losses))
         posterior /= posterior.sum()
         np.testing.assert_allclose(psi[:, k], np.cos((point - new) @ own.T) @ posterior, rtol=0, atol=1e-12)
@@ -167,9 +174,9 @@ def test_landmark_losses_of_real_targets_are_the_sums(rule, seed):
         skip = features.landmark_indices_[k] if rule == "random" else None
         rows = [j for j in range(len(X)) if j != skip]
         value = features.landmark_labels_[k, 0]
-        for m, omega in enumerate(features.similarity_map_.frequencies[k]):
+        for m, omega in enumerate(features.expansion_.frequencies[k]):
             expected = np.mean([(1 - value * u[j] * np.cos(omega @ (point - X[j]))) / 2 for j in rows])
-            assert features.losses_[k, m] == pytest.approx(expected, abs=1e-12)
+            assert features.report_.losses[k, m] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["labels", "values", "factors"])

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from bochner import GBRFF1Classifier, GBRFF2Classifier
+from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
 from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
 from bochner.boosting.gbrff2 import best_phase, frequency_objective
-from bochner.boosting.losses import Exponential, Logistic, Multinomial, Squared
-from bochner.boosting.published import bound_minimizer, log_odds
+from bochner.boosting.published import bound_minimizer, in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
+from bochner.losses import Exponential, Logistic, Multinomial, Squared
 from bochner.measures import FourierMeasure
+
+
+def log_odds(y):
+    return 0.5 * np.log((1 + y.mean()) / (1 - y.mean()))
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def test_frequency_objective_is_the_papers_sum_and_its_gradient(problem):
     X, y, rng = problem
     signal = y * np.exp(0.3 * rng.normal(size=len(y)))
     frequency = rng.normal(size=3)
-    value, gradient = frequency_objective(X, signal, 0.4, 0.1, frequency)
+    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.4, 0.1, frequency)
     assert value == pytest.approx(slow_frequency_objective(X, signal, 0.4, 0.1, frequency), rel=1e-12)
     numeric = approx_fprime(frequency, lambda w: slow_frequency_objective(X, signal, 0.4, 0.1, w), 1e-7)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
@@ -44,7 +48,7 @@ def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dt
     rng = np.random.default_rng(n_features)
     X = rng.normal(size=(4099, n_features)).astype(dtype)  # several tiles, and rows left over from groups of four
     signal, frequency = rng.normal(size=4099), rng.normal(size=n_features) / np.sqrt(n_features)
-    value, gradient = frequency_objective(X, signal, 0.4, 0.0, frequency)
+    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.4, 0.0, frequency)
     angle = X.astype(np.float64) @ frequency - 0.4
     losses = np.exp(-signal * np.cos(angle))
     terms = (losses * signal * np.sin(angle))[:, None] * X
@@ -57,9 +61,11 @@ def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dt
 def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
     X = np.array([[0.0], [1.0], [2.0]])
     signal = np.array([1e4, -1e3, 1.0])
-    value, gradient = frequency_objective(X, signal, 0.3, 0.0, np.array([2.5]))
+    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.3, 0.0, np.array([2.5]))
     assert np.isfinite(value)
-    numeric = approx_fprime(np.array([2.5]), lambda w: frequency_objective(X, signal, 0.3, 0.0, w)[0], 1e-7)
+    numeric = approx_fprime(
+        np.array([2.5]), lambda w: frequency_objective(in_few_blocks(X), signal, 0.3, 0.0, w)[0], 1e-7
+    )
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4)
 
 
@@ -116,7 +122,7 @@ def test_step_minimizes_its_bound_and_the_texts_sign_raises_the_loss(problem):
 
 def test_one_round_of_gbrff2_without_refinement_is_the_best_phase_by_brute_force(problem):
     X, y, _ = problem
-    model = GBRFF2Classifier(T=1, gamma=0.5, max_frequency_iterations=0, random_state=0).fit(X, y)
+    model = GBRFF2Classifier(n_rounds=1, prior=Gaussian(0.5), max_iterations=0, random_state=0).fit(X, y)
     frequency, phase = model.expansion_.frequencies[0], model.expansion_.phases[0, 0]
     weights = np.exp(-y * log_odds(y))
 
@@ -133,7 +139,7 @@ def test_one_round_of_gbrff2_without_refinement_is_the_best_phase_by_brute_force
 def test_gbrff1_round_is_the_papers_weak_learner(problem):
     """One round written out: posterior weights (Eq. 10), prediction (Eq. 8), step (Algorithm 2, line 8)."""
     X, y, _ = problem
-    model = GBRFF1Classifier(T=1, K=5, gamma=0.5, beta=2.0, random_state=1).fit(X, y)
+    model = GBRFF1Classifier(1, 5, Gaussian(0.5), PacBayes(2.0), random_state=1).fit(X, y)
     expansion, landmark = model.expansion_, model.landmarks_[0]
     weights = np.exp(-y * log_odds(y))
     losses = [np.mean(np.exp(-y * weights * np.cos((landmark - X) @ w))) for w in expansion.frequencies]

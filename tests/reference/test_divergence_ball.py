@@ -73,6 +73,17 @@ def test_mu_towards_one_gives_the_pseudo_posterior_of_the_same_kl(seed):
     assert errors[2] < 1e-4
 
 
+@pytest.mark.parametrize("mu", [1.5, 2.0, 3.0])
+def test_just_below_the_largest_radius_the_best_atom_is_not_yet_alone(mu):
+    prior, scores = np.full(4, 0.25), np.array([0.0, 1.0, 2.0, 3.0])
+    largest = 4 ** (mu - 1) - 1
+    for share in (0.4, 0.98):
+        weights = divergence_ball_weights(prior, scores, share * largest, mu)
+        assert power_divergence(weights, prior, mu) == pytest.approx(share * largest)
+        assert weights[2] > 0
+    np.testing.assert_array_equal(divergence_ball_weights(prior, scores, largest, mu), [0, 0, 0, 1])
+
+
 def test_edges(seed):
     rng = np.random.default_rng(seed)
     prior = rng.dirichlet(np.ones(8))

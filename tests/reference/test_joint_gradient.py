@@ -1,4 +1,4 @@
-"""The gradient of joint descent against finite differences of the loss it descends."""
+"""Joint descent: its gradient against finite differences, its steps against Adam as published, its epochs by hand."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
-from bochner.boosting.joint import CHUNK, JointEpochs, Standardization, WaveParameters, _Chunk, _plain
-from bochner.boosting.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Squared
+from bochner._compute import as_rows
+from bochner.descent import MOST_ROWS, Descent, Standardization, WaveParameters, _Chunk, _plain
+from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
-LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Poisson(), Multinomial()]
+LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
 
 
 def problem(loss, rng, n_rows=40):
@@ -26,51 +27,150 @@ def problem(loss, rng, n_rows=40):
     return X, targets, parameters
 
 
-def scores_of(parameters, Z):
-    angles = Z @ parameters.frequencies.T
-    waves = np.cos(angles) @ parameters.cosine + np.sin(angles) @ parameters.sine
-    return parameters.intercept + Z @ parameters.slopes + waves
+def weighted_loss(loss, parameters, vector, Z, targets, weights):
+    moved = parameters.like()
+    moved.vector[...] = vector
+    return float(weights @ loss.values(targets, moved.expansion(with_slopes=True).evaluate(Z)))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("use_slopes", [True, False])
-def test_gradient_is_the_derivative_of_the_weighted_loss(loss, use_slopes, seed):
+def test_gradient_is_the_derivative_of_the_weighted_loss(loss, seed):
     rng = np.random.default_rng(seed)
     X, targets, parameters = problem(loss, rng)
-    if not use_slopes:
-        parameters.slopes[...] = 0
     standardization = Standardization(rng.normal(size=4), rng.uniform(0.5, 2, size=4))
     picked = rng.permutation(len(X))[:25]
     Z, weights = standardization.apply(X[picked], np.float64), rng.uniform(size=(25, 1))
-
-    def total(vector):
-        moved = parameters.empty_like()
-        moved.vector[...] = vector
-        return float(weights[:, 0] @ loss.values(targets[picked], scores_of(moved, Z)))
-
-    numeric = parameters.empty_like()
-    numeric.vector[...] = approx_fprime(parameters.vector, total, 1e-6)
-    if not use_slopes:
-        numeric.slopes[...] = 0
-    chunk = _Chunk(parameters, loss, use_slopes)
+    arguments = loss, parameters
+    numeric = approx_fprime(
+        parameters.vector, lambda v: weighted_loss(*arguments, v, Z, targets[picked], weights[:, 0]), 1e-6
+    )
+    chunk = _Chunk(parameters, loss, 30)
     for source in (X, X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X)):
-        found = chunk.compute(*_plain(source, picked, standardization, np.float64), targets[picked], weights)
-        np.testing.assert_allclose(found, numeric.vector, atol=2e-5 * max(1, np.abs(numeric.vector).max()))
+        batch = _plain(source, picked, standardization, np.float64)
+        value, found = chunk.compute(*batch, targets[picked], weights)
+        np.testing.assert_allclose(found, numeric, atol=2e-5 * max(1, np.abs(numeric).max()))
+        here = weighted_loss(*arguments, parameters.vector, Z, targets[picked], weights[:, 0])
+        assert value == pytest.approx(here, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=repr)
+def published_adam(gradients, rates, decays, penalties, start, second_decay, n_steps):
+    """Algorithm 1 of Kingma & Ba with hatted means, a linear schedule, decay and ℓ2 penalty: θ after each step."""
+    theta, m, v = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    for t in range(1, n_steps + 1):
+        remaining = 1 - (t - 1) / n_steps
+        g = gradients(theta) + penalties * theta
+        m, v = 0.9 * m + 0.1 * g, second_decay * v + (1 - second_decay) * g**2
+        direction = (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - second_decay**t)) + 1e-8)
+        theta = theta * (1 - decays * remaining) - rates * remaining * direction
+        yield theta
+
+
+@pytest.mark.parametrize("second_decay", [0.99, 0.999])
+def test_steps_are_adam_as_published_with_its_bias_corrections(second_decay):
+    rng = np.random.default_rng(0)
+    loss = Logistic()
+    X, targets, parameters = problem(loss, rng, n_rows=20)
+    rates = parameters.like(0.03, 0.05, 0.02, 0.04)
+    decays, penalties = parameters.like(0.01), parameters.like(amplitudes=0.3)
+    weights = rng.uniform(0.5, 2, size=20)
+    shares = weights / weights.sum()
+
+    def gradient(vector):
+        return approx_fprime(vector, lambda v: weighted_loss(loss, parameters, v, X, targets, shares), 1e-7)
+
+    paces = rates.vector, decays.vector, penalties.vector
+    expected = list(published_adam(gradient, *paces, parameters.vector, second_decay, 4))
+    descent = Descent(loss, 4, 20, rates, decays, penalties, second_decay)
+    reached = []
+    descent.run(
+        parameters,
+        as_rows(X),
+        targets,
+        rng,
+        weights=weights,
+        after_epoch=lambda _: reached.append(parameters.vector.copy()),
+    )
+    np.testing.assert_allclose(reached, expected, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Squared(), Multinomial()], ids=repr)
 def test_epochs_do_not_depend_on_the_number_of_threads(loss):
     rng = np.random.default_rng(0)
-    X, targets, start = problem(loss, rng, n_rows=3 * CHUNK + 100)
+    X, targets, start = problem(loss, rng, n_rows=3 * MOST_ROWS + 100)
     results = []
     for n_threads in (1, 2):
-        parameters = WaveParameters(5, 4, 1)
-        parameters.vector[...] = start.vector
+        parameters = WaveParameters.of(start.expansion(with_slopes=True))
+        rates = parameters.like(0.01, 0.01, 0.01, 0.01)
         with threadpool_limits(n_threads, user_api="blas"):
-            JointEpochs(loss, 2, 2 * CHUNK).run(
-                parameters, Standardization(np.zeros(4), np.ones(4)), X, targets.astype(np.float32), None, None, True,
-                np.random.default_rng(1), lambda epoch: False,
-            )  # fmt: skip
+            Descent(loss, 2, 2 * MOST_ROWS, rates).run(
+                parameters, as_rows(X), targets.astype(np.float32), np.random.default_rng(1)
+            )
         results.append(parameters.vector.copy())
     np.testing.assert_array_equal(*results)
     assert np.all(results[0] != start.vector.astype(np.float32))
+
+
+def test_weights_are_repetitions_when_a_batch_holds_all_rows():
+    rng = np.random.default_rng(0)
+    X, targets, start = problem(Logistic(), rng, n_rows=60)
+    counts = rng.integers(0, 4, size=60)
+    results = []
+    for rows, signs, weights in [
+        (X, targets, counts),
+        (X.repeat(counts, axis=0), targets.repeat(counts, axis=0), None),
+    ]:
+        parameters = WaveParameters.of(start.expansion(with_slopes=True), np.float64)
+        rates = parameters.like(0.01, 0.01, 0.01, 0.01)
+        descent = Descent(Logistic(), 10, 1000, rates)
+        results.append(descent.run(parameters, as_rows(rows), signs, rng, weights=weights))
+    np.testing.assert_allclose(results[0].losses, results[1].losses, rtol=1e-9)
+    np.testing.assert_allclose(results[0].expansion.frequencies, results[1].expansion.frequencies, rtol=1e-6)
+
+
+def test_rows_that_are_not_kept_are_not_met():
+    rng = np.random.default_rng(0)
+    X, targets, start = problem(Logistic(), rng, n_rows=200)
+    kept = rng.random(200) < 0.5
+    results = []
+    for signs in (targets, np.where(kept[:, None], targets, -targets)):
+        parameters = WaveParameters.of(start.expansion(with_slopes=True))
+        descent = Descent(Logistic(), 3, 32, parameters.like(0.01, 0.01, 0.01, 0.01))
+        descent.run(parameters, as_rows(X), signs.astype(np.float32), np.random.default_rng(1), kept=kept)
+        results.append(parameters.vector)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("order", [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [5.0, 6.0, 7.0]], ids=repr)
+def test_the_best_epoch_is_kept(order):
+    """By a loss of other rows that is given by hand: 4 at the start, then ``order``; the start itself may be the best."""
+    rng = np.random.default_rng(0)
+    X, targets, parameters = problem(Logistic(), rng)
+    answers, met = iter([4.0, *order]), []
+
+    def held_out(expansion):
+        met.append(expansion)
+        return next(answers)
+
+    descent = Descent(Logistic(), 3, 20, parameters.like(0.01, 0.01, 0.01, 0.01))
+    descended = descent.run(parameters, as_rows(X), targets, rng, held_out=held_out)
+    assert descended.held_out_losses == order
+    assert len(met) == 4
+    best = int(np.argmin([4.0, *order]))
+    np.testing.assert_array_equal(descended.expansion.frequencies, met[best].frequencies)
+    others = [k for k in range(4) if k != best]
+    assert all(np.any(descended.expansion.frequencies != met[k].frequencies) for k in others)
+
+
+def test_a_word_ends_the_descent_and_an_interruption_goes_through():
+    rng = np.random.default_rng(0)
+    X, targets, parameters = problem(Logistic(), rng)
+    descent = Descent(Logistic(), 10, 20, parameters.like(0.01))
+    descended = descent.run(parameters, as_rows(X), targets, rng, after_epoch=lambda reached: len(reached.losses) == 2)
+    assert len(descended.losses) == 2
+    assert descended.expansion.slopes is not None
+
+    def interrupt(reached):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        descent.run(parameters, as_rows(X), targets, rng, after_epoch=interrupt)

@@ -8,7 +8,7 @@ MB = 2**20
 PROGRAM = """
 import sys
 import numpy as np
-from bochner import FourierBoostingClassifier
+from bochner import FourierBoostingClassifier, JointEpochs
 
 def peak():  # VmHWM and not ru_maxrss, which a process inherits from the one that started it
     return 1024 * int(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
@@ -25,7 +25,7 @@ with open(path, "r+b") as file:  # written without mapping it, so that only the 
         file.write(pattern.tobytes())
 X = np.load(path, mmap_mode="r")
 y = np.tile(pattern[:, 0] + pattern[:, 1] > 0, n_rows // 4000)
-model = FourierBoostingClassifier(n_rounds=5, n_epochs=1, n_pilots=1, max_rows=2000, random_state=0)
+model = FourierBoostingClassifier(n_rounds=5, epochs=JointEpochs(1), n_pilots=1, max_rows=2000, random_state=0)
 model.fit(pattern, y[:4000]).predict(pattern)  # compiles or loads the kernels
 before = peak()
 model.fit(X, y)

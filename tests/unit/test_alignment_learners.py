@@ -18,7 +18,7 @@ def problem(seed):
 
 def test_pac_bayes_is_equation_19(problem):
     measure, X, y = problem
-    learned = PacBayes(beta=2.0).learn(measure, X, y)
+    learned = PacBayes(beta=2.0).learn(measure, X, y).measure
     losses = alignment_losses(measure, X, y)
     expected = np.exp(-2.0 * np.sqrt(150) * losses)
     np.testing.assert_allclose(learned.weights, expected / expected.sum(), rtol=1e-10)
@@ -27,10 +27,10 @@ def test_pac_bayes_is_equation_19(problem):
 
 def test_optimal_alignment_is_the_ball_of_its_losses(problem):
     measure, X, y = problem
-    learned, report = OptimalAlignment(radius=0.5, mu=1.7).learn_with_report(measure, X, y)
+    learned = OptimalAlignment(radius=0.5, mu=1.7).learn(measure, X, y)
     expected = divergence_ball_weights(measure.weights, -alignment_losses(measure, X, y), 0.5, 1.7)
-    np.testing.assert_allclose(learned.weights, expected, atol=1e-12)
-    assert report.n_samples == 150
+    np.testing.assert_allclose(learned.measure.weights, expected, atol=1e-12)
+    assert learned.report.n_samples == 150
 
 
 def test_any_prior_weights_are_the_starting_point(problem):
@@ -39,29 +39,51 @@ def test_any_prior_weights_are_the_starting_point(problem):
     weighted = type(measure)(measure.frequencies, 3 * rng.dirichlet(np.ones(len(measure))))
     losses = alignment_losses(measure, X, y)
     np.testing.assert_allclose(
-        PacBayes(1.0).learn(weighted, X, y).weights, gibbs_weights(weighted.weights, losses, 1.0, 150)
+        PacBayes(1.0).learn(weighted, X, y).measure.weights, gibbs_weights(weighted.weights, losses, 1.0, 150)
     )
-    assert PacBayes(1.0).learn(weighted, X, y).mass == pytest.approx(3)
+    assert PacBayes(1.0).learn(weighted, X, y).measure.mass == pytest.approx(3)
 
 
 @pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(0.3)])
 def test_learning_from_sums_is_learning_from_data(learner, problem):
     measure, X, y = problem
-    from_sums = learner.learn_from_sums(measure, alignment_sums(measure, X, y))[0]
-    np.testing.assert_array_equal(learner.learn(measure, X, y).weights, from_sums.weights)
+    from_sums = learner.learn_from_sums(measure, alignment_sums(measure, X, y)).measure
+    np.testing.assert_array_equal(learner.learn(measure, X, y).measure.weights, from_sums.weights)
 
 
 def test_beta_by_bound_is_the_best_of_the_grid_and_pays_for_it(problem):
     measure, X, y = problem
     learner = PacBayes("bound")
-    _, report = learner.learn_with_report(measure, X, y)
+    report = learner.learn(measure, X, y).report
     assert report.n_tried == len(BETA_GRID)
     chosen = learner.bound(report).value
     for beta in BETA_GRID:
         fixed = PacBayes(beta)
-        alone = fixed.bound(fixed.learn_with_report(measure, X, y)[1])
+        alone = fixed.bound(fixed.learn(measure, X, y).report)
         price = np.log(len(BETA_GRID)) / (beta * np.sqrt(150))
         assert chosen <= alone.value + price + 1e-12
+
+
+@pytest.mark.parametrize(("beta", "n_tried"), [(2.0, 1), ("bound", 25)])
+def test_the_bound_of_pac_bayes_is_theorem_3_at_its_own_t(beta, n_tried, problem):
+    """Q·L̂ + (KL + t²/(8⌊n/2⌋) + ln(T/δ))/t with t = β √n and T values of β tried."""
+    measure, X, y = problem
+    learned = PacBayes(beta).learn(measure, X, y)
+    report = learned.report
+    q, p, losses = learned.measure.weights, measure.weights, alignment_losses(measure, X, y)
+    t = report.tradeoff * np.sqrt(150)
+    complexity = (np.sum(q * np.log(q / p)) + t**2 / (8 * 75) + np.log(n_tried / 0.05)) / t
+    assert PacBayes(beta).bound(report).value == pytest.approx(q @ losses + complexity)
+
+
+def test_the_bound_of_optimal_alignment_is_theorem_4_at_its_radius(problem):
+    """The divergence that it is allowed is the one that it spends: (ρ + 1)^{1/μ} (1/(2nδ))^{1−1/μ}."""
+    measure, X, y = problem
+    learner = OptimalAlignment(radius=0.5, mu=1.7)
+    learned = learner.learn(measure, X, y)
+    complexity = 1.5 ** (1 / 1.7) * (1 / (2 * 150 * 0.05)) ** (1 - 1 / 1.7)
+    losses = alignment_losses(measure, X, y)
+    assert learner.bound(learned.report).value == pytest.approx(learned.measure.weights @ losses + complexity)
 
 
 def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():
@@ -70,7 +92,7 @@ def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():
     y = np.sin(3 * X[:, 0]) > 0
     measure = Gaussian(2.0).sample(500, 2, rng)
     learner = PacBayes("bound")
-    _, report = learner.learn_with_report(measure, X, y)
+    report = learner.learn(measure, X, y).report
     assert learner.bound(report).value < report.losses.mean()
 
 

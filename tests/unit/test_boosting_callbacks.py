@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from bochner import FourierBoostingClassifier
+from bochner import EarlyStopping, FourierBoostingClassifier, JointEpochs
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 
@@ -51,7 +51,7 @@ def test_a_callback_sees_each_round_and_may_stop():
 def test_a_callback_stops_rounds_and_epochs_with_early_stopping_too():
     X, y = make_moons(300, noise=0.2, random_state=0)
     watch = StopAfter(3)
-    model = FourierBoostingClassifier(n_rounds=50, n_epochs=2, early_stopping=True, random_state=0)
+    model = FourierBoostingClassifier(n_rounds=50, epochs=JointEpochs(2), stopping=EarlyStopping(), random_state=0)
     assert model.set_callbacks(watch).fit(X, y).n_rounds_ <= 3
     assert watch.names == ["round"] * 3
 
@@ -60,7 +60,9 @@ def test_epochs_are_tasks_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     watch = StopAfter(100)
-    FourierBoostingClassifier(n_rounds=4, n_epochs=2, random_state=0).set_callbacks(watch).fit(X, X[:, 0] > 0)
+    FourierBoostingClassifier(n_rounds=4, epochs=JointEpochs(2), random_state=0).set_callbacks(watch).fit(
+        X, X[:, 0] > 0
+    )
     assert watch.names == ["round"] * 4 + ["epoch"] * 2
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from bochner import FourierBoostingClassifier, GBRFF1Classifier
+from bochner import EarlyStopping, FourierBoostingClassifier, GBRFF1Classifier
 from bochner.plots.boosting import landmark_losses, plot_boundary, plot_landmark_loss, plot_rounds
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -17,19 +17,19 @@ def moons():
 
 def test_rounds_show_loss_and_accuracy(moons):
     X, y = moons
-    model = FourierBoostingClassifier(n_rounds=10, early_stopping=True, random_state=0).fit(X, y)
+    model = FourierBoostingClassifier(n_rounds=10, stopping=EarlyStopping(), random_state=0).fit(X, y)
     left, right = plot_rounds(model, X, y, X[:50], y[:50])
     np.testing.assert_allclose(left.lines[0].get_ydata(), model.train_loss_)
     np.testing.assert_allclose(left.lines[1].get_ydata(), model.validation_loss_)
     assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
     assert len(right.lines) == 2
-    (only,) = np.atleast_1d(plot_rounds(GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)))
+    (only,) = np.atleast_1d(plot_rounds(GBRFF1Classifier(n_rounds=5, n_components=2, random_state=0).fit(X, y)))
     assert len(only.lines) == 1
 
 
 def test_boundary_shows_data_and_landmarks(moons):
     X, y = moons
-    model = GBRFF1Classifier(T=5, K=2, random_state=0).fit(X, y)
+    model = GBRFF1Classifier(n_rounds=5, n_components=2, random_state=0).fit(X, y)
     ax = plot_boundary(model, X, y, landmarks=model.landmarks_, n_steps=30)
     assert len(ax.collections) >= 4
 

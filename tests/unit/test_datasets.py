@@ -161,36 +161,3 @@ def test_digit_pairs_are_low_then_high_in_mnists_order():
     n_low = np.sum(pair.y_binary == -1)
     assert np.all(pair.y_binary[:n_low] == -1)
     assert np.all(pair.y_binary[n_low:] == 1)
-
-
-@needs_data
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [
-        ("breast", (340, 86, 143)),
-        ("adult", (26048, 6513, 16281)),
-        ("farm", (2485, 622, 1036)),
-        ("mnist17", (9101, 2276, 3793)),
-        ("mnist49", (8268, 2068, 3446)),
-        ("mnist56", (7912, 1979, 3298)),
-    ],
-)
-def test_splits_of_letarte_have_the_printed_sizes(name, sizes):
-    parts = datasets.letarte_split(name)
-    assert tuple(map(len, parts)) == sizes
-    assert len(np.unique(np.concatenate(parts))) == sum(sizes)
-
-
-def test_splits_of_gautheron_follow_the_global_state_of_the_authors():
-    from sklearn.model_selection import StratifiedKFold, train_test_split
-
-    y = np.repeat([-1, 1], [70, 30])
-    np.random.seed(3)  # noqa: NPY002  what the authors' script does
-    train, test = train_test_split(np.arange(100), shuffle=True, stratify=y, test_size=0.3)
-    folds = list(StratifiedKFold(5, shuffle=True).split(train, y[train]))
-    ours = datasets.gautheron_split(y, seed=3)
-    np.testing.assert_array_equal(ours[0], train)
-    np.testing.assert_array_equal(ours[1], test)
-    for (a, b), (c, d) in zip(ours[2], folds):
-        np.testing.assert_array_equal(a, c)
-        np.testing.assert_array_equal(b, d)

@@ -2,36 +2,37 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from bochner import FourierMeasure, Gaussian, Laplace, Matern, SpectralFeatures
+from bochner import Gaussian, Laplace, MarginGame, Matern, OptimalAlignment, PacBayes, SpectralFeatures
+from bochner.learners import Learned, Learner
+from bochner.targets import Labels, Values
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
+Y = X[:, 0] > 0
 
 
-class FirstAtoms(BaseEstimator):
+class FirstAtoms(Learner):
     """A learner for tests: puts all weight on the first ``n`` candidates and says so."""
 
     def __init__(self, n=3):
         self.n = n
 
-    def learn(self, measure, X, y, rng):
-        return FourierMeasure(measure.frequencies, np.where(np.arange(len(measure)) < self.n, 1 / self.n, 0))
-
-
-class ReportingLearner(FirstAtoms):
-    def learn_with_report(self, measure, X, y, rng):
-        return self.learn(measure, X, y, rng), {"seen": len(X)}
+    def _learn(self, measure, rows, target, rng, weights):
+        weights = np.where(np.arange(len(measure)) < self.n, 1 / self.n, 0)
+        return Learned(measure.reweighted(weights), {"seen": len(rows)})
 
 
 def test_features_approach_the_priors_kernel_like_one_over_root_d():
@@ -83,6 +84,15 @@ def test_tables_come_out_named(library):
         model.transform(frame.rename(columns={"a": "z"}) if library == "pandas" else frame.rename({"a": "z"}))
 
 
+def test_a_refit_on_rows_without_names_forgets_the_names():
+    pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
+    model = SpectralFeatures(n_components=2, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")))
+    model.fit(da.from_array(X, chunks=(40, 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.transform(X).shape == (80, 4)
+
+
 def test_nested_parameters_can_be_searched():
     X, y = load_iris(return_X_y=True)
     model = make_pipeline(
@@ -104,15 +114,15 @@ def test_set_params_reaches_the_prior_and_the_learner():
 
 
 def test_a_learner_reweights_and_candidates_are_drawn_from_its_weights():
-    whole = SpectralFeatures(learner=FirstAtoms(3), n_components=10, random_state=0).fit(X)
+    whole = SpectralFeatures(learner=FirstAtoms(3), n_components=10, random_state=0).fit(X, Y)
     assert whole.measure_.weights[3:].sum() == 0
-    drawn = SpectralFeatures(learner=FirstAtoms(3), n_components=6, n_candidates=50, random_state=0).fit(X)
+    drawn = SpectralFeatures(learner=FirstAtoms(3), n_components=6, n_candidates=50, random_state=0).fit(X, Y)
     assert len(drawn.measure_) == 6
     assert len(np.unique(drawn.measure_.frequencies, axis=0)) <= 3
 
 
 def test_what_a_learner_reports_is_kept():
-    assert SpectralFeatures(learner=ReportingLearner(), n_components=5).fit(X).report_ == {"seen": 80}
+    assert SpectralFeatures(learner=FirstAtoms(), n_components=5).fit(X, Y).report_ == {"seen": 80}
 
 
 def test_transform_writes_into_an_array_or_a_memory_map(tmp_path):
@@ -149,7 +159,9 @@ FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
         (lambda: SpectralFeatures(sampling="sobol").fit(X), ValueError, "sampling must be one of 'iid'"),
         (lambda: SpectralFeatures(Laplace(), sampling="orthogonal").fit(X), ValueError, "cannot be sampled"),
         (lambda: SpectralFeatures(prior="rbf").fit(X), TypeError, r"such as Gaussian\(gamma=1.0\)"),
-        (lambda: SpectralFeatures(learner="svm").fit(X), TypeError, "method learn"),
+        (lambda: SpectralFeatures(learner="svm").fit(X), TypeError, r"such as PacBayes\(\), got 'svm'"),
+        (lambda: SpectralFeatures(learner=PacBayes).fit(X, Y), TypeError, r"Write learner=PacBayes\(\)"),
+        (lambda: SpectralFeatures(learner=PacBayes(), target="numbers").fit(X, Y), ValueError, "target must be one of"),
         (lambda: SpectralFeatures(n_candidates=10).fit(X), ValueError, "without a learner"),
         (lambda: SpectralFeatures(block_size=0).fit(X), ValueError, "block_size must be at least 1"),
         (lambda: SpectralFeatures().fit(np.ones((5, 4))), ValueError, "points that differ"),
@@ -160,6 +172,87 @@ FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
 def test_each_mistake_has_its_own_message(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_parameters_of_the_default_prior_and_search_can_be_set():
+    model = make_pipeline(SpectralFeatures(learner=MarginGame()))
+    model.set_params(spectralfeatures__prior__gamma=2.0, spectralfeatures__learner__peaks__n_walkers=7)
+    features = model[0]
+    assert features.prior.gamma == 2.0
+    assert features.learner.peaks.n_walkers == 7
+    assert clone(features).get_params()["prior__gamma"] == 2.0
+    assert SpectralFeatures().prior is None, "the default itself is never touched"
+    assert SpectralFeatures().set_params(prior__gamma=3.0).prior is not features.prior
+    search = GridSearchCV(
+        make_pipeline(SpectralFeatures(n_components=5, random_state=0), LogisticRegression()),
+        {"spectralfeatures__prior__gamma": [0.1, 1.0]},
+        cv=2,
+    )
+    assert search.fit(X, Y).best_params_["spectralfeatures__prior__gamma"] in (0.1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("X_bad", "y_bad", "changes"),
+    [
+        (np.full((9, 2), np.nan), None, {}),
+        (X[:9, :2], np.zeros(3), {}),
+        (X[:9, :2], np.arange(9) % 2, {"n_components": 0}),
+        (X[:9, :2], None, {}),
+    ],
+)
+def test_a_failed_refit_leaves_the_old_model_or_none(X_bad, y_bad, changes):
+    fitted = SpectralFeatures(Gaussian("scale"), PacBayes(), n_components=6, random_state=0).fit(X, Y)
+    before = fitted.transform(X)
+    for method in (fitted.fit, fitted.partial_fit):
+        with pytest.raises(ValueError):
+            fitted.set_params(**changes) and method(X_bad, y_bad)
+        fitted.set_params(n_components=6)
+        np.testing.assert_array_equal(fitted.transform(X), before)
+        assert fitted.n_features_in_ == 4
+    fresh = SpectralFeatures(learner=PacBayes(), **changes)
+    with pytest.raises(ValueError):
+        fresh.fit(X_bad, y_bad)
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+
+
+def test_whole_numbers_of_many_levels_are_values_and_the_user_is_told():
+    """Diabetes with whole-number targets before a regressor: 214 classes would be learned, at a third of the R²."""
+    rows, disease = load_diabetes(return_X_y=True)
+    learner = OptimalAlignment()
+    settings = {"n_candidates": 400, "n_components": 30, "random_state": 0}
+
+    def pipeline(**target):
+        return make_pipeline(StandardScaler(), SpectralFeatures(learner=learner, **settings, **target), Ridge())
+
+    with pytest.warns(UserWarning, match="read as values, not as classes"):
+        told = pipeline().fit(rows, disease.astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = pipeline(target="values").fit(rows, disease.astype(int))
+        labels = pipeline(target="labels").fit(rows, disease.astype(int))
+        given = SpectralFeatures(learner=learner, **settings).fit(values[:1].transform(rows), Values.of(disease))
+    np.testing.assert_array_equal(told[1].measure_.frequencies, values[1].measure_.frequencies)
+    np.testing.assert_array_equal(given.measure_.frequencies, values[1].measure_.frequencies)
+    assert len(labels[1].sums_.classes) == 214
+    assert isinstance(SpectralFeatures(learner=learner).fit(X, Labels.of(Y)).measure_.weights, np.ndarray)
+
+
+def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
+    """A small batch of 26 letters looks like values by itself, and whole values look like labels."""
+    rng = np.random.default_rng(0)
+    letters = np.arange(320) % 26
+    rows = rng.normal(size=(320, 3))
+    settings = {"n_candidates": 50, "n_components": 5, "random_state": 0}
+    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(rows[:270], letters[:270])
+    streamed.partial_fit(rows[270:], letters[270:])
+    whole = SpectralFeatures(Gaussian(1.0), PacBayes(), target="labels", **settings).fit(rows, letters)
+    np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, atol=1e-12)
+    values = np.append(rng.normal(size=300), np.arange(20) % 3)
+    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(rows[:300], values[:300])
+    streamed.partial_fit(rows[300:], values[300:])
+    whole = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).fit(rows, values)
+    np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, atol=1e-12)
 
 
 def test_importing_bochner_brings_no_optional_library_and_no_compiler():

@@ -3,10 +3,23 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 
-from bochner import FourierBoostingClassifier, FourierBoostingRegressor
+from bochner import (
+    EarlyStopping,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    Gaussian,
+    JointEpochs,
+    WaveSearch,
+)
+from bochner.boosting.fitting import Rounds, Sample
+from bochner.boosting.rounds import QuadraticModel
+from bochner.losses import Squared
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +105,12 @@ def test_stages_end_in_the_prediction(loss, waves, moons):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_input_gradient_is_the_derivative_of_the_score(loss, waves, moons):
+def test_jacobian_is_the_derivative_of_the_score(loss, waves, moons):
     model, X, y = task(loss, waves, moons)
     model.fit(X, y)
     points = np.asarray(X[:5], dtype=float)
-    gradient = model.input_gradient(points).reshape(5, -1, X.shape[1])
+    gradient = model.jacobian(points)
+    assert gradient.shape == (5, model.expansion_.n_outputs, X.shape[1])
     for j in range(X.shape[1]):
         step = np.zeros(X.shape[1])
         step[j] = 1e-6
@@ -153,6 +167,20 @@ def test_weights_are_repetitions(moons):
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_weights_repetitions_and_any_order_of_rows_give_one_model(Booster, form):
+    """Hundred rounds on fifteen rows amplify rounding to the fourth digit; here nothing is rounded differently."""
+    rng = np.random.default_rng(42)
+    X, y, counts = rng.random((15, 30)), rng.integers(3, size=15), rng.integers(5, size=15)
+    order = rng.permutation(15)
+    one, two = Booster(random_state=0), Booster(random_state=0)
+    one.fit(form(X.repeat(counts, axis=0)), y.repeat(counts))
+    two.fit(form(X[order]), y[order], sample_weight=counts[order])
+    np.testing.assert_array_equal(one.expansion_.frequencies, two.expansion_.frequencies)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
 def test_balanced_class_weight_is_its_sample_weight():
     X, y = make_classification(300, weights=[0.9], random_state=0)
     shares = np.where(y == 1, 300 / (2 * np.sum(y == 1)), 300 / (2 * np.sum(y == 0)))
@@ -165,7 +193,7 @@ def test_early_stopping_keeps_the_best_round():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 10))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
-    model = FourierBoostingClassifier(n_rounds=200, early_stopping=True, random_state=0).fit(X, y)
+    model = FourierBoostingClassifier(n_rounds=200, stopping=EarlyStopping(), random_state=0).fit(X, y)
     assert model.n_rounds_ < 190
     losses = model.validation_loss_
     assert len(losses) == len(model.train_loss_)
@@ -174,7 +202,7 @@ def test_early_stopping_keeps_the_best_round():
 
 
 def test_subsampling_still_learns(moons):
-    assert FourierBoostingClassifier(subsample=0.3, random_state=0).fit(*moons).score(*moons) > 0.9
+    assert FourierBoostingClassifier(search=WaveSearch(subsample=0.3), random_state=0).fit(*moons).score(*moons) > 0.9
 
 
 # --- large data: sample, pilots, joint epochs ---------------------------------------------------------------------------
@@ -188,12 +216,12 @@ def large():
     return X, y
 
 
-SHORT = {"n_rounds": 30, "n_epochs": 3, "random_state": 0}
+SHORT = {"n_rounds": 30, "epochs": JointEpochs(3), "random_state": 0}
 
 
 def test_joint_epochs_improve_on_the_boosted_sample(large):
     X, y = large
-    boosted = FourierBoostingClassifier(**(SHORT | {"n_epochs": 0})).fit(X[:6000], y[:6000])
+    boosted = FourierBoostingClassifier(**(SHORT | {"epochs": JointEpochs(0)})).fit(X[:6000], y[:6000])
     joint = FourierBoostingClassifier(**SHORT).fit(X[:6000], y[:6000])
     assert joint.score(X[6000:], y[6000:]) > boosted.score(X[6000:], y[6000:]) - 0.002
     assert joint.score(X[6000:], y[6000:]) > 0.93
@@ -228,11 +256,21 @@ def test_streamed_rows_learn_as_well(kind, large, tmp_path):
         assert np.array_equal(model.predict(rows), model.predict(X))
 
 
-def test_epochs_with_early_stopping_are_never_worse_on_the_validation_part(large):
+@pytest.mark.parametrize("rate", [0.01, 3.0])
+def test_the_best_epoch_is_the_model_and_its_validation_loss_is_that_of_the_rows_kept_apart(large, rate):
+    """At a rate of 3 every epoch is worse than the rounds before, whose model is then kept."""
     X, y = large
-    model = FourierBoostingClassifier(early_stopping=True, **SHORT).fit(X, y)
+    stopping, epochs = EarlyStopping(fraction=0.2), JointEpochs(3, learning_rate=rate)
+    model = FourierBoostingClassifier(stopping=stopping, **(SHORT | {"epochs": epochs})).fit(X, y)
     losses = model.validation_loss_
-    assert len(losses) == len(model.train_loss_) + 3
+    n_rounds = len(model.train_loss_)
+    assert len(losses) == n_rounds + 3
+    _, apart = stopping.split(len(y), (y == "up").astype(int), np.random.default_rng([model._seed, 0]))
+    assert len(apart) == 0.2 * len(y)
+    by_hand = np.mean(np.logaddexp(0, -np.where(y == "up", 1, -1)[apart] * model.decision_function(X[apart])))
+    best_round = min(losses[:n_rounds])
+    assert by_hand == pytest.approx(min(best_round, *losses[n_rounds:]), rel=1e-4)
+    assert (best_round < min(losses[n_rounds:])) == (rate == 3.0)
 
 
 def test_weights_count_in_the_epochs(large):
@@ -256,8 +294,102 @@ def test_many_columns_refine_by_lbfgs():
     X = rng.normal(size=(400, 150))
     y = np.sin(X[:, :5].sum(axis=1))
     one = FourierBoostingRegressor(n_rounds=10, random_state=0).fit(X, y)
-    none = FourierBoostingRegressor(n_rounds=10, n_refinements=0, random_state=0).fit(X, y)
+    none = FourierBoostingRegressor(n_rounds=10, search=WaveSearch(n_refinements=0), random_state=0).fit(X, y)
     assert one.train_loss_[-1] < none.train_loss_[-1]
+
+
+# --- the parts of a round ---------------------------------------------------------------------------------------------
+
+
+def quadratic(n_features, n_outputs, rng, n_rows=200):
+    columns = rng.normal(size=(n_features, n_rows))
+    gradient, curvature = rng.normal(size=(n_rows, n_outputs)), rng.uniform(0.1, 1, size=(n_rows, n_outputs))
+    gradient += np.sin(columns[0] - columns[1])[:, None]
+    return columns, QuadraticModel(gradient, curvature, 3.0)
+
+
+def penalized_gain(search, columns, model, frequency):
+    gain = model.solve((frequency / np.pi @ columns)[None])[2].gain[0]
+    return gain - search.frequency_penalty * len(columns) * frequency @ frequency
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_slope_of_the_gain_is_its_derivative(n_outputs, seed):
+    rng = np.random.default_rng(seed)
+    columns, model = quadratic(4, n_outputs, rng)
+    search, frequency = WaveSearch(), rng.normal(size=4)
+    state = search._state(frequency, frequency / np.pi @ columns, model)
+    pull, stiffness = model.slopes(state)
+    slope = -(columns @ pull) - 2 * search.frequency_penalty * 4 * frequency
+    numeric = approx_fprime(frequency, lambda w: penalized_gain(search, columns, model, w), 1e-6)
+    np.testing.assert_allclose(slope, numeric, atol=1e-3)
+    # f' by hand, for the matrix of Gauss and Newton: Σ_k h (B cos − A sin)².
+    turned = np.outer(state.cosines, state.fit.sine) - np.outer(state.sines, state.fit.cosine)
+    np.testing.assert_allclose(stiffness, np.sum(model.curvature * turned**2, axis=1))
+
+
+@pytest.mark.parametrize("n_features", [3, 150])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_refinement_ends_where_the_gain_is_flat(n_features, n_outputs):
+    """Gauss–Newton up to 128 columns, L-BFGS beyond; with a wrong derivative they would stop elsewhere."""
+    rng = np.random.default_rng(0)
+    columns, model = quadratic(n_features, n_outputs, rng, n_rows=400)
+    candidates = rng.normal(size=(8, n_features)) / np.sqrt(n_features)
+    gains, slopes = [], []
+    for n_refinements in (0, 2, 100):
+        search = WaveSearch(n_refinements=n_refinements)
+        wave, values = search.find(columns, columns, model, candidates)
+        np.testing.assert_allclose(values, wave.values(columns), atol=1e-10)
+        gains.append(penalized_gain(search, columns, model, wave.frequency))
+        numeric = approx_fprime(wave.frequency, lambda w, s=search: penalized_gain(s, columns, model, w), 1e-7)
+        slopes.append(np.linalg.norm(numeric))
+    best = max(penalized_gain(WaveSearch(), columns, model, frequency) for frequency in candidates)
+    assert gains[0] == pytest.approx(best)
+    assert gains[0] < gains[1] <= gains[2]
+    assert slopes[2] < 0.02 * slopes[0]
+
+
+def test_pilots_weigh_the_columns_by_their_relevance():
+    """√((1 − f) q/mean(q) + f) with f = 0.01: of four columns of which one matters, nearly √3.97 and three times √0.01."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(4, 1000))
+    sample = Sample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
+    rounds = Rounds(Squared(), Gaussian(1.0), WaveSearch(), 0.3, linear=True)
+    factors = rounds.pilot_factors(sample, 2, np.random.default_rng(1))
+    assert factors[2] == pytest.approx(np.sqrt(3.97), rel=0.02)
+    np.testing.assert_allclose(factors[[0, 1, 3]], 0.1, atol=0.1)
+    assert np.sum(factors**2) == pytest.approx(4)
+    np.testing.assert_array_equal(rounds.pilot_factors(sample, 0, rng), 1)
+
+
+# --- parameters that are objects ------------------------------------------------------------------------------------------
+
+
+def test_parameters_of_parts_work_even_where_no_part_was_given(moons):
+    model = FourierBoostingClassifier(n_rounds=5, random_state=0)
+    model.set_params(search__n_candidates=3, epochs__n_epochs=1, stopping__patience=4)
+    assert (model.search.n_candidates, model.epochs.n_epochs, model.stopping.patience) == (3, 1, 4)
+    assert FourierBoostingClassifier().search is None
+    assert clone(model).fit(*moons).score(*moons) > 0.8
+    grid = GridSearchCV(FourierBoostingClassifier(n_rounds=5), {"search__n_candidates": [1, 8]}, cv=2).fit(*moons)
+    assert grid.best_estimator_.search.n_candidates in (1, 8)
+    assert GridSearchCV(model, {"prior": [Gaussian(0.1), None]}, cv=2).fit(*moons).best_score_ > 0.8
+
+
+def test_frequencies_come_from_the_prior(waves):
+    X, y = waves
+    tight = FourierBoostingRegressor(prior=Gaussian(1e-4), search=WaveSearch(n_refinements=0), random_state=0).fit(X, y)
+    wide = clone(tight).set_params(prior=Gaussian("scale")).fit(X, y)
+    assert 20 * np.abs(tight.expansion_.frequencies).mean() < np.abs(wide.expansion_.frequencies).mean()
+
+
+def test_parts_of_another_kind_are_named(moons):
+    for name, value in [("search", WaveSearch), ("epochs", 3), ("stopping", True), ("prior", 0.5)]:
+        with pytest.raises(TypeError, match=f"{name} must be a"):
+            FourierBoostingClassifier(**{name: value}).fit(*moons)
+    for part in ({"search": WaveSearch(0)}, {"epochs": JointEpochs("all")}, {"stopping": EarlyStopping(1.0)}):
+        with pytest.raises(ValueError, match=r"n_candidates|n_epochs|fraction"):
+            FourierBoostingClassifier(**part).fit(*moons)
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------------
@@ -265,9 +397,9 @@ def test_many_columns_refine_by_lbfgs():
 
 def test_bad_input_is_named(moons):
     X, y = moons
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="only 1 class"):
         FourierBoostingClassifier().fit(X, np.ones(len(X)))
-    with pytest.raises(ValueError, match="zero for every row"):
+    with pytest.raises(ValueError, match="zero"):
         FourierBoostingClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="have one class"):
         FourierBoostingClassifier().fit(X, y, sample_weight=(y == 1).astype(float))
@@ -284,6 +416,28 @@ def test_bad_input_is_named(moons):
     wide = sp.csr_matrix((5000, 2_000_000), dtype=np.float32)
     with pytest.raises(ValueError, match=r"GiB. Write max_rows="):
         FourierBoostingClassifier().fit(wide, np.arange(5000) % 2)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"epochs": JointEpochs(0)}, {"stopping": EarlyStopping()}, {"n_rounds": 0}], ids=repr
+)
+def test_a_single_nan_on_a_cluster_is_refused(settings, large):
+    X, y = large
+    X = X.copy()
+    X[8765, 3] = np.nan
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(1000, 5))
+    for Booster, target in ((FourierBoostingClassifier, y), (FourierBoostingRegressor, X[:, 0])):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            Booster(**({"n_rounds": 3, "random_state": 0} | settings)).fit(rows, target)
+
+
+def test_a_failed_refit_leaves_no_half_fitted_model(moons):
+    X, y = moons
+    model = FourierBoostingClassifier(n_rounds=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="only 1 class"):
+        model.fit(np.column_stack([X, X]), np.zeros(len(X)))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_no_rounds_constant_columns_and_separable_data(moons):
@@ -311,6 +465,8 @@ def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
     y = np.exp(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))
     scores = []
     for n_epochs in (0, 3):
-        model = FourierBoostingRegressor(loss, level=0.5, **(SHORT | {"n_epochs": n_epochs})).fit(X[:6000], y[:6000])
+        model = FourierBoostingRegressor(loss, level=0.5, **(SHORT | {"epochs": JointEpochs(n_epochs)})).fit(
+            X[:6000], y[:6000]
+        )
         scores.append(np.mean(np.abs(model.predict(X[6000:]) - y[6000:])))
     assert scores[1] < scores[0]

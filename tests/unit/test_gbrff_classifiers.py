@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.model_selection import GridSearchCV
 
-from bochner import GBRFF1Classifier, GBRFF2Classifier
+from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, PacBayes
 
-MODELS = [GBRFF1Classifier(T=15, K=5, random_state=0), GBRFF2Classifier(T=15, random_state=0)]
-MODELS += [GBRFF2Classifier(T=15, rephase=True, lam=0.03, random_state=0)]
+MODELS = [GBRFF1Classifier(n_rounds=15, n_components=5, random_state=0), GBRFF2Classifier(n_rounds=15, random_state=0)]
+MODELS += [GBRFF2Classifier(n_rounds=15, rephase=True, penalty=0.03, random_state=0)]
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def test_stages_end_in_the_prediction(model, moons):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_warm_start_goes_on_where_the_fit_stopped(model, moons):
     X, y = moons
-    whole = type(model)(**model.get_params()).set_params(T=12).fit(X, y)
-    parts = type(model)(**model.get_params()).set_params(T=5, warm_start=True).fit(X, y)
-    parts.set_params(T=12).fit(X, y)
+    whole = type(model)(**model.get_params()).set_params(n_rounds=12).fit(X, y)
+    parts = type(model)(**model.get_params()).set_params(n_rounds=5, warm_start=True).fit(X, y)
+    parts.set_params(n_rounds=12).fit(X, y)
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-6)
     with pytest.raises(ValueError, match="goes on from 12 rounds"):
-        parts.set_params(T=3).fit(X, y)
+        parts.set_params(n_rounds=3).fit(X, y)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -78,8 +78,8 @@ def test_several_classes_with_labels_of_any_type(model):
 
 def test_rephasing_never_raises_the_rounds_objective(moons):
     X, y = moons
-    plain = GBRFF2Classifier(T=1, random_state=3).fit(X, y).expansion_
-    again = GBRFF2Classifier(T=1, rephase=True, random_state=3).fit(X, y).expansion_
+    plain = GBRFF2Classifier(n_rounds=1, random_state=3).fit(X, y).expansion_
+    again = GBRFF2Classifier(n_rounds=1, rephase=True, random_state=3).fit(X, y).expansion_
     np.testing.assert_allclose(plain.frequencies, again.frequencies)
     signs = np.where(y == 1, 1.0, -1.0)
 
@@ -93,7 +93,7 @@ def test_rephasing_never_raises_the_rounds_objective(moons):
 def test_no_rounds_predict_the_majority(cls):
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = np.array(["no"] * 20 + ["yes"] * 10)
-    model = cls(T=0).fit(X, y)
+    model = cls(n_rounds=0).fit(X, y)
     assert set(model.predict(X)) == {"no"}
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / 3, rtol=1e-9)
 
@@ -101,7 +101,7 @@ def test_no_rounds_predict_the_majority(cls):
 @pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
 def test_separable_data_keeps_amplitudes_finite(cls):
     X = np.array([[0.0], [0.1], [1.0], [1.1]])
-    model = cls(T=60, gamma=1.0, random_state=0).fit(X, [0, 0, 1, 1])
+    model = cls(n_rounds=60, prior=Gaussian(1.0), random_state=0).fit(X, [0, 0, 1, 1])
     assert np.all(np.isfinite(model.expansion_.amplitudes))
     assert np.abs(model.expansion_.amplitudes).max() < 12
     assert model.score(X, [0, 0, 1, 1]) == 1.0
@@ -111,15 +111,15 @@ def test_separable_data_keeps_amplitudes_finite(cls):
 def test_bad_input_is_named(cls):
     X = np.random.default_rng(0).normal(size=(20, 2))
     y = np.arange(20) % 2
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="only 1 class"):
         cls().fit(X, np.zeros(20))
     with pytest.raises(ValueError, match="NaN"):
         cls().fit(np.where(np.arange(40).reshape(20, 2) == 3, np.nan, X), y)
-    with pytest.raises(ValueError, match="T must be at least 0"):
-        cls(T=-1).fit(X, y)
+    with pytest.raises(ValueError, match="n_rounds must be at least 0"):
+        cls(n_rounds=-1).fit(X, y)
     with pytest.raises(ValueError, match="learning_rate"):
         cls(learning_rate=1.5).fit(X, y)
-    with pytest.raises(ValueError, match="20 samples but y has 19"):
+    with pytest.raises(ValueError, match="X has 20 rows, y 19"):
         cls().fit(X, y[:-1])
 
 
@@ -127,7 +127,7 @@ def test_bad_input_is_named(cls):
 def test_constant_columns_change_nothing(model, moons):
     X, y = moons
     wide = np.column_stack([X, np.full(len(X), 0.0)])
-    fixed = type(model)(**model.get_params()).set_params(gamma=0.5)
+    fixed = type(model)(**model.get_params()).set_params(prior=Gaussian(0.5))
     # The draw of a frequency has one more coordinate, so only the accuracy can be compared.
     assert abs(fixed.fit(wide, y).score(wide, y) - fixed.fit(X, y).score(X, y)) < 0.1
 
@@ -145,7 +145,9 @@ def test_sparse_rows_and_memory_maps_give_the_same_model(tmp_path, moons):
 
 
 def test_grid_search_over_the_papers_parameters(moons):
-    search = GridSearchCV(GBRFF2Classifier(T=5, random_state=0), {"gamma": [0.1, 1.0], "lam": [0.0, 0.1]}, cv=2)
+    search = GridSearchCV(
+        GBRFF2Classifier(n_rounds=5, random_state=0), {"prior__gamma": [0.1, 1.0], "penalty": [0.0, 0.1]}, cv=2
+    )
     assert search.fit(*moons).best_score_ > 0.7
 
 
@@ -155,7 +157,7 @@ def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, m
 
     X, y = moons
     direct = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
-    monkeypatch.setattr(published, "at_once", lambda rows: False)
+    monkeypatch.setattr(published, "SMALL", 0)
     monkeypatch.setattr(gbrff1, "_KEPT_BYTES", kept_bytes)
     blocked = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
     for one, two in zip(direct, blocked):
@@ -165,8 +167,46 @@ def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, m
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_warm_start_refuses_another_number_of_frequencies_a_round(n_classes):
     X, y = make_classification(80, n_informative=4, n_classes=n_classes, random_state=0)
-    model = GBRFF1Classifier(T=2, K=3, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="K=3 frequencies each, but K=5"):
-        model.set_params(T=4, K=5).fit(X, y)
+    model = GBRFF1Classifier(n_rounds=2, n_components=3, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="3 frequencies each, but n_components=5"):
+        model.set_params(n_rounds=4, n_components=5).fit(X, y)
     n_outputs = 1 if n_classes == 2 else n_classes
-    assert len(model.set_params(K=3).fit(X, y).expansion_) == 4 * 3 * n_outputs
+    assert len(model.set_params(n_components=3).fit(X, y).expansion_) == 4 * 3 * n_outputs
+
+
+def test_parts_are_parameters_even_where_none_was_given(moons):
+    model = GBRFF1Classifier(n_rounds=3, random_state=0).set_params(prior__gamma=0.7, learner__beta=3.0)
+    assert model.prior.gamma == 0.7
+    assert model.learner.beta == 3.0
+    assert GBRFF1Classifier().prior is None
+    same = GBRFF1Classifier(3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0).fit(*moons)
+    np.testing.assert_array_equal(model.fit(*moons).decision_function(moons[0]), same.decision_function(moons[0]))
+    with pytest.raises(TypeError, match=r"learner must be a AlignmentLearner, got .* Write e.g. learner=PacBayes"):
+        GBRFF1Classifier(learner=PacBayes).fit(*moons)
+    with pytest.raises(TypeError, match="prior must be a SpectralPrior"):
+        GBRFF2Classifier(prior=0.5).fit(*moons)
+
+
+def test_any_alignment_learner_weighs_the_frequencies(moons):
+    model = GBRFF1Classifier(5, learner=OptimalAlignment(), random_state=0).fit(*moons)
+    assert model.score(*moons) > 0.8
+
+
+@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
+def test_rows_on_a_cluster_are_refused_in_one_sentence(cls, moons):
+    X, y = moons
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(100, 2))
+    with pytest.raises(TypeError, match=f"{cls.__name__} passes over the rows many times"):
+        cls().fit(rows, y)
+
+
+@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
+def test_a_failed_refit_leaves_no_half_fitted_model(cls, moons):
+    from sklearn.exceptions import NotFittedError
+
+    X, y = moons
+    model = cls(n_rounds=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="only 1 class"):
+        model.fit(np.column_stack([X, X]), np.zeros(len(X)))
+    with pytest.raises(NotFittedError):
+        model.predict(X)

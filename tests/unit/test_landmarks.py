@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
-from bochner import Gaussian, LandmarkFeatures, Laplace
+from bochner import Gaussian, LandmarkFeatures, Laplace, MarginGame, OptimalAlignment, PacBayes
+from bochner.expansions import Expansion, ExpansionStack
 from bochner.landmark_choice import shares
 
 
@@ -33,7 +34,7 @@ def test_beta_zero_and_prior_similarity_estimate_the_closed_form(problem, seed):
     exact = LandmarkFeatures(Gaussian(0.5), similarity="exact", **settings).fit(X, y)
     np.testing.assert_allclose(exact.transform(X), rbf_kernel(X, exact.landmarks_, gamma=0.5), atol=1e-12)
     prior = LandmarkFeatures(Gaussian(0.5), similarity="prior", **settings).fit(X, y)
-    flat = LandmarkFeatures(Gaussian(0.5), beta=0.0, **settings).fit(X, y)
+    flat = LandmarkFeatures(Gaussian(0.5), PacBayes(0.0), **settings).fit(X, y)
     np.testing.assert_allclose(prior.landmarks_, exact.landmarks_)
     np.testing.assert_allclose(flat.transform(X), prior.transform(X), atol=1e-12)
     # cos has variance at most 1/2 here, so a mean of 4000 has a standard error of at most 0.0112.
@@ -130,31 +131,111 @@ def test_dask_rows_give_the_same_similarities(problem, seed):
     )
 
 
+def test_not_a_number_in_dask_rows_is_refused(problem):
+    da = pytest.importorskip("dask.array")
+    X, y = problem
+    bad = X.copy()
+    bad[70, 1] = np.nan
+    for similarity in ("learned", "exact"):
+        for share in (False, True):
+            fitted = LandmarkFeatures(
+                Gaussian(0.5), n_landmarks=4, n_components=3, similarity=similarity, share_frequencies=share
+            ).fit(X, y)
+            with pytest.raises(ValueError, match="NaN or infinity"):
+                fitted.transform(da.from_array(bad, chunks=(50, 3))).compute()
+            with pytest.raises(ValueError, match="NaN or infinity"):
+                fitted.transform(bad)
+
+
+def test_sharing_frequencies_bounds_the_rank(problem):
+    X, y = problem
+    ranks = {}
+    for share in (False, True):
+        fitted = LandmarkFeatures(
+            Gaussian(0.5), n_landmarks=40, n_components=5, share_frequencies=share, random_state=0
+        )
+        ranks[share] = np.linalg.matrix_rank(fitted.fit_transform(X, y))
+    assert ranks == {False: 40, True: 10}
+
+
+def test_entries_given_twice_in_a_sparse_matrix_are_added(problem):
+    X, y = problem
+    rows, columns = np.indices(X.shape).reshape(2, -1)
+    twice = sp.csr_matrix((np.concatenate([X.ravel()] * 2) / 2, (np.tile(rows, 2), np.tile(columns, 2))), X.shape)
+    doubled = sp.csr_matrix(X)
+    doubled = sp.csr_matrix(
+        (np.repeat(doubled.data / 2, 2), np.repeat(doubled.indices, 2), 2 * doubled.indptr), X.shape
+    )
+    for similarity in ("learned", "exact"):
+        fitted = LandmarkFeatures(Gaussian(0.5), n_landmarks=4, similarity=similarity, random_state=0).fit(X, y)
+        for given in (twice, doubled):
+            np.testing.assert_allclose(fitted.transform(given), fitted.transform(X), atol=1e-12)
+
+
+def test_a_failed_refit_leaves_the_old_landmarks(problem):
+    X, y = problem
+    fitted = LandmarkFeatures(n_landmarks=4, n_components=3, random_state=0).fit(X, y)
+    before = fitted.transform(X)
+    with pytest.raises(ValueError, match="inconsistent"):
+        fitted.fit(X[:, :2], y[:10])
+    np.testing.assert_array_equal(fitted.transform(X), before)
+
+
+def test_the_bound_holds_for_the_weights_of_any_learner(problem):
+    """Theorem 1 speaks of all weights at a t fixed before the data; 25 betas tried cost ln 25."""
+    X, y = problem
+    fitted = LandmarkFeatures(Gaussian(0.5), n_landmarks=6, landmarks="random", per_label=False, random_state=0)
+    fitted.fit(X, y)
+    n, t = 240, np.sqrt(240)
+    weights = fitted.relearned(OptimalAlignment(0.5)).report_.weights[2]
+    ball = fitted.relearned(OptimalAlignment(0.5)).alignment_bound(landmark=2)
+    divergence = np.sum(weights * np.log(np.maximum(weights, 1e-300) * 64))
+    assert ball.valid
+    assert ball.complexity == pytest.approx((divergence + t**2 / (8 * (n - 1)) + np.log(6 / 0.05)) / t)
+    chosen = fitted.relearned(PacBayes("bound"))
+    beta = chosen.report_.tradeoff[2]
+    alone = fitted.relearned(PacBayes(beta)).alignment_bound(landmark=2)
+    price = np.log(25) / (beta * t)
+    assert chosen.alignment_bound(landmark=2).value == pytest.approx(alone.value + price)
+
+
 def test_many_landmarks_and_odd_sizes_cross_tiles(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(1100, 4)), rng.integers(2, size=1100)
     fitted = LandmarkFeatures(Gaussian(0.3), n_landmarks=61, n_components=37, landmarks="random", random_state=seed)
     fitted.fit(X, y)
-    held = fitted.similarity_map_
-    loop = np.stack(
-        [np.cos((X - p) @ w.T) @ q for p, w, q in zip(fitted.landmarks_, held.frequencies, held.weights)], axis=1
-    )
+    held = fitted.expansion_
+    triples = zip(fitted.landmarks_, held.frequencies, fitted.report_.weights)
+    loop = np.stack([np.cos((X - p) @ w.T) @ q for p, w, q in triples], axis=1)
     np.testing.assert_allclose(fitted.transform(X), loop, atol=1e-12)
+    assert len(held) == 61
+    np.testing.assert_allclose(held[7].evaluate(X)[:, 0], loop[:, 7], atol=1e-12)
+    np.testing.assert_allclose(held.take([60, 2]).evaluate(X), loop[:, [60, 2]], atol=1e-12)
+    with pytest.raises(ValueError, match="live on 4"):
+        held.evaluate(X[:, :2])
+    with pytest.raises(ValueError, match="need"):
+        ExpansionStack(held.frequencies, held.phases[:3], held.amplitudes)
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_relearning_equals_fitting_with_the_other_beta(share, problem, seed):
+def test_relearning_equals_fitting_with_the_other_learner(share, problem, seed):
     X, y = problem
     settings = {"n_landmarks": 5, "n_components": 20, "share_frequencies": share, "random_state": seed}
     fitted = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y)
-    fresh = LandmarkFeatures(Gaussian(0.5), beta=4.0, **settings).fit(X, y)
-    np.testing.assert_allclose(fitted.relearned(beta=4.0).transform(X), fresh.transform(X), atol=1e-12)
+    for learner in (PacBayes(4.0), PacBayes("bound"), OptimalAlignment(0.5)):
+        fresh = LandmarkFeatures(Gaussian(0.5), learner, **settings).fit(X, y)
+        np.testing.assert_allclose(fitted.relearned(learner).transform(X), fresh.transform(X), atol=1e-12)
     fewer = fitted.relearned(n_components=3)
-    assert fewer.similarity_map_.frequencies.shape == (1 if share else 5, 3, 3)
-    np.testing.assert_allclose(fewer.similarity_map_.weights.sum(axis=1), 1)
-    pairs = [(0.0, 20), (4.0, 20), (1.0, 3)]
-    for (beta, n_components), psi in zip(pairs, fitted.transform_each(X, pairs)):
-        np.testing.assert_allclose(psi, fitted.relearned(beta, n_components).transform(X), atol=1e-12)
+    assert fewer.expansion_.frequencies.shape == ((3, 3) if share else (5, 3, 3))
+    assert isinstance(fewer.expansion_, Expansion if share else ExpansionStack)
+    np.testing.assert_allclose(fewer.report_.weights.sum(axis=1), 1)
+    pairs = [(PacBayes(0.0), 20), (PacBayes(4.0), 20), (OptimalAlignment(0.3), 3)]
+    for (learner, n_components), psi in zip(pairs, fitted.transform_each(X, pairs)):
+        np.testing.assert_allclose(psi, fitted.relearned(learner, n_components).transform(X), atol=1e-12)
+    with pytest.raises(TypeError, match="AlignmentLearner"):
+        fitted.relearned(MarginGame())
+    with pytest.raises(TypeError, match=r"Write learner=PacBayes\(\)"):
+        LandmarkFeatures(learner=PacBayes).fit(X, y)
     with pytest.raises(ValueError, match="Only 20"):
         fitted.relearned(n_components=21)
 
@@ -178,6 +259,20 @@ def test_alignment_bound_holds_for_random_rows_and_not_for_centroids(problem, se
     assert not default.alignment_bound().valid
 
 
+@pytest.mark.parametrize("per_label", [False, True])
+def test_alignment_bound_is_theorem_1_over_all_that_may_be_chosen(per_label, problem):
+    """Q·L̂ + (KL + t²/(8(n−1)) + ln(K/δ))/t, t = β √n: K the landmarks, or all n rows when labels had a say in the choice."""
+    X, y = problem
+    n = len(X)
+    fitted = LandmarkFeatures(
+        Gaussian(1.0), n_landmarks=6, landmarks="random", n_components=10, beta=2.0, per_label=per_label, random_state=0
+    ).fit(X, y)
+    q, t = fitted.similarity_map_.weights[3], 2.0 * np.sqrt(n)
+    counted = n if per_label else 6
+    complexity = (np.sum(q * np.log(10 * q)) + t**2 / (8 * (n - 1)) + np.log(counted / 0.05)) / t
+    assert fitted.alignment_bound(landmark=3).value == pytest.approx(q @ fitted.losses_[3] + complexity)
+
+
 def test_other_priors_and_no_labels(problem, seed):
     X, _ = problem
     fitted = LandmarkFeatures(Laplace(0.5), similarity="exact", n_landmarks=4, random_state=seed).fit(X)
@@ -187,7 +282,14 @@ def test_other_priors_and_no_labels(problem, seed):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_landmarks": 0}, {"n_landmarks": 1.5}, {"landmarks": "grid"}, {"beta": -1}, {"similarity": "rbf"}]
+    "wrong",
+    [
+        {"n_landmarks": 0},
+        {"n_landmarks": 1.5},
+        {"landmarks": "grid"},
+        {"learner": PacBayes(-1.0)},
+        {"similarity": "rbf"},
+    ],
 )
 def test_wrong_parameters_are_refused(wrong, problem):
     with pytest.raises(ValueError, match="must"):

@@ -69,11 +69,11 @@ def test_merging_joins_duplicates_and_opposite_frequencies():
     assert len(FourierMeasure(frequencies, np.zeros(7)).merged()) == 1
 
 
-@pytest.mark.parametrize("scheme", ["multinomial", "systematic"])
-def test_resampling_keeps_the_kernel_on_average(scheme, seed):
+@pytest.mark.parametrize("selection", ["multinomial", "systematic"])
+def test_resampling_keeps_the_kernel_on_average(selection, seed):
     """z-scores of the mean resampled kernel against the measure's own."""
     draws = np.array(
-        [MEASURE.resampled(20, rng, scheme).kernel(X, Z) for rng in np.random.default_rng(seed).spawn(400)]
+        [MEASURE.resampled(20, rng, selection).kernel(X, Z) for rng in np.random.default_rng(seed).spawn(400)]
     )
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert np.abs((draws.mean(axis=0) - MEASURE.kernel(X, Z)) / error).max() < 5
@@ -125,7 +125,7 @@ def test_bad_calls_say_what_is_needed():
         FourierMeasure(np.ones((3, 2), dtype=complex), np.ones(3))
     with pytest.raises(ValueError, match="3 features"):
         MEASURE.features(np.ones((4, 2)))
-    with pytest.raises(ValueError, match=r"need \(9, 24\)"):
+    with pytest.raises(ValueError, match=r"needs \(9, 24\)"):
         MEASURE.features(X, out=np.empty((9, 23)))
     with pytest.raises(ValueError, match="NaN or infinity"):
         MEASURE.features([[0.0, np.nan, 1.0]])
@@ -135,7 +135,7 @@ def test_bad_calls_say_what_is_needed():
         MEASURE.kernel(X, Z[:, :2])
     with pytest.raises(ValueError, match="mass zero"):
         FourierMeasure([[1.0]], [0.0]).resampled(3, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="scheme must be one of"):
+    with pytest.raises(ValueError, match="selection must be one of"):
         MEASURE.resampled(3, np.random.default_rng(0), "bootstrap")
     with pytest.raises(ValueError, match="n_atoms must be at least 1"):
         MEASURE.resampled(0, np.random.default_rng(0))

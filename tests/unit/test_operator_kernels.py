@@ -9,6 +9,7 @@ from cases import mixture
 from sklearn.base import clone
 
 from bochner import (
+    Anova,
     Cauchy,
     CurlFree,
     Decomposable,
@@ -36,6 +37,8 @@ SMOOTH_PRIORS = {
     "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
     "Matern 7/2": lambda d: Matern(nu=3.5),
     "RationalQuadratic": lambda d: RationalQuadratic(alpha=0.7, length_scale=1.2),
+    "Anova 3/2": lambda d: Anova(weight=2.0),
+    "Anova 5/2 ARD": lambda d: Anova(nu=2.5, length_scale=np.linspace(0.8, 2.0, d), weight=np.linspace(0.1, 3.0, d)),
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "SpectralMixture": mixture,
@@ -291,7 +294,7 @@ def test_low_rank_matrices_give_low_rank_factors():
 
 
 @pytest.mark.parametrize("kernel", [CurlFree, DivergenceFree, Helmholtz])
-@pytest.mark.parametrize("prior", [Laplace(), Matern(nu=1.0), Matern(nu=0.5)])
+@pytest.mark.parametrize("prior", [Laplace(), Matern(nu=1.0), Matern(nu=0.5), Anova(nu=0.5)])
 def test_rough_priors_are_refused_by_vector_fields(kernel, prior):
     for call in (lambda k: k.sample(5, 2, np.random.default_rng(0)), lambda k: k.kernel(np.zeros((1, 2)))):
         with pytest.raises(ValueError, match="finite variance"):

@@ -236,6 +236,25 @@ def _expansion(measure):
     return np.stack([measure.expand(row).ravel() for row in np.eye(measure.n_columns)], axis=1)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n_samples", [9, 60])  # fewer rows than columns: some directions were never seen
+@pytest.mark.parametrize("name", KERNELS)
+def test_deviation_is_that_of_the_dense_posterior(name, n_samples, intercept):
+    """noise · (1 + diag Ψ(x)(ΨᵀΨ + αI)⁻¹Ψ(x)ᵀ), and 1/n for the intercept; noise yᵀ(y − Ψθ)/(np)."""
+    X, Y = problem(n_samples)
+    Z, _ = problem(7, seed=1)
+    model = OperatorRidge(KERNELS[name], n_components=10, alpha=0.3, fit_intercept=intercept, random_state=0).fit(X, Y)
+    Psi, test, target = model.measure_.features(X), model.measure_.features(Z), Y
+    if intercept:
+        Psi, test, target = Psi - Psi.mean(axis=0), test - Psi.mean(axis=0), Y - Y.mean(axis=0)
+    stacked = Psi.reshape(-1, Psi.shape[2])
+    inverse = np.linalg.inv(stacked.T @ stacked + 0.3 * np.eye(stacked.shape[1]))
+    noise = target.ravel() @ (target.ravel() - stacked @ inverse @ stacked.T @ target.ravel()) / target.size
+    own = np.einsum("ija,ab,ijb->ij", test, inverse, test) + (1 / n_samples if intercept else 0)
+    assert model.noise_variance_ == pytest.approx(noise, rel=1e-6)
+    np.testing.assert_allclose(model.predict(Z, return_std=True)[1], np.sqrt(noise * (1 + own)), rtol=1e-6)
+
+
 def test_predictive_deviation_is_calibrated(seed):
     """On data drawn from the model itself, standardized errors have variance one."""
     rng = np.random.default_rng(seed)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
+from scipy.stats import t as student
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from bochner import Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from bochner import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from bochner.priors.anova import sparse_student_quantile
 from bochner.priors.base import typical_length
 
 RNG = np.random.default_rng(0)
@@ -84,6 +86,10 @@ def test_resolving_numbers_changes_nothing():
         (lambda: Gaussian(gamma="median").resolved(np.ones((5, 3))), "points that differ"),
         (lambda: Matern(nu=0).kernel(X), "nu must be positive"),
         (lambda: RationalQuadratic(alpha=-2).kernel(X), "alpha must be positive"),
+        (lambda: Anova(nu=2.0).kernel(X), "nu = 0.5, 1.5 and 2.5"),
+        (lambda: Anova(weight=-1.0).kernel(X), "weight must be positive and finite"),
+        (lambda: Anova(weight=[1.0, 0.0]).kernel(X), "the data has 3 features"),
+        (lambda: Anova().sample(3, 3, RNG, "orthogonal"), "Anova cannot be sampled"),
         (lambda: Sinc(bandwidth=0).kernel(X), "bandwidth must be positive"),
         (lambda: SpectralMixture([-1.0], [[0.0, 0, 0]], [1.0]).kernel(X), "non-negative numbers"),
         (lambda: SpectralMixture([1.0], [[0.0, 0]], [1.0]).kernel(X), r"need \(1, 3\)"),
@@ -107,3 +113,46 @@ def test_wrong_types_say_what_is_needed():
         Gaussian(gamma=None).kernel(X)
     with pytest.raises(TypeError, match="integer"):
         Gaussian().sample(3.5, 3, RNG)
+
+
+def test_anova_is_a_sum_over_sets_of_columns():
+    """Π (1 + w_j κ_j) / (1 + w_j) is Σ over sets of columns of Π w_j κ_j, with total weight Π (1 + w_j)."""
+    weights, points = np.array([0.5, 2.0, 0.1]), X[:20]
+    total = np.zeros((20, 20))
+    for mask in range(8):
+        columns = [j for j in range(3) if mask >> j & 1]
+        parts = [weights[j] * Matern(nu=1.5).kernel(points[:, [j]]) for j in columns]
+        total += np.prod([np.ones((20, 20)), *parts], axis=0)
+    np.testing.assert_allclose(Anova(weight=weights).kernel(points), total / np.prod(1 + weights), rtol=1e-12)
+
+
+def test_anova_frequencies_turn_the_share_of_columns_that_the_weights_say(seed):
+    weights = np.array([0.0, 0.05, 1.0, 20.0])
+    frequencies = Anova(weight=weights).sample(20_000, 4, np.random.default_rng(seed)).frequencies
+    shares = weights / (1 + weights)
+    error = np.sqrt(shares * (1 - shares) / 20_000)
+    assert np.all(np.abs((frequencies != 0).mean(axis=0) - shares) <= 5 * error)
+
+
+def test_anova_quantile_is_the_inverse_of_the_distribution_function():
+    shares, uniform = np.array([[0.3, 1.0, 1e-9]]), np.linspace(0.0005, 0.9995, 1999)[:, None] * np.ones(3)
+    for degrees in (1, 3, 5):
+        values = sparse_student_quantile(uniform, shares, degrees)
+        assert np.all(np.diff(values, axis=0) >= 0)
+        np.testing.assert_allclose(values, -values[::-1], atol=1e-9)
+        below = shares * student.cdf(values, degrees) + (1 - shares) * (values > 0)
+        moved = values != 0
+        np.testing.assert_allclose(below[moved], uniform[moved], rtol=1e-9)
+        assert np.mean(values[:, 0] == 0) == pytest.approx(0.7, abs=1e-3)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize("weight", [0.3, [0.1, 1.0, 4.0]])
+def test_anova_bandwidth_rules_keep_the_mean_curvature(rule, weight):
+    resolved = Anova(nu=2.5, length_scale=rule, weight=weight).resolved(X)
+    assert isinstance(resolved.length_scale, float)
+    steps = 1e-3 * np.eye(3)
+    curvature = 2 * (1 - resolved.kernel(np.zeros((1, 3)), steps)[0]).mean() / 1e-6
+    # The factor is that of Matérn 5/2 in one column, 5/3: it bends more than the Gaussian of its length.
+    assert curvature == pytest.approx(5 / 3 / typical_length(X, rule) ** 2, rel=1e-2)
+    assert Anova(length_scale="scale", weight=0.0).resolved(X).length_scale == pytest.approx(typical_length(X, "scale"))

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner import Gaussian, OptimalAlignment, PacBayes, SpectralFeatures, TargetSimilarity, alignment_losses
+from bochner import (
+    Gaussian,
+    MarginGame,
+    OptimalAlignment,
+    PacBayes,
+    SpectralFeatures,
+    TargetSimilarity,
+    alignment_losses,
+)
+from bochner.learners import Learned, Learner
 
 
 @pytest.fixture
@@ -114,9 +123,9 @@ def test_fit_forgets_and_partial_fit_after_fit_continues(problem, seed):
 
 
 def test_a_learner_that_cannot_stream_has_no_partial_fit(problem):
-    class Keeps:
-        def learn(self, measure, X, y, rng):
-            return measure
+    class Keeps(Learner):
+        def _learn(self, measure, rows, target, rng, weights):
+            return Learned(measure, None)
 
     estimator = SpectralFeatures(learner=Keeps())
     assert not hasattr(estimator, "partial_fit")
@@ -132,6 +141,8 @@ def test_relearning_equals_fitting_with_the_other_parameters(problem, seed):
     assert fitted.n_components == 12
     assert len(fitted.measure_) == 12
     clone(again)
+    with pytest.raises(TypeError, match="AlignmentLearner"):
+        fitted.relearned(MarginGame())
 
 
 def test_alignment_bound_speaks_of_the_kernel_in_use(problem, seed):

@@ -74,15 +74,21 @@ def test_independent_outputs_are_an_operator_ridge_with_the_identity():
     np.testing.assert_allclose(operator.fit(X, Y).predict(X), spectral.predict(X), atol=1e-7)
 
 
-def test_deviation_is_that_of_bayesian_linear_regression():
-    X, Y = problem(40, n_outputs=1)
-    model = SpectralRidge(features(), alpha=0.2, fit_intercept=False).fit(X, Y[:, 0])
-    Phi = model.features_.transform(X)
-    covariance = np.linalg.inv(Phi.T @ Phi + 0.2 * np.eye(40))
-    noise = Y[:, 0] @ (Y[:, 0] - Phi @ covariance @ Phi.T @ Y[:, 0]) / 40
+@pytest.mark.parametrize("alpha", [0.2, [0.2]])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n_samples", [12, 40, 90])  # fewer rows than the 40 columns: some directions were never seen
+def test_deviation_is_that_of_bayesian_linear_regression(n_samples, intercept, alpha):
+    X, Y = problem(n_samples, n_outputs=1)
+    model = SpectralRidge(features(), alpha=alpha, fit_intercept=intercept).fit(X, Y[:, 0])
+    Phi, y = model.features_.transform(X), Y[:, 0]
     test = model.features_.transform(X[:5] + 1)
-    expected = np.sqrt(noise * (1 + np.einsum("ia,ab,ib->i", test, covariance, test)))
-    np.testing.assert_allclose(model.predict(X[:5] + 1, return_std=True)[1], expected, rtol=1e-8)
+    if intercept:
+        test, Phi, y = test - Phi.mean(axis=0), Phi - Phi.mean(axis=0), y - y.mean()
+    covariance = np.linalg.inv(Phi.T @ Phi + 0.2 * np.eye(40))
+    noise = y @ (y - Phi @ covariance @ Phi.T @ y) / n_samples
+    own = np.einsum("ia,ab,ib->i", test, covariance, test) + (1 / n_samples if intercept else 0)
+    std = model.predict(X[:5] + 1, return_std=True)[1]
+    np.testing.assert_allclose(std, np.sqrt(noise * (1 + own)), rtol=1e-7)
     assert model.noise_variance_ == pytest.approx(noise)
 
 

@@ -6,8 +6,9 @@ from importlib.resources import files
 import pytest
 
 from bochner import datasets, experiments
+from bochner._text import aligned, cell_text
 from bochner.experiments._summary import averaged, beside_published, published
-from bochner.experiments._text import aligned, cell_text, overview_text, summary_text
+from bochner.experiments._text import overview_text, summary_text
 
 PUBLISHED = sorted(
     path.name[:-5] for path in (files(experiments) / "published").iterdir() if path.name.endswith(".json")

@@ -36,8 +36,13 @@ def test_the_best_of_the_grid_is_returned_fitted_from_one_pass(parts, monkeypatc
 
 def test_landmarks_are_tuned_the_same_way(parts, seed):
     features = LandmarkFeatures(Gaussian(0.5), n_landmarks=10, n_components=32, random_state=seed)
-    tuned = tune_on_validation(features, LinearSVC(), {"beta": [0.1, 1, 10], "n_components": [8, 32]}, *parts)
+    tuned = tune_on_validation(
+        features,
+        LinearSVC(),
+        {"learner": [PacBayes(0.1), PacBayes(1.0), PacBayes(10.0)], "n_components": [8, 32]},
+        *parts,
+    )
     assert tuned.model[0].transform(parts[2]).shape == (100, 10)
-    assert set(tuned.parameters) == {"beta", "n_components", "predictor"}
+    assert set(tuned.parameters) == {"learner", "n_components", "predictor"}
     with pytest.raises(ValueError, match="grid"):
         tune_on_validation(features, LinearSVC(), {}, *parts)

@@ -1,5 +1,7 @@
 """What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay in cache."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -122,7 +124,7 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
 def gram_block(features, X, targets=None, row_weights=None):
     """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without targets."""
     block = features(X)
-    scaled_targets = None if targets is None else _columns(targets)
+    scaled_targets: Any = None if targets is None else _columns(targets)
     if row_weights is not None:
         root = np.sqrt(row_weights).astype(block.dtype)[:, None]
         block = block * root

@@ -11,23 +11,23 @@ import scipy.sparse as sp
 from .rows import LocalRows, Rows, shuffled_within
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection; asked without importing Dask."""
+def is_remote(X: Any) -> bool:
+    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without importing Dask."""
     return type(X).__module__.split(".")[0] == "dask"
 
 
 def gathered(values: Any) -> Any:
     """Numbers that may be on a cluster, in memory."""
-    return values.compute() if is_dask(values) else values
+    return values.compute() if is_remote(values) else values
 
 
 def mean_rows(values: Any, weights: np.ndarray | None) -> np.ndarray:
     """The (weighted) mean over the rows of an array, computed where the array is."""
-    if is_dask(values) and weights is None:
+    if not is_remote(values):
+        return np.average(values, axis=0, weights=weights)
+    if weights is None:
         return np.asarray(values.mean(axis=0).compute())
-    if is_dask(values):
-        return np.asarray(((values * weights[:, None]).sum(axis=0) / weights.sum()).compute())
-    return np.average(values, axis=0, weights=weights)
+    return np.asarray(((values * weights[:, None]).sum(axis=0) / weights.sum()).compute())
 
 
 class DaskRows(Rows):
@@ -64,7 +64,7 @@ class DaskRows(Rows):
         stops = np.cumsum(self.source.chunks[0])
         columns = []
         for signal in signals:
-            if is_dask(signal):
+            if is_remote(signal):
                 columns.append(self._aligned(signal).to_delayed().ravel())
             else:
                 columns.append([signal[s - size : s] for s, size in zip(stops, self.source.chunks[0], strict=True)])
@@ -93,6 +93,9 @@ class DaskRows(Rows):
         chunks = {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
         return da.asarray(signal).rechunk(chunks)
 
+    def assert_all_finite(self):
+        self.sum(_nothing)
+
     def take(self, numbers):
         return _checked(self.source[numbers].compute()).source
 
@@ -101,6 +104,10 @@ class DaskRows(Rows):
         for i in rng.permutation(len(stops)):
             block = _checked(self.source.blocks[int(i)].compute()).source
             yield from shuffled_within(int(stops[i] - self.source.chunks[0][i]), block, size, rng, kept)
+
+
+def _nothing(X):
+    return np.zeros(())
 
 
 def _checked(X, block_size="auto"):
@@ -135,7 +142,7 @@ def as_rows(X: Any, block_size: int | str = "auto") -> Rows:
     """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is taken as it is."""
     if isinstance(X, Rows):
         return X
-    if is_dask(X):
+    if is_remote(X):
         return DaskRows(X, block_size)
     if sp.issparse(X):
         X = X.tocsr()

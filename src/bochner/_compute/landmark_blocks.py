@@ -1,9 +1,9 @@
-"""The landmark map on one block of rows: similarities to landmarks that share frequencies or each have their own."""
+"""The landmark map on one block of rows: similarities to landmarks that each have frequencies of their own."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import TILE, atoms_at_once, features_block, working_dtype
+from .blocks import TILE, atoms_at_once, working_dtype
 
 
 def landmark_block(frequencies, phases, weights, X, out=None):
@@ -44,14 +44,4 @@ def landmark_block(frequencies, phases, weights, X, out=None):
             landmark_kernels.landmark_similarities(tile, half_turns, own_weights, part)
             for variant in range(n_variants):
                 out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = part[:, variant]
-    return out
-
-
-def shared_landmark_block(frequencies, left, X, out=None):
-    """ψ(X) = [cos XWᵀ, sin XWᵀ] @ left: landmarks that share their frequencies need trigonometry only once."""
-    pairs = features_block(frequencies, np.ones(len(frequencies)), X)
-    product = pairs @ left.astype(pairs.dtype, copy=False)
-    if out is None:
-        return product
-    out[...] = product
     return out

@@ -20,3 +20,4 @@ class LazyModule:
 
 boosting = LazyModule("boosting_kernels")
 waves = LazyModule("wave_kernels")
+grams = LazyModule("gram_kernels")

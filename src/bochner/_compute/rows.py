@@ -111,9 +111,15 @@ class Rows(ABC):
         The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
         """
 
-    def spread(self, n_rows: int) -> np.ndarray:
-        """Numbers of at most ``n_rows`` rows, evenly spread over all of them."""
-        return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
+    def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
+        """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose weight is not zero."""
+        if weights is None:
+            return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
+        return evenly_spread(np.flatnonzero(weights), n_rows)
+
+    @abstractmethod
+    def assert_all_finite(self) -> None:
+        """Refuse NaN and infinity also in rows that no sum, map or batch has met; rows on this machine are checked at the door."""
 
     def sample(self, n_rows: int) -> Any:
         """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
@@ -187,6 +193,9 @@ class LocalRows(Rows):
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
+    def assert_all_finite(self):
+        pass
+
     def assert_finite(self, name="X"):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
         size = self._row_size()
@@ -255,6 +264,11 @@ def blocks_of(n_rows, row_bytes=0, size=None):
             n_blocks = 4 * -(-n_rows // (4 * size))
             size = max(-(-n_rows // max(n_blocks, 1)), min(SMALLEST_BLOCK, size))
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
+
+
+def evenly_spread(numbers, count):
+    """At most ``count`` of the numbers, from the first to the last."""
+    return numbers[np.unique(np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int))]
 
 
 def row_numbers(n_rows):

@@ -128,7 +128,9 @@ def ordered_map(function, items):
     if n_threads <= 1:
         yield from map(function, items)
         return
-    left, room, finished = deque(enumerate(items)), SimpleQueue(), SimpleQueue()
+    left = deque(enumerate(items))
+    room: SimpleQueue = SimpleQueue()
+    finished: SimpleQueue = SimpleQueue()
     for _ in range(2 * n_threads):
         room.put(True)
 
@@ -136,6 +138,7 @@ def ordered_map(function, items):
         try:
             while room.get(timeout=_LONGEST_WAIT):
                 k, item = left.popleft()
+                outcome: tuple
                 try:
                     outcome = function(item), None
                 except BaseException as error:

@@ -128,26 +128,43 @@ def logistic_pull(targets, scores, weights, pull):
 @njit(**_FLAGS)
 def logistic_gradient(
     X, picked, shift, scale, targets, weights, frequencies, cosines, sines, slopes, intercept,
-    rows, turns, scores, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient,
+    rows, turns, scores, pull, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient,
 ):  # fmt: skip
-    """The weighted logistic loss's gradients without a stop between forward and backward; leaves the pull in ``scores``."""
+    """The weighted logistic loss's gradients without a stop between forward and backward; leaves scores and pull."""
     gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores)
-    logistic_pull(targets, scores, weights, scores)
+    logistic_pull(targets, scores, weights, pull)
     joint_backward(
-        rows, turns, scores, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
+        rows, turns, pull, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
     )
 
 
 @njit(**_FLAGS)
-def adam_step(vector, gradient, first, second, rate, root_scale, first_decay, second_decay):
-    """One step of Adam in place; the bias corrections are in ``rate`` and ``root_scale``."""
+def adam_step(
+    vector,
+    gradient,
+    first,
+    second,
+    rates,
+    decays,
+    penalties,
+    remaining,
+    mean_scale,
+    root_scale,
+    first_decay,
+    second_decay,
+):
+    """θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place, for the gradient g + penalties θ.
+
+    m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias corrections.
+    """
     one = vector.dtype.type(1)
     tiny = vector.dtype.type(1e-8)
     for k in range(vector.shape[0]):
-        g = gradient[k]
+        g = gradient[k] + penalties[k] * vector[k]
         first[k] = first_decay * first[k] + (one - first_decay) * g
         second[k] = second_decay * second[k] + (one - second_decay) * g * g
-        vector[k] -= rate * first[k] / (np.sqrt(second[k]) * root_scale + tiny)
+        direction = mean_scale * first[k] / (root_scale * np.sqrt(second[k]) + tiny)
+        vector[k] = (one - remaining * decays[k]) * vector[k] - remaining * rates[k] * direction
 
 
 # --- evaluation ------------------------------------------------------------------------------------------------------

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
-from scipy.special import softmax
 
-from .._compute import row_map, row_sum
-from .._validation import check_count, check_positive
+from .._compute import Block
+from .._validation import check_count
+from ..learners import AlignmentLearner, PacBayes
 from ..measures import FourierMeasure
-from .published import PublishedBooster, row_total
+from ..priors.base import SpectralPrior
+from .published import PublishedBooster, in_few_blocks
 
 # A round's cosines are kept between evaluations up to this size, and computed again beyond it.
 _KEPT_BYTES = 2**28
@@ -29,22 +29,23 @@ class GBRFF1Classifier(PublishedBooster):
 
     Parameters
     ----------
-    T : int, default 100
-        Number of rounds; 0 predicts the majority.
-    K : int, default 10
-        Frequencies of a weak learner.
-    gamma : float, "scale" or "median"
-        Frequencies come from N(0, 2γ I); the paper tries 2^{-2..2}/d on standardised data, where "scale" is 1/d.
-    beta : float, default 1.0
-        Strength of the weights q; 0 keeps them equal.
+    n_rounds : int, default 100
+        T, the number of rounds; 0 predicts the majority.
+    n_components : int, default 10
+        K, the frequencies of a weak learner.
+    prior : SpectralPrior, optional
+        By default ``Gaussian(gamma="scale")``, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
+    learner : AlignmentLearner, optional
+        How the losses of the frequencies become their weights q; by default ``PacBayes(beta=1.0)``, β = 0 keeps them equal.
     learning_rate : float in (0, 1], default 1.0
-    max_landmark_iterations : int, default 10
+    max_iterations : int, default 10
+        L-BFGS iterations for a landmark; 0 keeps it at the origin.
     warm_start : bool
     random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
-    expansion_ : FourierExpansion; round by round, class by class, K atoms each
+    expansion_ : Expansion; round by round, class by class, K atoms each
     landmarks_ : (T · n_outputs, n_features), one per weak learner
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
     classes_, n_rounds_, n_features_in_, prior_
@@ -53,78 +54,76 @@ class GBRFF1Classifier(PublishedBooster):
     --------
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> GBRFF1Classifier(T=30, random_state=0).fit(X, y).score(X, y) > 0.95
+    >>> GBRFF1Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
 
+    _defaults: ClassVar = PublishedBooster._defaults | {"learner": PacBayes()}
+
     def __init__(
         self,
-        T: int = 100,
-        K: int = 10,
-        gamma: Any = "scale",
-        beta: float = 1.0,
+        n_rounds: int = 100,
+        n_components: int = 10,
+        prior: SpectralPrior | None = None,
+        learner: AlignmentLearner | None = None,
         *,
         learning_rate: float = 1.0,
-        max_landmark_iterations: int = 10,
+        max_iterations: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
     ):
-        self.T = T
-        self.K = K
-        self.gamma = gamma
-        self.beta = beta
+        self.n_rounds = n_rounds
+        self.n_components = n_components
+        self.prior = prior
+        self.learner = learner
         self.learning_rate = learning_rate
-        self.max_landmark_iterations = max_landmark_iterations
+        self.max_iterations = max_iterations
         self.warm_start = warm_start
         self.random_state = random_state
 
     def _atoms_per_learner(self) -> int:
-        return self.K
+        return self.n_components
 
-    def _boost(self, X, codes, continued):
-        if not continued:
-            self.landmarks_ = np.zeros((0, X.shape[1]))
-        self._fresh_landmarks = []
-        super()._boost(X, codes, continued)
-        if self._fresh_landmarks:
-            self.landmarks_ = np.concatenate([self.landmarks_, self._fresh_landmarks])
-        del self._fresh_landmarks
+    def _boost(self, rows, signs, continued):
+        landmarks = list(self.landmarks_) if continued else []
+        self._landmarks = landmarks
+        super()._boost(rows, signs, continued)
+        self.landmarks_ = np.reshape(landmarks, (-1, rows.n_features))
+        del self._landmarks
 
-    def _weak_learner(self, X, signal, rng):
-        measure = self.prior_.sample(self.K, X.shape[1], rng)
-        kernel = FourierMeasure(measure.frequencies, np.ones(self.K))
-        kept = X.shape[0] * 2 * self.K * X.dtype.itemsize <= _KEPT_BYTES
-        rows = kernel.features(X) if kept else X
-        features = None if kept else kernel
-        total = row_total if kept else partial(row_sum, row_bytes=32 * self.K)
+    def _weak_learner(self, rows, signal, rng):
+        n_rows, n_frequencies = len(rows), self.n_components
+        frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
+        kernel: FourierMeasure | None = FourierMeasure(frequencies, np.ones(n_frequencies))
+        if n_rows * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES:
+            rows, kernel = in_few_blocks(kernel.features(rows)), None
+
+        def total(function, phases):
+            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal)
 
         def objective(landmark):
-            phases = kernel.frequencies @ landmark
-            value, by_phase = total(partial(landmark_block, features, phases), rows, signal)
-            return float(value) / X.shape[0], kernel.frequencies.T @ by_phase / X.shape[0]
+            value, by_phase = total(landmark_block, frequencies @ landmark)
+            return float(value) / n_rows, frequencies.T @ by_phase / n_rows
 
-        landmark = np.zeros(X.shape[1])
-        if self.max_landmark_iterations:
-            landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_landmark_iterations)
-        self._fresh_landmarks.append(landmark)
-        phases = kernel.frequencies @ landmark
-        losses = total(partial(frequency_losses_block, features, phases), rows, signal)
-        exponents = -self.beta * np.sqrt(X.shape[0]) * (losses / X.shape[0])
-        shares = softmax(exponents)
+        landmark = np.zeros(frequencies.shape[1])
+        if self.max_iterations:
+            landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)
+        self._landmarks.append(landmark)
+        phases = frequencies @ landmark
+        losses = total(frequency_losses_block, phases) / n_rows
+        equal = np.full(n_frequencies, 1 / n_frequencies)
+        shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_rows).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
-        if kept:
-            prediction = rows @ coefficients
-        else:
-            prediction = row_map(
-                partial(_weighted_features, kernel, coefficients), X, np.empty(X.shape[0]), row_bytes=32 * self.K
-            )
-        return kernel.frequencies, phases, shares, prediction
+        prediction = rows.map(
+            Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies), dtype=np.float64
+        )
+        return frequencies, phases, shares, prediction
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_count(self.K, "K")
-        check_positive(self.beta, "beta", allow_zero=True)
-        check_count(self.max_landmark_iterations, "max_landmark_iterations", minimum=0)
+        check_count(self.n_components, "n_components")
+        self._part("learner", AlignmentLearner).check_parameters()
+        check_count(self.max_iterations, "max_iterations", minimum=0)
 
 
 def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:
@@ -155,5 +154,5 @@ def frequency_losses_block(kernel: FourierMeasure | None, phases: np.ndarray, ro
     return np.exp(np.minimum(-signal[:, None] * similarity, 60.0)).sum(axis=0)
 
 
-def _weighted_features(kernel, coefficients, rows, out):
-    out[...] = kernel.features(rows) @ coefficients
+def _prediction_block(kernel, coefficients, rows, out):
+    out[...] = (rows if kernel is None else kernel.features(rows)) @ coefficients

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import row_map
+from .._compute import Block, Rows
 from .._compute.lazy import boosting as kernels
 from .._validation import check_count, check_positive
-from . import published
-from .published import PublishedBooster, row_total
+from ..priors.base import SpectralPrior
+from .published import PublishedBooster, in_few_blocks
 
 # Rows of the coarse phase grid; the final search looks at all of them.
 _GRID_ROWS = 2**13
@@ -31,7 +31,7 @@ def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
     for n_rows in (_GRID_ROWS, 4 * _GRID_ROWS, len(turns)):
         stride = max(1, len(turns) // n_rows)
         some = (turns, signal) if stride == 1 else (np.ascontiguousarray(turns[::stride]), signal[::stride])
-        values, slopes, curvatures = row_total(partial(kernels.phase_losses_block, phases), *some)
+        values, slopes, curvatures = in_few_blocks(some[0]).sum(Block(kernels.phase_losses_block, phases), some[1])
         best = int(np.argmin(values))
         center, radius = phases[best], 2 * radius / (len(phases) - (phases is not _GRID))
         phases = center + radius * np.linspace(-1, 1, 8)
@@ -51,22 +51,23 @@ class GBRFF2Classifier(PublishedBooster):
 
     Parameters
     ----------
-    T : int, default 100
-        Number of rounds; 0 predicts the majority.
-    gamma : float, "scale" or "median"
-        Frequencies start from N(0, 2γ I); the paper tries 2^{-2..2}/d on standardised data, where "scale" is 1/d.
-    lam : float, default 0.0
+    n_rounds : int, default 100
+        T, the number of rounds; 0 predicts the majority.
+    prior : SpectralPrior, optional
+        Where frequencies start; by default ``Gaussian(gamma="scale")``, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised
+        data, where "scale" is 1/d.
+    penalty : float, default 0.0
         λ, the penalty on ‖ω‖²; the paper tries 0 and 2^{-5..-2}.
     rephase : bool, default False
     learning_rate : float in (0, 1], default 1.0
-    max_frequency_iterations : int, default 10
+    max_iterations : int, default 10
         L-BFGS iterations a round; 0 keeps the drawn frequency.
     warm_start : bool
     random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
-    expansion_ : FourierExpansion; one atom per round (and class)
+    expansion_ : Expansion; one atom per round (and class)
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
     classes_, n_rounds_, n_features_in_, prior_
 
@@ -74,42 +75,42 @@ class GBRFF2Classifier(PublishedBooster):
     --------
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> GBRFF2Classifier(T=30, random_state=0).fit(X, y).score(X, y) > 0.95
+    >>> GBRFF2Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
 
     def __init__(
         self,
-        T: int = 100,
-        gamma: Any = "scale",
-        lam: float = 0.0,
+        n_rounds: int = 100,
+        prior: SpectralPrior | None = None,
+        penalty: float = 0.0,
         *,
         rephase: bool = False,
         learning_rate: float = 1.0,
-        max_frequency_iterations: int = 10,
+        max_iterations: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
     ):
-        self.T = T
-        self.gamma = gamma
-        self.lam = lam
+        self.n_rounds = n_rounds
+        self.prior = prior
+        self.penalty = penalty
         self.rephase = rephase
         self.learning_rate = learning_rate
-        self.max_frequency_iterations = max_frequency_iterations
+        self.max_iterations = max_iterations
         self.warm_start = warm_start
         self.random_state = random_state
 
     def _atoms_per_learner(self) -> int:
         return 1
 
-    def _weak_learner(self, X, signal, rng):
-        frequency = self.prior_.sample(1, X.shape[1], rng).frequencies[0]
-        turns = _half_turns(frequency, X)
+    def _weak_learner(self, rows, signal, rng):
+        frequency = self.prior_.sample(1, rows.n_features, rng).frequencies[0]
+        turns = rows.map(Block(kernels.half_turns_block, frequency))
         phase = best_phase(turns, signal)
-        if self.max_frequency_iterations:
-            objective = partial(frequency_objective, X, signal, phase, self.lam)
-            frequency, _, _ = fmin_l_bfgs_b(objective, frequency, maxiter=self.max_frequency_iterations)
-            turns = _half_turns(frequency, X)
+        if self.max_iterations:
+            objective = partial(frequency_objective, rows, signal, phase, self.penalty)
+            frequency, _, _ = fmin_l_bfgs_b(objective, frequency, maxiter=self.max_iterations)
+            turns = rows.map(Block(kernels.half_turns_block, frequency))
             if self.rephase:
                 phase = best_phase(turns, signal)
         prediction = np.empty_like(turns)
@@ -118,20 +119,12 @@ class GBRFF2Classifier(PublishedBooster):
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_positive(self.lam, "lam", allow_zero=True)
-        check_count(self.max_frequency_iterations, "max_frequency_iterations", minimum=0)
+        check_positive(self.penalty, "penalty", allow_zero=True)
+        check_count(self.max_iterations, "max_iterations", minimum=0)
 
 
-def frequency_objective(X: Any, signal: np.ndarray, phase: float, lam: float, frequency: np.ndarray) -> Any:
+def frequency_objective(rows: Rows, signal: np.ndarray, phase: float, penalty: float, frequency: np.ndarray) -> Any:
     """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows."""
-    value, gradient = row_total(partial(kernels.exponential_block, frequency, phase), X, signal)
-    n_samples = X.shape[0]
-    return value / n_samples + lam * frequency @ frequency, gradient / n_samples + 2 * lam * frequency
-
-
-def _half_turns(frequency, X):
-    if published.at_once(X):
-        return kernels.half_turns_block(frequency, X)
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    with published.few_blocks(X):
-        return row_map(partial(kernels.half_turns_block, frequency), X, np.empty(X.shape[0], dtype))
+    value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal)
+    n_samples = len(rows)
+    return value / n_samples + penalty * frequency @ frequency, gradient / n_samples + 2 * penalty * frequency

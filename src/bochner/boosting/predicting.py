@@ -1,4 +1,4 @@
-"""How a fitted expansion predicts: scores, classes, stages and gradients, shared by all boosters."""
+"""How a fitted expansion predicts: scores, classes, stages and derivatives, shared by all boosters."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import is_dask
+from .._compute import gathered
 from .._validation import check_rows
-from .expansion import FourierExpansion
+from ..expansions import Expansion
+from ..losses import Loss, class_probabilities
 
 
 class ExpansionPredictor:
-    """Scores of ``expansion_`` on checked rows, whole or round by round."""
+    """Scores of ``expansion_`` on checked rows, whole or round by round; ``loss_`` says what they predict."""
 
-    expansion_: FourierExpansion
+    expansion_: Expansion
+    loss_: Loss
 
     @property
     def _atoms_per_round(self) -> int:
         return 1
 
     def _scores(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self.expansion_.evaluate(check_rows(self, X, reset=False).source)
+        check_is_fitted(self, "expansion_")
+        return self.expansion_.evaluate(check_rows(self, X, reset=False))
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self)
-        yield from self.expansion_.staged(check_rows(self, X, reset=False).source, self._atoms_per_round)
+        check_is_fitted(self, "expansion_")
+        return self.expansion_.staged(check_rows(self, X, reset=False), self._atoms_per_round)
 
-    def input_gradient(self, X: Any) -> np.ndarray:
-        """∂(score)/∂x at each row: (n_samples, n_features), or (n_samples, n_outputs, n_features) for several outputs."""
-        check_is_fitted(self)
-        X = check_rows(self, X, reset=False).source
-        if is_dask(X):
-            raise TypeError("input_gradient works on arrays in memory; give X.compute() or some rows of it.")
-        gradient = self.expansion_.input_gradient(X)
-        return gradient[:, 0] if self.expansion_.n_outputs == 1 else gradient
+    def jacobian(self, X: Any) -> Any:
+        """∂(score)/∂x at each row, (n_samples, n_outputs, n_features); exact."""
+        check_is_fitted(self, "expansion_")
+        return self.expansion_.jacobian(check_rows(self, X, reset=False))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
@@ -48,12 +51,11 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n_samples,) for two classes, (n_samples, n_classes) for more."""
-        return _columns(self._scores(X))
+        return self._columns(self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Scores after each round."""
-        for scores in self._staged_scores(X):
-            yield _columns(scores).copy()
+        return map(self._columns, self._staged_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row; a score of exactly zero counts as positive."""
@@ -61,15 +63,23 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predicted classes after each round."""
-        for scores in self._staged_scores(X):
-            yield self._labels(scores)
+        return map(self._labels, self._staged_scores(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, (n_samples, n_classes)."""
+        scores = gathered(self._scores(X))
+        return class_probabilities(self.loss_, scores)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Class probabilities after each round."""
+        return (class_probabilities(self.loss_, scores) for scores in self._staged_scores(X))
 
     def _labels(self, scores):
-        if is_dask(scores):
-            scores = scores.compute()
+        scores = gathered(scores)
         codes = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
 
-
-def _columns(scores):
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+    def _columns(self, scores):
+        if scores.shape[1] == 2 == len(self.classes_):
+            return scores[:, 1] - scores[:, 0]
+        return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choice, check_positive, check_rows
-from .booster import PARAMETERS, FourierBooster, in_memory
+from .._validation import check_choice, check_positive, check_rows, check_weights
+from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
+from ..priors.base import SpectralPrior
+from ..targets import Values
+from .booster import PARAMETERS, EarlyStopping, FourierBooster, JointEpochs
 from .callbacks import with_callbacks
-from .losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
+from .rounds import WaveSearch
 
 
 class FourierBoostingRegressor(RegressorMixin, FourierBooster):
@@ -22,13 +23,13 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     Parameters
     ----------
     loss : "squared", "huber", "quantile" or "poisson"
-        "poisson" predicts exp(score) of non-negative counts.{PARAMETERS}
+        "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.
-
+        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{PARAMETERS}
     Attributes
     ----------
-    expansion_ : FourierExpansion, one atom per round
+    expansion_ : Expansion, one atom per round
+    loss_ : the loss, whose link makes predictions of scores
     feature_relevance_ : mean squared derivative of the prediction in each standardised column
     train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch), targets standardised
     n_rounds_, n_features_in_
@@ -49,64 +50,46 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
         level: float = 0.9,
         n_rounds: int = 100,
         learning_rate: float = 0.3,
-        gamma: Any = "auto",
-        n_candidates: int = 8,
-        n_refinements: int = 2,
-        amplitude_penalty: float = 3.0,
-        frequency_penalty: float = 0.01,
+        prior: SpectralPrior | None = None,
+        search: WaveSearch | None = None,
+        epochs: JointEpochs | None = None,
+        stopping: EarlyStopping | None = None,
         linear: bool = True,
-        line_search: bool = True,
-        subsample: float = 1.0,
-        n_pilots: Any = "auto",
+        n_pilots: int | str = "auto",
         max_rows: int = 5000,
-        n_epochs: Any = "auto",
-        epoch_learning_rate: float = 0.01,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
     ):
         super().__init__(
-            loss, n_rounds=n_rounds, learning_rate=learning_rate, gamma=gamma, n_candidates=n_candidates,
-            n_refinements=n_refinements, amplitude_penalty=amplitude_penalty, frequency_penalty=frequency_penalty,
-            linear=linear, line_search=line_search, subsample=subsample, n_pilots=n_pilots, max_rows=max_rows,
-            n_epochs=n_epochs, epoch_learning_rate=epoch_learning_rate, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            random_state=random_state,
+            loss, n_rounds=n_rounds, learning_rate=learning_rate, prior=prior, search=search, epochs=epochs, stopping=stopping,
+            linear=linear, n_pilots=n_pilots, max_rows=max_rows, warm_start=warm_start, random_state=random_state,
         )  # fmt: skip
         self.level = level
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
-        self._check_parameters()
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
         check_positive(self.level, "level")
         if self.level >= 1:
             raise ValueError(f"level is a quantile below 1, got {self.level}. Write e.g. level=0.9.")
-        if y is None:
-            raise ValueError("FourierBoostingRegressor requires y to be passed, but the target y is None.")
-        continued = self.warm_start and hasattr(self, "_state")
-        X = check_rows(self, X, reset=not continued).source
-        y = check_array(in_memory(y), ensure_2d=False, dtype=np.float64, input_name="y")
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one target per row.")
-        if y.ndim > 2:
-            raise ValueError(f"y must have one or two dimensions, got shape {y.shape}.")
-        self._one_dimensional = y.ndim == 1
-        weights = self._checked_weights(sample_weight, X)
-        targets = y.reshape(len(y), -1)
-        if self.loss == "poisson" and np.any(targets < 0):
+        continued = self._begin()
+        rows = check_rows(self, X, reset=not continued)
+        values = Values.of(y, len(rows), owner=type(self).__name__)
+        weights = check_weights(sample_weight, len(rows))
+        if self.loss == "poisson" and np.any(values.rows < 0):
             raise ValueError(
-                f"loss='poisson' needs non-negative targets, got {targets.min():.3g}. Write loss='squared'."
+                f"loss='poisson' needs non-negative targets, got {values.rows.min():.3g}. Write loss='squared'."
             )
+        rows, values, weights = self._once_each(rows, values, values.rows, weights)
         if not continued:
-            self._target_shift, self._target_scale = self._targets_mean_and_scale(targets, weights)
-        targets = (targets - self._target_shift) / self._target_scale
-        return self._fit(X, y, targets, weights, self._loss(targets, weights))
+            self._one_dimensional = values.one_dimensional
+            self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
+        targets = (values.rows - self._target_shift) / self._target_scale
+        self.loss_ = self._loss(targets, weights)
+        return self._fit(X, y, rows, targets, weights)
 
-    def _targets_mean_and_scale(self, targets, weights):
+    def _mean_and_scale(self, targets, weights):
         if self.loss == "poisson":
             return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
         mean = np.average(targets, axis=0, weights=weights)
@@ -123,8 +106,8 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
             return Quantile(self.level)
         return Poisson() if self.loss == "poisson" else Squared()
 
-    def _target_scaling(self):
-        return self._target_shift, self._target_scale
+    def _in_units_of_the_target(self, fit):
+        return fit.rescaled(self._target_shift, self._target_scale)
 
     def predict(self, X: Any) -> Any:
         """Predictions, (n_samples,) or (n_samples, n_outputs) as y was."""
@@ -132,14 +115,11 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predictions after each round."""
-        for scores in self._staged_scores(X):
-            yield self._answer(scores.copy())
+        return map(self._answer, self._staged_scores(X))
 
     def _answer(self, scores):
-        check_is_fitted(self)
-        if self.loss == "poisson":
-            scores = np.exp(scores)
-        return scores[:, 0] if self._one_dimensional else scores
+        predicted = self.loss_.link(scores)
+        return predicted[:, 0] if self._one_dimensional else predicted
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,15 +7,16 @@ periodogram.  Rows lie along the last axis here (features, rows), so that one fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.optimize import fmin_l_bfgs_b
+from sklearn.base import BaseEstimator
 
 from .._compute.lazy import waves as kernels
-from .losses import Loss
+from .._validation import check_count, check_positive
+from ..losses import Loss
 
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
 LARGEST_NEWTON_DIMENSION = 128
@@ -34,6 +35,12 @@ class Wave(NamedTuple):
     frequency: np.ndarray
     cosine: np.ndarray
     sine: np.ndarray
+
+    def values(self, columns: np.ndarray) -> np.ndarray:
+        """(n_rows, n_outputs) on rows given as (n_features, n_rows), in their precision."""
+        angle = self.frequency.astype(columns.dtype) @ columns
+        cosine, sine = self.cosine.astype(columns.dtype), self.sine.astype(columns.dtype)
+        return np.multiply.outer(np.cos(angle), cosine) + np.multiply.outer(np.sin(angle), sine)
 
 
 class ClosedForm(NamedTuple):
@@ -87,25 +94,55 @@ class QuadraticModel:
         return pull, np.sum(self.curvature * slopes**2, axis=1)
 
 
-@dataclass(frozen=True)
-class WaveSearch:
-    """How a round finds its wave: candidates drawn at several scales, the best one refined.
+class WaveSearch(BaseEstimator):
+    """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step along it.
 
-    ``deviations`` are standard deviations of the frequencies in units of 1/√d; each candidate takes one of them at random.
+    Parameters
+    ----------
+    n_candidates : int, default 8
+        Frequencies drawn a round, scored in one matrix product.
+    n_refinements : int, default 2
+        Gauss–Newton steps on the best one; above 128 columns twice as many L-BFGS iterations.
+    amplitude_penalty, frequency_penalty : float, default 3.0 and 0.01
+        Ridge on amplitudes, and on ‖ω‖² times the number of columns, in units of the summed loss: both count for less as rows
+        are added.
+    line_search : bool, default True
+        Exact search along each wave before the learning rate is applied: the training loss never rises.
+    subsample : float, default 1.0
+        Share of the rows that a round looks at.
     """
 
-    deviations: np.ndarray
-    n_candidates: int
-    n_refinements: int
-    frequency_penalty: float
+    def __init__(
+        self,
+        n_candidates: int = 8,
+        n_refinements: int = 2,
+        *,
+        amplitude_penalty: float = 3.0,
+        frequency_penalty: float = 0.01,
+        line_search: bool = True,
+        subsample: float = 1.0,
+    ):
+        self.n_candidates = n_candidates
+        self.n_refinements = n_refinements
+        self.amplitude_penalty = amplitude_penalty
+        self.frequency_penalty = frequency_penalty
+        self.line_search = line_search
+        self.subsample = subsample
+
+    def check_parameters(self) -> None:
+        """Complain about parameters before any work."""
+        check_count(self.n_candidates, "n_candidates")
+        check_count(self.n_refinements, "n_refinements", minimum=0)
+        check_positive(self.amplitude_penalty, "amplitude_penalty")
+        check_positive(self.frequency_penalty, "frequency_penalty", allow_zero=True)
+        check_positive(self.subsample, "subsample")
+        if self.subsample > 1:
+            raise ValueError(f"subsample is a share of the rows, at most 1; got {self.subsample}.")
 
     def find(
-        self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, rng: np.random.Generator
+        self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
     ) -> tuple[Wave, np.ndarray]:
-        """The best wave for the quadratic model, and its values f (n_rows, n_outputs); ``some`` is ``thinned(columns)``."""
-        n_features = len(columns)
-        scales = rng.choice(self.deviations, size=(self.n_candidates, 1))
-        frequencies = scales * rng.standard_normal((self.n_candidates, n_features)) / np.sqrt(n_features)
+        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` is ``thinned(columns)``."""
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
         cosines, sines, fits = model.solve(turns)
@@ -116,16 +153,19 @@ class WaveSearch:
             ClosedForm(fits.cosine[best], fits.sine[best], fits.gain[best]), penalized[best],
         )  # fmt: skip
         if self.n_refinements:
-            if n_features <= LARGEST_NEWTON_DIMENSION:
+            if len(columns) <= LARGEST_NEWTON_DIMENSION:
                 state = self._newton(columns, some, model, state)
             else:
                 state = self._lbfgs(columns, model, state)
         wave = Wave(state.frequency.astype(np.float64), state.fit.cosine, state.fit.sine)
-        amplitudes = (part.astype(columns.dtype) for part in (state.fit.cosine, state.fit.sine))
-        return wave, np.outer(state.cosines, next(amplitudes)) + np.outer(state.sines, next(amplitudes))
+        cosine, sine = state.fit.cosine.astype(columns.dtype), state.fit.sine.astype(columns.dtype)
+        return wave, np.outer(state.cosines, cosine) + np.outer(state.sines, sine)
 
     def _penalty(self, frequencies):
-        return self.frequency_penalty * np.square(frequencies, dtype=np.float64).sum(axis=-1)
+        return self._penalty_weight(frequencies) * np.square(frequencies, dtype=np.float64).sum(axis=-1)
+
+    def _penalty_weight(self, frequencies):
+        return self.frequency_penalty * frequencies.shape[-1]
 
     def _state(self, frequency, turns, model):
         cosines, sines, fit = model.solve(turns[None])
@@ -138,12 +178,13 @@ class WaveSearch:
         The matrix only shapes the step, whose gain is measured on all rows: some of them are enough for it.
         """
         stride = -(-columns.shape[1] // some.shape[1])
+        penalty = 2 * self._penalty_weight(state.frequency)
         for _ in range(self.n_refinements):
             pull, stiffness = model.slopes(state)
-            target = columns @ pull + 2 * self.frequency_penalty * state.frequency
+            target = columns @ pull + penalty * state.frequency
             matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(np.float64)
             matrix *= stride
-            damping = 2 * self.frequency_penalty + 1e-3 * np.trace(matrix) / len(columns) + 1e-12
+            damping = penalty + 1e-3 * np.trace(matrix) / len(columns) + 1e-12
             matrix.flat[:: len(columns) + 1] += damping
             _, step, failed = dposv(matrix, -target.astype(np.float64))
             if failed:  # rounding, on rows that hardly differ: nothing to gain here
@@ -168,7 +209,9 @@ class WaveSearch:
 
         def objective(frequency):
             here = at(frequency)
-            slope = (columns @ model.slopes(here)[0]).astype(np.float64) + 2 * self.frequency_penalty * frequency
+            slope = (columns @ model.slopes(here)[0]).astype(np.float64) + 2 * self._penalty_weight(
+                frequency
+            ) * frequency
             return -float(here.objective), slope
 
         best, _, _ = fmin_l_bfgs_b(objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements)

@@ -13,7 +13,6 @@ from .generators import (
     toy_landmarks,
     windmill,
 )
-from .splits import gautheron_split, letarte_split
 
 __all__ = [
     "DatasetNotFound",
@@ -23,9 +22,7 @@ __all__ = [
     "curl_free_field",
     "data_folder",
     "divergence_free_field",
-    "gautheron_split",
     "gradient_field",
-    "letarte_split",
     "load",
     "plane_potential",
     "sphere_checkerboard",

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
+from .._files import written_whole
 from .catalog import CATALOG, Entry, OpenMLCopy
 
 _MNIST_PAIRS = {"mnist17": (1, 7), "mnist49": (4, 9), "mnist56": (5, 6)}
@@ -232,11 +233,5 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
 def _write(path: Path, arrays: dict[str, Any]) -> None:
     """Write a file whole or not at all, so that an interruption never leaves half a data set."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with written_whole(path) as beside, beside.open("wb") as file:
+        np.savez_compressed(file, **arrays)

@@ -6,11 +6,12 @@ import json
 import math
 from collections.abc import Iterable
 from importlib.resources import files
-from numbers import Real
 from statistics import fmean, stdev
 from typing import Any
 
 from scipy.stats import rankdata
+
+from .._text import is_number
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
@@ -101,11 +102,6 @@ def spread(values: list[float]) -> Any:
     return {"mean": fmean(values), "std": stdev(values), "n": len(values)}
 
 
-def is_number(value: Any) -> bool:
-    """A real number and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def published(name: str) -> dict[str, Any] | None:
     """The numbers that the paper prints for an experiment, with their source; None when it prints none."""
     file = files(__package__) / "published" / f"{name}.json"
@@ -170,7 +166,7 @@ def _numbers(entries, column, paper, aliases):
             number = entry.get(paper["value"]) if _same(entry[paper["column"]], column, aliases) else None
         else:
             number = next((value for key, value in entry.items() if _same(key, column, aliases)), None)
-        if is_number(number) and math.isfinite(number):
+        if number is not None and is_number(number) and math.isfinite(number):
             yield number
 
 

@@ -1,68 +1,13 @@
-"""Tables and verdicts for a terminal."""
+"""Summaries and verdicts for a terminal."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from .._text import aligned, cell_text
 from ._meter import duration
-from ._summary import is_number
 
 _MAX_ROWS = 40
-
-
-def cell_text(cell: Any) -> str:
-    """A cell of a summary's table, short.
-
-    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(0.00123456), cell_text(None)
-    ('97.12 ± 0.51', '3', '0.001235', '–')
-    """
-    if cell is None:
-        return "–"
-    if isinstance(cell, dict):
-        return spread_text(cell["mean"], cell["std"])
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return number_text(cell) if is_number(cell) else str(cell)
-
-
-def spread_text(mean: float, std: float) -> str:
-    """A mean with as many decimals as two significant digits of its spread have.
-
-    >>> spread_text(90.664, 2.04), spread_text(0.99154, 0.00113), spread_text(100.0, 0.0)
-    ('90.7 ± 2.0', '0.9915 ± 0.0011', '100 ± 0')
-    """
-    if std > 0 and math.isfinite(std):
-        decimals = max(0, 1 - math.floor(math.log10(std)))
-        if decimals <= 6:
-            return f"{mean:.{decimals}f} ± {std:.{decimals}f}"
-    return f"{number_text(mean)} ± {number_text(std, digits=2)}"
-
-
-def number_text(number: float, digits: int = 4) -> str:
-    """``digits`` significant digits, whole numbers in full."""
-    if isinstance(number, int) or (float(number).is_integer() and abs(number) < 1e15):
-        return str(int(number))
-    return f"{number:.{digits}g}"
-
-
-def aligned(columns: list[str], rows: list[list[str]]) -> str:
-    """A plain table; numbers to the right."""
-    grid = [columns, *rows]
-    widths = [max(len(row[k]) for row in grid) for k in range(len(columns))]
-    right = [all(_numeric(row[k]) for row in rows) for k in range(len(columns))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(row, widths, right)
-        )
-        for row in grid
-    ]
-    rule = "  ".join("-" * width for width in widths)
-    return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
-
-
-def _numeric(text: str) -> bool:
-    return text[:1].isdigit() or text[:1] in "-–+"
 
 
 def summary_text(summary: dict[str, Any]) -> str:

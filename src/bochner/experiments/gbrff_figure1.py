@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from ..boosting import GBRFF1Classifier
+from ..priors import Gaussian
 
 PAPER = "Gautheron et al. 2020, Figure 1"
 CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
@@ -31,7 +32,7 @@ def moons() -> tuple[np.ndarray, np.ndarray]:
 def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Accuracy and loss after each round, and what the panels need."""
     X, y = moons()
-    model = GBRFF1Classifier(T=10, K=1, gamma=1 / X.shape[1], beta=1.0, random_state=case["seed"]).fit(X, y)
+    model = GBRFF1Classifier(10, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
     return {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],
         "losses": model.train_loss_[:, 0].tolist(),
@@ -58,7 +59,7 @@ def figure(results: list[Any]) -> Any:
 
     case, _ = results[0]
     X, y = moons()
-    whole = GBRFF1Classifier(T=10, K=1, gamma=1 / X.shape[1], beta=1.0, random_state=case["seed"]).fit(X, y)
+    whole = GBRFF1Classifier(10, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
     before = [np.full(len(y), whole.expansion_.intercept[0]), *whole.staged_decision_function(X)]
     chart, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
     for column, t in enumerate((1, 5, 10)):
@@ -66,7 +67,7 @@ def figure(results: list[Any]) -> Any:
         landmark = whole.landmarks_[t - 1]
         plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, landmark, ax=axes[0, column])
         axes[0, column].set_title(f"Loss before round {t}")
-        model = GBRFF1Classifier(T=t, K=1, gamma=1 / X.shape[1], beta=1.0, random_state=case["seed"]).fit(X, y)
+        model = GBRFF1Classifier(t, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
         plot_boundary(model, X, y, ax=axes[1, column])
         axes[1, column].set_title(f"{t} round{'s' * (t > 1)}: {100 * model.score(X, y):.0f} %")
     axes[1, 0].legend(title="class", loc="lower left", fontsize=8)

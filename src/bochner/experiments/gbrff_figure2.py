@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from ..boosting import GBRFF1Classifier, GBRFF2Classifier
-from .gbrff_table2 import LARGE, PAPER_GRIDS, SMALL, standardized_split
+from .gbrff_table2 import LARGE, PAPER_GRIDS, SMALL, published_booster, standardized_split
 from .rivals import RandomLandmarks
 
 PAPER = "Gautheron et al. 2020, Figure 2"
@@ -80,9 +79,7 @@ def _accuracies(case, setting, seed, X, y, X_test, y_test):
 def _model(method, count, setting, seed):
     if method == "PBRFF":
         return RandomLandmarks(n_landmarks=count, n_frequencies=10, **setting, random_state=seed)
-    if method == "GBRFF1":
-        return GBRFF1Classifier(T=count, K=10, **setting, random_state=seed)
-    return GBRFF2Classifier(T=count, **setting, random_state=seed)
+    return published_booster(method, count, setting, seed)
 
 
 def curves(results: list[Any]) -> dict[str, np.ndarray]:

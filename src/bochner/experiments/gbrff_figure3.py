@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..boosting import GBRFF1Classifier
+from ..priors import Gaussian
 from .gbrff_table2 import LARGE, SMALL, standardized_split
 
 PAPER = "Gautheron et al. 2020, Figure 3"
@@ -37,7 +38,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     X, X_test, y, y_test = standardized_split(case["dataset"], case["split"])
     seed = int(rng.integers(2**31))
     n_rounds = case["largest"] // case["K"]
-    model = GBRFF1Classifier(T=n_rounds, K=case["K"], gamma=1 / X.shape[1], beta=1.0, random_state=seed).fit(X, y)
+    model = GBRFF1Classifier(n_rounds, case["K"], Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
     stages = list(model.staged_predict(X_test))
     totals = [total for total in TOTALS if total <= case["largest"]]
     return {"accuracies": [100 * float(np.mean(stages[total // case["K"] - 1] == y_test)) for total in totals]}

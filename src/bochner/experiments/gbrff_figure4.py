@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from ..boosting import FourierBoostingClassifier, GBRFF1Classifier, GBRFF2Classifier
+from ..priors import Gaussian
 from .rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
 
 PAPER = "Gautheron et al. 2020, Figure 4"
@@ -60,9 +61,9 @@ def _model(method, n_rounds):
     if method == "PBRFF":
         return RandomLandmarks(n_landmarks=n_rounds, n_frequencies=10, gamma=gamma, random_state=0)
     if method == "GBRFF1":
-        return GBRFF1Classifier(T=n_rounds, K=10, gamma=gamma, beta=1.0, random_state=0)
+        return GBRFF1Classifier(n_rounds, 10, Gaussian(gamma), random_state=0)
     if method == "GBRFF2":
-        return GBRFF2Classifier(T=n_rounds, gamma=gamma, lam=0.0, random_state=0)
+        return GBRFF2Classifier(n_rounds, Gaussian(gamma), random_state=0)
     if method == "FourierBoosting":
         return FourierBoostingClassifier(n_rounds=n_rounds, random_state=0)
     from lightgbm import LGBMClassifier

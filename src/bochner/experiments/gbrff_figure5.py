@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 
 from .. import datasets
 from ..boosting import FourierBoostingClassifier, GBRFF2Classifier
+from ..priors import Gaussian
 
 PAPER = "Gautheron et al. 2020, Figure 5"
 CLAIM = (
@@ -33,6 +34,9 @@ _GRIDS = {
         "FourierBoosting": {"frequency_penalty": [0.1, 0.01, 0.001]},
     },
 }
+
+# What grids and results name by the paper's symbols.
+_PARAMETERS = {"gamma": "prior__gamma", "lam": "penalty", "frequency_penalty": "search__frequency_penalty"}
 
 
 def cases(scale: str) -> list[dict[str, Any]]:
@@ -65,7 +69,8 @@ def _split(case):
 def _tuned(case):
     X, X_test, y, y_test = _split(case)
     folds = StratifiedKFold(case["folds"], shuffle=True, random_state=case["seed"])
-    search = GridSearchCV(_model(case), case["grid"], cv=folds)
+    grid = {_PARAMETERS.get(name, name): values for name, values in case["grid"].items()}
+    search = GridSearchCV(_model(case), grid, cv=folds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         search.fit(X, y)
@@ -82,7 +87,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
 
 def _model(case):
     if case["method"] == "GBRFF2":
-        return GBRFF2Classifier(T=case["rounds"], gamma=0.5, random_state=0)
+        return GBRFF2Classifier(case["rounds"], Gaussian(0.5), random_state=0)
     if case["method"] == "FourierBoosting":
         return FourierBoostingClassifier(n_rounds=case["rounds"], random_state=0)
     from lightgbm import LGBMClassifier

@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ..boosting import GBRFF1Classifier, GBRFF2Classifier
 from ..datasets import load
+from ..learners import PacBayes
+from ..priors import Gaussian
 from ._summary import published
 from .rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
 
@@ -182,15 +184,21 @@ def _accuracies(case, settings, X, y, X_test, y_test, seed):
     return np.array(scores)
 
 
+def published_booster(method: str, n_rounds: int, setting: dict[str, float], seed: int) -> Any:
+    """GBRFF1 (K = 10) or GBRFF2 from the paper's symbols: gamma, beta and lam, its λ."""
+    prior = Gaussian(setting["gamma"])
+    if method == "GBRFF1":
+        return GBRFF1Classifier(n_rounds, 10, prior, PacBayes(setting.get("beta", 1.0)), random_state=seed)
+    return GBRFF2Classifier(n_rounds, prior, setting.get("lam", 0.0), random_state=seed)
+
+
 def _model(case, setting, n_features, seed):
     method, n_rounds = case["method"], case["n_rounds"]
     setting = dict(setting)
     if "gamma" in setting:
         setting["gamma"] /= n_features
-    if method == "GBRFF1":
-        return GBRFF1Classifier(T=n_rounds, K=10, **setting, random_state=seed)
-    if method == "GBRFF2":
-        return GBRFF2Classifier(T=n_rounds, **setting, random_state=seed)
+    if method in ("GBRFF1", "GBRFF2"):
+        return published_booster(method, n_rounds, setting, seed)
     if method == "PBRFF":
         return RandomLandmarks(n_landmarks=n_rounds, n_frequencies=10, **setting, random_state=seed)
     if method == "GFC":

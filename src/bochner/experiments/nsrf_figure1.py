@@ -11,7 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 from ..datasets import sphere_checkerboard, windmill
 from ..features import SpectralFeatures
 from ..harmonics import arc_cosine_kernel
-from ..learners import AscentPeaks, HarmonicPeaks, JointDescent, MarginGame
+from ..learners import AscentPeaks, GameReport, HarmonicPeaks, JointDescent, MarginGame
 from ..priors import Gaussian
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Figure 1 and Section 5 (synthetic data)"
@@ -78,8 +78,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         "test": machine.score(features.transform(X_test), y_test),
         "n_atoms": len(features.measure_),
     }
-    certificate = getattr(features.report_, "certificate", None)
-    if certificate is not None:
+    if isinstance(features.report_, GameReport) and (certificate := features.report_.certificate):
         result |= {"upper": certificate.upper, "lower": certificate.lower, "certified": certificate.exact}
         result["ratio"] = certificate.competitive_ratio
     return result

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from ..datasets import toy_landmarks
 from ..landmarks import LandmarkFeatures
+from ..learners import PacBayes
 from ..plots import plot_landmark_maps
 from ..priors import Gaussian
 
@@ -39,11 +40,11 @@ def _models(case):
     for name, similarity in _METHODS.items():
         features = LandmarkFeatures(
             Gaussian(1.0),
+            PacBayes(case["beta"]),
             n_landmarks=case["landmarks"],
             landmarks="random",
             per_label=False,
             n_components=case["D"],
-            beta=case["beta"],
             similarity=similarity,
             share_frequencies=True,
             random_state=case["seed"],

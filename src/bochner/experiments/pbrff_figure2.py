@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..landmarks import LandmarkFeatures
+from ..learners import PacBayes
 from ..priors import Gaussian
 from .pbrff_protocol import DATASETS, AuthorsSVM, gamma_of, linear_svm, panels, split, svm_error
 
@@ -68,6 +69,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     gamma, costs = gamma_of(case["dataset"], parts), tuple(case["C"])
     blocks = [part[0] for part in (parts.train, parts.valid, parts.test)]
     pairs = [(beta, D) for beta in case["beta"] for D in case["D"]]
+    variants = [(PacBayes(beta), D) for beta, D in pairs]
     curves: dict[str, list[float]] = {name: [] for name in _CURVES}
     for share in case["shares"]:
         for rule, letter in (("random", "R"), ("kmeans", "C")):
@@ -82,7 +84,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
             exact = LandmarkFeatures(Gaussian(gamma), landmarks=learned.landmarks_, similarity="exact")
             exact.fit(parts.train[0])
             rbf = linear_svm(tuple(exact.transform(X) for X in blocks), parts, costs, AuthorsSVM)
-            mapped = [learned.transform_each(X, pairs) for X in blocks]
+            mapped = [learned.transform_each(X, variants) for X in blocks]
             tried = [linear_svm(tuple(psi[k] for psi in mapped), parts, costs, AuthorsSVM) for k in range(len(pairs))]
             best = max(range(len(pairs)), key=lambda k: (tried[k].valid, -pairs[k][0], -pairs[k][1]))
             curves[f"RBF-{letter}"].append(round(rbf.test_error, 4))

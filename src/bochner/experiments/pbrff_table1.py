@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..landmarks import LandmarkFeatures
+from ..learners import PacBayes
 from ..priors import Gaussian
 from ._summary import published
 from .pbrff_protocol import (
@@ -83,7 +84,8 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     blocks = [part[0] for part in (parts.train, parts.valid, parts.test)]
     plain = tuple(rbf.transform(X) for X in blocks)
     pairs = [(beta, D) for beta in case["beta"] for D in case["D"]]
-    mapped = [learned.transform_each(X, pairs) for X in blocks]
+    variants = [(PacBayes(beta), D) for beta, D in pairs]
+    mapped = [learned.transform_each(X, variants) for X in blocks]
     result = {"SVM": svm_error(parts, gamma, costs)}
     for solver, mark in ((AuthorsSVM, ""), (SquaredHingeSVM, "*")):
         tried = {

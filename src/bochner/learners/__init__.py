@@ -1,5 +1,6 @@
-"""Stateless rules `measure, X, y -> measure`."""
+"""Stateless rules `measure, rows, target -> measure`."""
 
+from .base import Learned, Learner, check_learner
 from .duals import project_dual
 from .equilibrium import game_equilibrium
 from .game_value import GameCertificate
@@ -23,11 +24,14 @@ __all__ = [
     "HarmonicPeaks",
     "JointDescent",
     "LangevinPeaks",
+    "Learned",
+    "Learner",
     "MarginGame",
     "OptimalAlignment",
     "PacBayes",
     "PeakSearch",
     "QuasiNewtonPeaks",
+    "check_learner",
     "divergence_ball_weights",
     "game_equilibrium",
     "gibbs_weights",

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
+from .._random import as_generator
 from .._validation import check_weights
-from ..targets import Target, as_target
+from ..targets import Labels, Target, as_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,23 +26,43 @@ class Learned:
 class Learner(BaseEstimator, ABC):
     """A rule that reweights, moves or finds atoms; a parameter object, never fitted."""
 
-    def learn(
-        self, measure: Any, X: Any, y: Any, rng: np.random.Generator | None = None, weights: Any = None
-    ) -> Learned:
+    def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
         ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` that an estimator has made of them.
         ``weights`` of the rows count like repetitions; a learner that cannot honour them refuses them.  An interruption is
-        not caught.
+        not caught.  ``rng`` is a Generator, or what makes one.
         """
         self.check_parameters()
-        rows = as_rows(X)
-        return self._learn(measure, rows, as_target(y, len(rows)), rng, check_weights(weights, len(rows)))
+        rows, target, counts = as_data(X, y, weights)
+        return self._learn(measure, rows, target, as_generator(rng), counts)
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
 
     @abstractmethod
     def _learn(
-        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator | None, weights: np.ndarray | None
+        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: np.ndarray | None
     ) -> Learned: ...
+
+
+def check_learner(learner: Any, kind: Any = Learner) -> None:
+    """Complain unless ``learner`` is a learner of this kind, and about its parameters."""
+    if isinstance(learner, type):
+        raise TypeError(
+            f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
+        )
+    if not isinstance(learner, kind):
+        raise TypeError(f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}.")
+    learner.check_parameters()
+
+
+def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, np.ndarray | None]:
+    """What a learner works on.  Classes of weight zero are left out, as repeated rows would not show them."""
+    rows = as_rows(X)
+    target, weights = as_target(y, len(rows)), check_weights(weights, len(rows))
+    if weights is None or not isinstance(target, Labels):
+        return rows, target, weights
+    present = np.flatnonzero(np.bincount(target.codes, weights, minlength=len(target.classes)))
+    codes = np.minimum(np.searchsorted(present, target.codes), len(present) - 1)
+    return rows, Labels(target.classes[present], codes), weights

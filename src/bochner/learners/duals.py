@@ -1,62 +1,67 @@
 """The adversary of the margin game: dual problems of support vector machines and ridge regression.
 
 Each dual is max over α in K of F(α, λ) = linear(α) − curvature(α) − ½ Σ_j λ_j v_α(ω_j), one column of α for each
-one-vs-rest problem or output.  The measure λ only enters through the potential of the *signal* (y∘α, or α itself).
+one-vs-rest problem or output.  The measure λ only enters through the Fourier potential v of the *signal* (w∘y∘α, or w∘α).
+A row of weight w_i stands for w_i equal rows, which share their α_i: sums over rows and norms of α are weighted.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
-from .._compute import is_dask
+from ..targets import Labels, Target, Values
 
-LOSSES = ("hinge", "squared_hinge", "squared")
+LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 PROJECTIONS = ("exact", "alternating")
 
 
-def project_dual(z: Any, y: Any, C: float) -> np.ndarray:
-    """The point of K = {0 <= α <= C, yᵀα = 0} nearest to z, exactly (to rounding).
+def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
+    """The point of K = {0 <= α <= C, Σ_i w_i y_i α_i = 0} nearest to z in the norm Σ_i w_i α_i², exactly (to rounding).
 
-    α(m) = clip(z − m y, 0, C) for the one m with yᵀα(m) = 0; this sum is piecewise linear and non-increasing in m, so
-    Newton steps kept inside a bracket end on its root.  ``C`` may be infinite.  (Alternating between the box and the
-    hyperplane, as in Bullins et al. 2018, Algorithm 3, gives a feasible point that is not the nearest one.)
+    α(m) = clip(z − m y, 0, C) for the one m with Σ w y α(m) = 0; this sum is piecewise linear and non-increasing in m, so
+    Newton steps kept inside a bracket end on its root.  ``C`` may be infinite; ``weights`` w are ones by default.  (Alternating
+    between the box and the hyperplane, as in Bullins et al. 2018, Algorithm 3, gives a feasible point that is not the nearest.)
 
     >>> project_dual([3.0, 0.5, 0.5], [1, -1, -1], C=1.0)
     array([1. , 0.5, 0.5])
     """
     z, y = np.asarray(z, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if z.ndim != 1 or z.shape != y.shape:
-        raise ValueError(f"z and y must be vectors of one length, got shapes {z.shape} and {y.shape}.")
+    weights = np.ones(y.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if z.ndim != 1 or not z.shape == y.shape == weights.shape:
+        raise ValueError(f"z, y and weights must be vectors of one length, got {z.shape}, {y.shape}, {weights.shape}.")
     if not np.all(np.abs(y) == 1):
         raise ValueError(f"y must hold −1 and +1 only, got values {np.unique(y)[:5]}.")
     if not C > 0:
         raise ValueError(f"C must be positive, got {C!r}. Write e.g. C=1.0.")
     if not np.all(np.isfinite(z)):
         raise ValueError("z must be finite, got NaN or infinity.")
-    if np.all(y == y[:1]):
-        return np.zeros_like(z)  # with one class only α = 0 satisfies yᵀα = 0
-    return _nearest_feasible(z, y, C)
+    if not np.all(weights >= 0):
+        raise ValueError(f"weights must be non-negative, got {weights.min():.3g}.")
+    if len(np.unique(y[weights > 0])) < 2:
+        return np.zeros_like(z)  # with one class only α = 0 satisfies Σ w y α = 0
+    return _nearest_feasible(z, y, C, weights)
 
 
-def _nearest_feasible(z, y, C):
+def _nearest_feasible(z, y, C, weights):
     turning = y * z  # α_i leaves its lower bound here; its upper bound is C further
+    signed = weights * y
     low, high = -np.inf, np.inf
     shift = 0.0
     for _ in range(200):
         point = z - shift * y
         alpha = np.clip(point, 0, C)
-        excess = y @ alpha
+        excess = signed @ alpha
         if excess == 0:
             break
         if excess > 0:
             low = shift
         else:
             high = shift
-        n_free = np.count_nonzero((point > 0) & (point < C))
-        proposal = shift + excess / n_free if n_free else np.nan
+        free = np.sum(weights[(point > 0) & (point < C)])
+        proposal = shift + excess / free if free else np.nan
         if not low < proposal < high:
             proposal = _inside(low, high, turning, C)
         if proposal in (low, high, shift):
@@ -75,41 +80,61 @@ def _inside(low, high, turning, C):
     return 0.5 * (low + high)
 
 
-def alternating_projection(z: np.ndarray, y: np.ndarray, C: float, n_sweeps: int = 10) -> np.ndarray:
+def alternating_projection(
+    z: np.ndarray, y: np.ndarray, C: float, weights: np.ndarray, n_sweeps: int = 10
+) -> np.ndarray:
     """Box, then hyperplane, ten times (Bullins et al. 2018, Algorithm 3): feasible to about 1e-5, not the nearest point."""
     for _ in range(n_sweeps):
         z = np.clip(z, 0, C)
-        z = z - y * (y @ z) / len(y)
+        z = z - y * ((weights * y) @ z) / weights.sum()
     return z
 
 
 class HingeDual:
-    """ℓ1-SVM, ½‖w‖² + C Σ max(0, 1 − y f): K = {0 <= α <= C, yᵀα = 0}, linear(α) = 1ᵀα."""
+    """ℓ1-SVM, ½‖w‖² + C Σ_i w_i max(0, 1 − y f): K = {0 <= α <= C, Σ w y α = 0}, linear(α) = Σ w α.
+
+    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,).
+    """
 
     strongly_concave = False
 
-    def __init__(self, targets, C, projection):
+    def __init__(self, targets, C, weights=None, projection="exact"):
         self.targets = targets
         self.C = C
-        self.projection = project_columns if projection == "exact" else _alternate_columns
+        self.weights = np.ones(len(targets)) if weights is None else weights
+        self.projection = _nearest_feasible if projection == "exact" else alternating_projection
+
+    @property
+    def total(self):
+        """Number of rows, each counted as often as its weight says."""
+        return float(self.weights.sum())
+
+    def summed(self, columns):
+        """Σ_i w_i of all entries in row i."""
+        return float(np.sum(self.weights[:, None] * columns))
 
     def start(self):
+        # At f = 0 the best response to the squared hinge is α = C; half of it, as in the box.
         return self.project(np.full(self.targets.shape, self.C / 2))
 
     def project(self, alpha):
-        return self.projection(alpha, self.targets, self.C)
+        return self._projected(alpha, self.C)
+
+    def _projected(self, alpha, largest):
+        columns = zip(alpha.T, self.targets.T, strict=True)
+        return np.column_stack([self.projection(a, y, largest, self.weights) for a, y in columns])
 
     def signal(self, alpha):
-        return self.targets * alpha
+        return self.weights[:, None] * (self.targets * alpha)
 
     def linear(self, alpha):
-        return float(np.sum(alpha))
+        return self.summed(alpha)
 
     def curvature(self, alpha):
         return 0.0
 
     def gradient(self, alpha, response):
-        """∂F/∂α where ``response`` = K_λ (y∘α)."""
+        """∂F/∂α of one copy of each row, where ``response`` = K_λ applied to the signal."""
         return 1 - self.targets * response
 
     def scaled(self, linear, quadratic):
@@ -119,15 +144,14 @@ class HingeDual:
 
     @property
     def diameter(self):
-        return self.C * np.sqrt(self.targets.size)
+        return self.C * np.sqrt(self.total * self.targets.shape[1])
 
     @property
     def gradient_bound(self):
-        n = len(self.targets)
-        return np.sqrt(self.targets.size) * (1 + self.C * n)
+        return np.sqrt(self.total * self.targets.shape[1]) * (1 + self.C * self.total)
 
     def primal(self, f, smoothing):
-        """(loss, its derivative in f, its second derivative) row by row; the hinge's corner rounded over ``smoothing``."""
+        """(loss, its derivative in f, its second derivative) of one copy of each row; the corner rounded over ``smoothing``."""
         gap = 1 - self.targets * f
         inside = (gap > 0) & (gap < smoothing)
         slope = np.clip(gap / smoothing, 0, 1)
@@ -141,35 +165,39 @@ class HingeDual:
         """α from the derivatives of the loss at the primal solution."""
         return self.project(-self.targets * slopes)
 
-    def take(self, rows, columns=slice(None)):
-        """The same problem on some rows, the weight of the loss scaled so that its expectation is that of all rows."""
-        part = type(self).__new__(type(self))
-        part.__dict__.update(self.__dict__)
-        part.targets = self.targets[rows][:, columns]
-        part.C = self.C * len(self.targets) / len(part.targets)
+    def on(self, targets, weights):
+        """The same problem for other rows."""
+        part = copy(self)
+        part.targets, part.weights = targets, weights
+        return part
+
+    def column(self, k):
+        """One of the problems."""
+        return self.on(self.targets[:, k : k + 1], self.weights)
+
+    def sampled(self, rows):
+        """The problem on some rows, C scaled so that the loss on them has the expectation of the loss on all."""
+        part = self.on(self.targets[rows], self.weights[rows])
+        part.C = self.C * self.total / part.total
         return part
 
 
 class SquaredHingeDual(HingeDual):
-    """ℓ2-SVM, ½‖w‖² + (C/2) Σ max(0, 1 − y f)²: K = {α >= 0, yᵀα = 0}, curvature ‖α‖²/(2C)."""
+    """ℓ2-SVM, ½‖w‖² + (C/2) Σ_i w_i max(0, 1 − y f)²: K = {α >= 0, Σ w y α = 0}, curvature Σ w α² / (2C)."""
 
     strongly_concave = True
 
-    def start(self):
-        # At f = 0 the best response is α = C; half of it, like the start of the box-constrained game.
-        return self.project(np.full(self.targets.shape, self.C / 2))
-
     def project(self, alpha):
-        return self.projection(alpha, self.targets, np.inf)
+        return self._projected(alpha, np.inf)
 
     def curvature(self, alpha):
-        return float(np.sum(alpha**2)) / (2 * self.C)
+        return self.summed(alpha**2) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return 1 - self.targets * response - alpha / self.C
 
     def scaled(self, linear, quadratic):
-        return 0.0 if quadratic <= 0 else linear**2 / (2 * quadratic)  # K is a cone: any s >= 0
+        return 0.0 if quadratic <= 0 else linear**2 / (2 * quadratic)  # any s >= 0: K is a cone, or holds the best
 
     def primal(self, f, smoothing):
         gap = np.maximum(1 - self.targets * f, 0)
@@ -179,40 +207,39 @@ class SquaredHingeDual(HingeDual):
         return self.C * np.maximum(1 - self.targets * f, 0) ** 2 / 2
 
 
-class SquaredDual(HingeDual):
-    """Ridge regression, ½‖w‖² + (C/2) Σ (y − f)²: α is C times the residual.
+class SquaredDual(SquaredHingeDual):
+    """Ridge regression, ½‖w‖² + (C/2) Σ_i w_i (y − f)²: α is C times the residual.
 
-    K = {1ᵀα = 0, ‖α‖ <= C ‖y − ȳ‖} in each column: the ball holds the maximizer, because the constant fit is feasible.
+    K = {Σ w α = 0, Σ w α² <= C² Σ w (y − ȳ)²} in each column: the ball holds the maximizer, because the constant fit is
+    feasible.
     """
 
-    strongly_concave = True
+    def __init__(self, targets, C, weights=None, projection="exact"):
+        super().__init__(targets, C, weights, projection)
+        self.radius = C * self._norms(targets - self._mean(targets))
 
-    def __init__(self, targets, C, projection):
-        super().__init__(targets, C, projection)
-        self.radius = C * np.linalg.norm(targets - targets.mean(axis=0), axis=0)
+    def _mean(self, columns):
+        return self.weights @ columns / self.total
+
+    def _norms(self, columns):
+        return np.sqrt(self.weights @ columns**2)
 
     def start(self):
         return self.project(self.C / 2 * self.targets)
 
     def project(self, alpha):
-        alpha = alpha - alpha.mean(axis=0)
-        norms = np.linalg.norm(alpha, axis=0)
+        alpha = alpha - self._mean(alpha)
+        norms = self._norms(alpha)
         return alpha * np.minimum(1, self.radius / np.where(norms > 0, norms, 1))
 
     def signal(self, alpha):
-        return alpha
+        return self.weights[:, None] * alpha
 
     def linear(self, alpha):
-        return float(np.sum(self.targets * alpha))
-
-    def curvature(self, alpha):
-        return float(np.sum(alpha**2)) / (2 * self.C)
+        return self.summed(self.targets * alpha)
 
     def gradient(self, alpha, response):
         return self.targets - response - alpha / self.C
-
-    def scaled(self, linear, quadratic):
-        return 0.0 if quadratic <= 0 else linear**2 / (2 * quadratic)  # the maximum over all of 1ᵀα = 0
 
     @property
     def diameter(self):
@@ -220,7 +247,7 @@ class SquaredDual(HingeDual):
 
     @property
     def gradient_bound(self):
-        return float(np.linalg.norm(self.radius)) * (2 / self.C + len(self.targets))
+        return float(np.linalg.norm(self.radius)) * (2 / self.C + self.total)
 
     def primal(self, f, smoothing):
         return self.C * (f - self.targets) ** 2 / 2, self.C * (f - self.targets), np.full_like(f, self.C)
@@ -232,55 +259,33 @@ class SquaredDual(HingeDual):
         return self.project(-slopes)
 
 
-def project_columns(alpha, targets, C):
-    return np.column_stack([_nearest_feasible(a, y, C) for a, y in zip(alpha.T, targets.T, strict=True)])
+def make_dual(
+    loss: str, target: Target, C: float, weights: np.ndarray | None = None, projection: str = "exact"
+) -> HingeDual:
+    """The adversary for this target: ±1 columns for the classification losses (one for two classes), numbers for "squared".
 
-
-def _alternate_columns(alpha, targets, C):
-    return np.column_stack([alternating_projection(a, y, C) for a, y in zip(alpha.T, targets.T, strict=True)])
-
-
-def make_dual(loss: str, y: Any, C: float, n_rows: int, projection: str = "exact") -> HingeDual:
-    """The adversary for these targets: ±1 columns for the classification losses (one for two classes), numbers for "squared"."""
-    if loss == "squared":
-        return SquaredDual(regression_targets(y, n_rows), C, projection)
-    codes, classes = class_codes(y, n_rows, advice='loss="squared"')
-    signs = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-    signs = signs[:, 1:] if len(classes) == 2 else signs
-    return (HingeDual if loss == "hinge" else SquaredHingeDual)(signs, C, projection)
-
-
-def class_codes(y: Any, n_rows: int, advice: str) -> tuple[np.ndarray, np.ndarray]:
-    """(code of each row, classes); ``advice`` is what to write for a continuous target."""
-    y = _labels(y, n_rows)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
+    ``"auto"`` is the hinge for labels and the squared loss for values.
+    """
+    if loss == "squared" or (loss == "auto" and isinstance(target, Values)):
+        return SquaredDual(_numbers(target), C, weights, projection)
+    if not isinstance(target, Labels):
         raise ValueError(
-            f"y must be one label per row, got shape {y.shape}. For several numeric targets write {advice}."
+            f'loss="{loss}" needs labels, but y is read as {type(target).__name__}. For regression write loss="squared" or '
+            'leave loss="auto"; for classes given as many whole numbers write SpectralFeatures(target="labels").'
         )
-    if type_of_target(y).startswith("continuous"):
-        raise ValueError(f"Unknown label type: y is continuous, but classes are needed. For regression write {advice}.")
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
+    if len(target.classes) < 2:
         raise ValueError(
-            f"y holds one class only ({classes.tolist()[0]!r}); a margin lies between at least two. Check how the rows were selected."
+            f"y holds one class only ({target.classes.tolist()[0]!r}); a margin lies between at least two. Check how the "
+            "rows were selected."
         )
-    return codes, classes
+    kind = SquaredHingeDual if loss == "squared_hinge" else HingeDual
+    return kind(target.signs(), C, weights, projection)
 
 
-def regression_targets(y: Any, n_rows: int) -> np.ndarray:
-    """Finite float64 targets as (n_rows, n_outputs)."""
-    y = np.asarray(_labels(y, n_rows), dtype=np.float64)
-    if not np.all(np.isfinite(y)):
-        raise ValueError("Input y contains NaN or infinity; targets must be finite numbers.")
-    return y[:, None] if y.ndim == 1 else y
-
-
-def _labels(y, n_rows):
-    if y is None:
-        raise ValueError("This learner requires y to be passed, but the target y is None.")
-    y = np.asarray(y.compute() if is_dask(y) else y)
-    if y.shape[:1] != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows but y has shape {y.shape}; each row needs one target.")
-    return y
+def _numbers(target):
+    """Values as they are, and whole numbers that were read as labels."""
+    if isinstance(target, Values):
+        return target.rows
+    if isinstance(target, Labels) and target.classes.dtype.kind in "fiub":
+        return target.classes[target.codes].astype(np.float64)[:, None]
+    raise ValueError(f'loss="squared" needs numbers, but y is read as {type(target).__name__} of another kind.')

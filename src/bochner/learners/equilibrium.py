@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .._compute import gathered
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
+from .base import Learned, as_data
 from .duals import LOSSES, make_dual
 from .game_value import GameCertificate, fit_machine, lower_value
 
@@ -16,13 +17,21 @@ _LARGEST_FEATURES = 2**26
 
 
 def game_equilibrium(
-    measure: Any, X: Any, y: Any, C: float = 1.0, *, loss: str = "hinge", n_iterations: int = 50, ratio: float = 0.99
-) -> tuple[Any, GameCertificate]:
-    """Weights on the atoms of ``measure`` that maximize the margin, and a certificate of how nearly they do.
+    measure: Any,
+    X: Any,
+    y: Any,
+    C: float = 1.0,
+    *,
+    loss: str = "auto",
+    n_iterations: int = 50,
+    ratio: float = 0.99,
+    weights: Any = None,
+) -> Learned:
+    """Weights on the atoms of ``measure`` that maximize the margin; the report is a certificate of how nearly they do.
 
     Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α): at a fixed point every atom in use has the
     largest potential, which is the equilibrium.  Stops when margin / best margin is at least ``ratio``, or after
-    ``n_iterations``.  The features of all rows are held in memory.
+    ``n_iterations``.  The features of all rows are held in memory; ``weights`` of the rows count like repetitions.
 
     The equilibrium need not be the best classifier: the stopped game is regularized, this is not.
 
@@ -31,43 +40,43 @@ def game_equilibrium(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-3, 3, size=(200, 1))
     >>> y = np.sign(np.cos(2.0 * X[:, 0]))
-    >>> learned, certificate = game_equilibrium(Gaussian(gamma=2.0).sample(50, 1, rng), X, y)
+    >>> certificate = game_equilibrium(Gaussian(gamma=2.0).sample(50, 1, rng), X, y).report
     >>> certificate.exact, bool(certificate.lower <= certificate.upper)
     (True, True)
     """
     check_positive(C, "C")
     check_choice(loss, "loss", LOSSES)
     check_count(n_iterations, "n_iterations")
-    n_entries = X.shape[0] * measure.n_columns
+    rows, target, counts = as_data(X, y, weights)
+    n_entries = len(rows) * measure.n_columns
     if n_entries > _LARGEST_FEATURES:
         raise ValueError(
-            f"The features of {X.shape[0]} rows on {len(measure)} atoms are {8 * n_entries / 2**30:.3g} GiB; this solver "
+            f"The features of {len(rows)} rows on {len(measure)} atoms are {8 * n_entries / 2**30:.3g} GiB; this solver "
             f"holds them in memory, up to {8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows or atoms, or play MarginGame."
         )
-    dual = make_dual(loss, y, C, X.shape[0])
-    features = replace(measure, weights=np.ones(len(measure))).features(X).astype(np.float64, copy=False)
+    dual = make_dual(loss, target, C, counts)
+    features = gathered(measure.reweighted(np.ones(len(measure))).features(rows)).astype(np.float64, copy=False)
     columns = features.shape[1] // len(measure)
-    weights = measure.weights / measure.mass
-    best_weights, upper, lower = weights, np.inf, -np.inf
+    shares = measure.weights / measure.mass
+    best_shares, upper, lower = shares, np.inf, -np.inf
     start = None
     for _ in track(range(n_iterations), "equilibrium"):
-        root = np.sqrt(np.tile(weights, columns))
+        root = np.sqrt(np.tile(shares, columns))
         coefficients, intercepts, alpha = fit_machine(features * root, dual, start)
         scores = (features * root) @ coefficients + intercepts
-        value = float(np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(scores)))
+        value = float(np.sum(coefficients**2) / 2 + dual.summed(dual.primal_loss(scores)))
         if value < upper:
-            best_weights, upper = weights, value
+            best_shares, upper = shares, value
         squares = np.sum((features.T @ dual.signal(alpha)) ** 2, axis=1)
         potentials = np.sum(squares.reshape(columns, -1), axis=0)
         lower = max(lower, lower_value(dual, alpha, float(potentials.max())))
         if lower >= ratio**2 * upper:
             break
         # Atoms keep a trace of weight, so that one that is useful later can come back.
-        updated = np.maximum(weights * np.sqrt(potentials), 1e-12 * np.sqrt(potentials.max()))
+        updated = np.maximum(shares * np.sqrt(potentials), 1e-12 * np.sqrt(potentials.max()))
         updated /= updated.sum()
         scale = np.sqrt(np.maximum(np.tile(updated, columns), 1e-300)) / np.maximum(root, 1e-150)
         start = coefficients / scale[:, None], intercepts
-        weights = updated
-    return replace(measure, weights=best_weights), GameCertificate(
-        upper, lower, True, f"kernels on the {len(measure)} given atoms"
-    )
+        shares = updated
+    scope = f"kernels on the {len(measure)} given atoms"
+    return Learned(measure.reweighted(best_shares), GameCertificate(upper, lower, True, scope))

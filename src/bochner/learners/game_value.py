@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from .._compute import compute_rows, is_dask, row_sum
+from .._compute import Block, Rows
+from ..harmonics import HarmonicMeasure
 
 # The machine of the upper value is fitted on at most this many numbers (32 MB); more rows are sampled.  Any machine gives
 # a valid upper value, so sampling costs tightness, not truth.
@@ -46,27 +46,32 @@ def lower_value(dual: Any, alpha: np.ndarray, largest_potential: float) -> float
     return dual.scaled(dual.linear(alpha), largest_potential + 2 * dual.curvature(alpha))
 
 
-def upper_value(measure: Any, X: Any, dual: Any) -> float:
+def upper_value(measure: Any, rows: Rows, dual: Any) -> float:
     """max over α of F(α, measure), from above: the primal objective of a machine on the measure's features.
 
     By weak duality every machine (w, b) gives a valid upper value; this one is nearly optimal where the rows fit in memory.
     """
-    rows = max(200, _MACHINE_ENTRIES // measure.n_columns)
-    if X.shape[0] > rows or is_dask(X):
-        sampled = compute_rows(X, rows)
-        picked = np.unique(np.linspace(0, X.shape[0] - 1, sampled.shape[0]).astype(int))
-        coefficients, intercepts, _ = fit_machine(measure.features(sampled), dual.take(picked))
-        losses = row_sum(partial(_primal_losses, measure, coefficients, intercepts, dual), X, np.arange(X.shape[0]))
-        return float(np.sum(coefficients**2) / 2 + losses)
-    features = measure.features(X).astype(np.float64, copy=False)
-    coefficients, intercepts, _ = fit_machine(features, dual)
-    return float(np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(features @ coefficients + intercepts)))
+    picked = rows.spread(max(200, _MACHINE_ENTRIES // measure.n_columns), dual.weights)
+    features, sample = measure.features(rows.take(picked)), dual.sampled(picked)
+    coefficients, intercepts, _ = fit_machine(features, sample)
+    penalty = float(np.sum(coefficients**2)) / 2
+    if len(picked) == np.count_nonzero(dual.weights):
+        return penalty + sample.summed(sample.primal_loss(features @ coefficients + intercepts))
+    machine = coefficients, intercepts, dual.on(dual.targets[:0], dual.weights[:0])
+    losses = rows.sum(on_features(_primal_losses, measure, rows, *machine), dual.targets, dual.weights)
+    return penalty + float(losses)
 
 
-def _primal_losses(measure, coefficients, intercepts, dual, X, rows):
-    scores = measure.features(X).astype(np.float64, copy=False) @ coefficients + intercepts
-    problem = dual.take(rows)
-    return np.sum(problem.primal_loss(scores)) * dual.C / problem.C
+def _primal_losses(features, coefficients, intercepts, dual, X, targets, weights):
+    problem = dual.on(targets, weights)
+    return problem.summed(problem.primal_loss(features(X).astype(np.float64, copy=False) @ coefficients + intercepts))
+
+
+def on_features(function: Any, measure: Any, rows: Rows, *parameters: Any) -> Block:
+    """``function(features of a block of rows, *parameters, X, ...)`` as a block function that knows what a row needs."""
+    harmonic = isinstance(measure, HarmonicMeasure)
+    features = measure.block(rows.n_features) if harmonic else measure.block()
+    return Block(function, features, *parameters, row_bytes=features.row_bytes + 16 * measure.n_columns)
 
 
 def fit_machine(features: np.ndarray, dual: Any, start: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -76,9 +81,8 @@ def fit_machine(features: np.ndarray, dual: Any, start: Any = None) -> tuple[np.
     """
     solutions = []
     for k in range(dual.targets.shape[1]):
-        problem = dual.take(slice(None), slice(k, k + 1))
         first = None if start is None else np.append(start[0][:, k], start[1][k])
-        solutions.append(_fit_column(features.astype(np.float64, copy=False), problem, first))
+        solutions.append(_fit_column(features.astype(np.float64, copy=False), dual.column(k), first))
     coefficients = np.column_stack([w[:-1] for w, _ in solutions])
     intercepts = np.array([w[-1] for w, _ in solutions])
     slopes = np.column_stack([s for _, s in solutions])
@@ -86,25 +90,26 @@ def fit_machine(features: np.ndarray, dual: Any, start: Any = None) -> tuple[np.
 
 
 def _fit_column(features, problem, start):
-    n_rows, n_columns = features.shape
+    counts, n_columns = problem.weights, features.shape[1]
     ridge = np.append(np.ones(n_columns), 0.0)
     # The intercept carries no penalty; this keeps its Newton step finite when hardly a row is near the margin.
-    damped = np.append(np.ones(n_columns), 1e-4 * problem.C * n_rows)
+    damped = np.append(np.ones(n_columns), 1e-4 * problem.C * problem.total)
     weights = np.zeros(n_columns + 1) if start is None else start.copy()
     scores = features @ weights[:-1] + weights[-1]
     for smoothing in _SMOOTHINGS:
         for _ in range(25):
             loss, slope, curve = (part[:, 0] for part in problem.primal(scores[:, None], smoothing))
+            slope = counts * slope
             gradient = np.append(features.T @ slope, slope.sum()) + ridge * weights
-            value = loss.sum() + ridge @ weights**2 / 2
-            step = -_newton_solve(features, curve, damped, gradient)
+            value = counts @ loss + ridge @ weights**2 / 2
+            step = -_newton_solve(features, counts * curve, damped, gradient)
             change = features @ step[:-1] + step[-1]
             decrease = -gradient @ step
             if decrease <= 1e-10 * (1 + abs(value)):
                 break
             rate = 1.0
             while rate > 1e-6:
-                moved = problem.primal((scores + rate * change)[:, None], smoothing)[0].sum()
+                moved = counts @ problem.primal((scores + rate * change)[:, None], smoothing)[0][:, 0]
                 if moved + ridge @ (weights + rate * step) ** 2 / 2 <= value - 1e-4 * rate * decrease:
                     break
                 rate /= 2

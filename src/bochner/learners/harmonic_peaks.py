@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._compute import as_dense, is_dask, row_sum
+from .._compute import Block, as_dense, as_rows
 from .._validation import check_choice, check_count
 from ..harmonics import (
     HarmonicMeasure,
@@ -43,37 +42,35 @@ class HarmonicPeaks(PeakSearch):
         self.mode = mode
         self.top = top
 
-    def prepare(self, measure: Any, X: Any) -> BoundHarmonics:
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundHarmonics:
         check_count(self.max_degree, "max_degree", minimum=0)
         check_choice(self.mode, "mode", ("harmonic", "zonal"))
         check_count(self.top, "top")
-        return BoundHarmonics(self, X)
+        return BoundHarmonics(self, as_rows(X))
 
 
 class BoundHarmonics(PreparedSearch):
     """The potential of every harmonic (or degree) for each signal, over all rows."""
 
-    def __init__(self, search, X):
-        self.search, self.X = search, X
-        self.n_features = X.shape[1]
+    def __init__(self, search, rows):
+        self.search, self.rows = search, rows
+        self.n_features = rows.n_features
         # One block of rows must fit, whatever their number: 256 rows are the smallest block.
-        n_basis = check_basis(self.n_features, search.max_degree, min(X.shape[0], 256))
+        n_basis = check_basis(self.n_features, search.max_degree, min(len(rows), 256))
         self.indices = harmonic_indices(self.n_features, search.max_degree)
         self.first_column = np.searchsorted(self.indices[:, 0], np.arange(search.max_degree + 1))
         self.area = sphere_area(self.n_features)
-        self.row_bytes = 16 * n_basis
-        kept = not is_dask(X) and 8 * n_basis * X.shape[0] <= _KEPT_BASIS_BYTES
-        self.basis = spherical_harmonics(X, search.max_degree).astype(np.float64, copy=False) if kept else None
+        self.sums = Block(_harmonic_sums, search.max_degree, row_bytes=16 * n_basis)
+        kept = rows.is_local and 8 * n_basis * len(rows) <= _KEPT_BASIS_BYTES
+        points = rows.take(rows.spread(len(rows))) if kept else None
+        self.basis = spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False) if kept else None
         kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"
         self.scope = f"{kind} of degree at most {search.max_degree}"
 
     def _heights(self, signal):
         """v of each harmonic, or of each degree in zonal mode, for features of unit mean square."""
         signal = signal[:, None] if signal.ndim == 1 else signal
-        if self.basis is not None:
-            sums = self.basis.T @ signal
-        else:
-            sums = row_sum(partial(_harmonic_sums, self.search.max_degree), self.X, signal, row_bytes=self.row_bytes)
+        sums = self.rows.sum(self.sums, signal) if self.basis is None else self.basis.T @ signal
         heights = self.area * np.sum(sums**2, axis=1)
         if self.search.mode == "harmonic":
             return heights

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from .._compute import is_dask, row_map, row_sum
+from .._compute import Rows, gathered
+from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
 from ..measures import concatenate
+from .base import Learned, Learner, as_data
 from .duals import LOSSES, PROJECTIONS, make_dual
-from .game_value import GameCertificate, lower_value, upper_value
-from .peaks import check_search
+from .game_value import GameCertificate, lower_value, on_features, upper_value
+from .peaks import AscentPeaks, PeakSearch
 
 STEPS = ("adaptive", "theory")
 
@@ -49,14 +48,13 @@ class GameReport:
     values: np.ndarray
     dual_weights: np.ndarray
     certificate: GameCertificate | None
-    interrupted: bool
 
     @property
     def n_rounds(self) -> int:
         return len(self.values)
 
 
-class MarginGame(BaseEstimator):
+class MarginGame(NestedDefaults, Learner):
     """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
 
     In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is largest; the dual
@@ -79,8 +77,9 @@ class MarginGame(BaseEstimator):
     step_scale : float, default 0.3
         Slow dual weights are the regularizer of this method: large steps fit the training set and lose on test data.
     projection : "exact" or "alternating" (the paper's ten sweeps)
-    loss : "hinge", "squared_hinge" (ℓ2-SVM) or "squared" (ridge regression)
-        Several classes play as one-vs-rest problems that share one measure; so do several regression targets.
+    loss : "auto", "hinge", "squared_hinge" (ℓ2-SVM) or "squared" (ridge regression)
+        "auto" is the hinge for labels and the squared loss for values.  Several classes play as one-vs-rest problems that
+        share one measure; so do several regression targets.
     certificate : bool, default True
         Compute the upper and lower value of the game after the last round.
 
@@ -92,10 +91,12 @@ class MarginGame(BaseEstimator):
     >>> X = rng.uniform(-2 * np.pi, 2 * np.pi, size=(300, 1))
     >>> y = np.sign(np.cos(2.0 * X[:, 0]))
     >>> prior = Gaussian(gamma=2.0).sample(50, 1, rng)
-    >>> measure = MarginGame(n_rounds=1).learn(prior, X, y, rng)
-    >>> np.abs(measure.frequencies).round(1)
+    >>> learned = MarginGame(n_rounds=1).learn(prior, X, y, rng)
+    >>> np.abs(learned.measure.frequencies).round(1)
     array([[2.]])
     """
+
+    _defaults: ClassVar = {"peaks": AscentPeaks()}
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class MarginGame(BaseEstimator):
         step: str | float = "adaptive",
         step_scale: float = 0.3,
         projection: str = "exact",
-        loss: str = "hinge",
+        loss: str = "auto",
         certificate: bool = True,
     ):
         self.n_rounds = n_rounds
@@ -118,72 +119,56 @@ class MarginGame(BaseEstimator):
         self.loss = loss
         self.certificate = certificate
 
-    def learn(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> Any:
-        """The measure of all plays; see ``learn_with_report``."""
-        return self.learn_with_report(measure, X, y, rng)[0]
-
-    def learn_with_report(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> tuple[Any, GameReport]:
-        """The measure of all plays and a ``GameReport``; interrupted, both of the rounds so far (after at least one)."""
+    def _learn(self, measure, rows, target, rng, weights):
+        dual = make_dual(self.loss, target, self.C, weights, self.projection)
+        search = self._part("peaks").prepare(measure, rows, weights)
         total = self._total_rounds(measure)
         rounds: list[GameRound] = []
         average: Any = 0.0
         late_average: Any = 0.0
         n_late = 0
-        interrupted = False
-        try:
-            for played in track(self.rounds(measure, X, y, rng), "margin game", total, lambda: _margin_so_far(rounds)):
-                average = average + played.dual_weights
-                # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
-                if 2 * played.number > total:
-                    late_average = late_average + played.dual_weights
-                    n_late += 1
-                if rounds:
-                    rounds[-1] = replace(
-                        rounds[-1], dual_weights=np.empty(0)
-                    )  # only the last are kept: memory stays O(n)
-                rounds.append(played)
-        except KeyboardInterrupt:
-            if not rounds:
-                raise
-            interrupted = True
-            warnings.warn(
-                f"Interrupted after {len(rounds)} of {total} rounds; the measure so far is kept.", stacklevel=2
-            )
-        learned = averaged([played.peaks for played in rounds])
+        game = self._rounds(measure, rows, dual, search, rng)
+        for played in track(game, "margin game", total, lambda: _margin_so_far(rounds)):
+            rounds.append(replace(played, dual_weights=np.empty(0)))  # memory stays O(n)
+            average = average + played.dual_weights
+            # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
+            if 2 * played.number > total:
+                late_average = late_average + played.dual_weights
+                n_late += 1
+        learned = averaged([one.peaks for one in rounds])
         certificate = None
         if self.certificate:
             averages = [a for a in (average / len(rounds), late_average / max(n_late, 1)) if np.any(a)]
-            certificate = self._certificate(measure, learned, X, y, averages, rng)
-        report = GameReport(
-            potentials=np.array([played.potential for played in rounds]),
-            values=np.array([played.value for played in rounds]),
-            dual_weights=rounds[-1].dual_weights,
-            certificate=certificate,
-            interrupted=interrupted,
-        )
-        return learned, report
+            exact = make_dual(self.loss, target, self.C, weights)
+            certificate = self._certificate(learned, rows, exact, search, averages, rng)
+        potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
+        return Learned(learned, GameReport(potentials, values, played.dual_weights, certificate))
 
-    def rounds(self, measure: Any, X: Any, y: Any, rng: np.random.Generator) -> Iterator[GameRound]:
+    def rounds(
+        self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None
+    ) -> Iterator[GameRound]:
         """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
-        self._check_parameters()
-        search = check_search(self.peaks)
-        dual = make_dual(self.loss, y, self.C, X.shape[0], self.projection)
-        bound = search.prepare(measure, X)
+        self.check_parameters()
+        rows, target, counts = as_data(X, y, weights)
+        dual = make_dual(self.loss, target, self.C, counts, self.projection)
+        yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
+
+    def _rounds(self, measure, rows, dual, search, rng):
         alpha = dual.start()
         squared_gradients = 0.0
         n_wanted = len(measure) if self.n_rounds is None else None
         n_found = 0
         for number in range(1, self._total_rounds(measure) + 1):
             signal = dual.signal(alpha)
-            peaks = bound.find(signal, rng, None if n_wanted is None else n_wanted - n_found)
+            peaks = search.find(signal, rng, None if n_wanted is None else n_wanted - n_found)
             n_found += len(peaks)
-            height, response = potential_and_response(peaks, X, signal, bound.kept_features(peaks))
+            height, response = potential_and_response(peaks, rows, signal, search.kept_features(peaks))
             value = dual.linear(alpha) - dual.curvature(alpha) - height / 2
             yield GameRound(number, peaks, alpha, height, value, lower_value(dual, alpha, height))
             if n_wanted is not None and n_found >= n_wanted:
                 return
             gradient = dual.gradient(alpha, response)
-            squared_gradients += float(np.sum(gradient**2))
+            squared_gradients += dual.summed(gradient**2)
             alpha = dual.project(alpha + self._step_size(dual, number, squared_gradients) * gradient)
 
     def _step_size(self, dual, number, squared_gradients):
@@ -195,30 +180,28 @@ class MarginGame(BaseEstimator):
             return dual.diameter / (dual.gradient_bound * np.sqrt(number))
         return float(self.step)
 
-    def _certificate(self, start, learned, X, y, averages, rng):
-        dual = make_dual(self.loss, y, self.C, X.shape[0])
-        search = check_search(self.peaks)
-        bound = search.prepare(start, X)
+    def _certificate(self, learned, rows, dual, search, averages, rng):
+        exhaustive = self._part("peaks").exhaustive
         lower = -np.inf
         for average in averages:
             # A mean of feasible weights is feasible; projecting only removes rounding (or the error of "alternating").
             alpha = dual.project(average)
             signal = dual.signal(alpha)
-            if search.exhaustive:
-                largest = bound.largest_potential(signal)
+            if exhaustive:
+                largest = search.largest_potential(signal)
             else:
-                plays = [bound.find(signal, rng, 1), learned]
-                largest = max(float(np.max(atom_potentials(play, X, signal))) for play in plays)
+                plays = [search.find(signal, rng, 1), learned]
+                largest = max(float(np.max(atom_potentials(play, rows, signal))) for play in plays)
             lower = max(lower, lower_value(dual, alpha, largest))
-        scope = bound.scope if search.exhaustive else "all shift-invariant kernels, as far as a local search can see"
-        return GameCertificate(upper_value(learned, X, dual), lower, search.exhaustive, scope)
+        scope = search.scope if exhaustive else "all shift-invariant kernels, as far as a local search can see"
+        return GameCertificate(upper_value(learned, rows, dual), lower, exhaustive, scope)
 
     def _total_rounds(self, measure):
-        if self.n_rounds is not None:
-            return check_count(self.n_rounds, "n_rounds")
-        return len(measure)
+        return len(measure) if self.n_rounds is None else self.n_rounds
 
-    def _check_parameters(self):
+    def check_parameters(self) -> None:
+        if self.n_rounds is not None:
+            check_count(self.n_rounds, "n_rounds")
         check_positive(self.C, "C")
         check_positive(self.step_scale, "step_scale")
         check_choice(self.projection, "projection", PROJECTIONS)
@@ -227,6 +210,8 @@ class MarginGame(BaseEstimator):
             check_choice(self.step, "step", STEPS)
         else:
             check_positive(self.step, "step")
+        if not isinstance(self._part("peaks"), PeakSearch):
+            raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {self.peaks!r}.")
 
 
 def _margin_so_far(rounds):
@@ -242,7 +227,7 @@ def averaged(plays: list[Any]) -> Any:
 
 
 def potential_and_response(
-    measure: Any, X: Any, signal: np.ndarray, features: np.ndarray | None = None
+    measure: Any, rows: Rows, signal: np.ndarray, features: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
     """Σ_j w_j v(ω_j), and the kernel applied to the signal, K a = Φ Φᵀ a, as (n_samples, n_signals).
 
@@ -251,32 +236,23 @@ def potential_and_response(
     if features is not None:
         sums = features.T @ signal
         return float(np.sum(sums**2)), features @ sums
-    sums = row_sum(partial(_feature_sums, measure), X, signal)
-    block = partial(_weighted_features, measure, sums)
-    if is_dask(X):
-        chunks = (X.chunks[0], (signal.shape[1],))
-        response = X.rechunk({1: -1}).map_blocks(block, dtype=np.float64, chunks=chunks).compute()
-    else:
-        response = row_map(block, X, np.empty(signal.shape), row_bytes=16 * measure.n_columns)
-    return float(np.sum(sums**2)), response
+    sums = rows.sum(on_features(_feature_sums, measure, rows), signal)
+    response = rows.map(on_features(_weighted_features, measure, rows, sums), signal.shape[1], dtype=np.float64)
+    return float(np.sum(sums**2)), gathered(response)
 
 
-def atom_potentials(measure: Any, X: Any, signal: np.ndarray) -> np.ndarray:
+def atom_potentials(measure: Any, rows: Rows, signal: np.ndarray) -> np.ndarray:
     """v(ω_j) of each atom, whatever its weight."""
-    unit = replace(measure, weights=np.ones(len(measure)))
-    squared = np.sum(row_sum(partial(_feature_sums, unit), X, signal, row_bytes=16 * measure.n_columns) ** 2, axis=1)
+    unit = measure.reweighted(np.ones(len(measure)))
+    squared = np.sum(rows.sum(on_features(_feature_sums, unit, rows), signal) ** 2, axis=1)
     return np.sum(squared.reshape(-1, len(measure)), axis=0)
 
 
-def _feature_sums(measure, X, signal):
-    features = measure.features(X)
-    return features.T @ signal.astype(features.dtype, copy=False)
+def _feature_sums(features, X, signal):
+    columns = features(X)
+    return columns.T @ signal.astype(columns.dtype, copy=False)
 
 
-def _weighted_features(measure, sums, X, out=None):
-    features = measure.features(X)
-    response = features @ sums.astype(features.dtype, copy=False)
-    if out is None:
-        return response.astype(np.float64)
-    out[...] = response
-    return out
+def _weighted_features(features, sums, X, out):
+    columns = features(X)
+    out[...] = columns @ sums.astype(columns.dtype, copy=False)

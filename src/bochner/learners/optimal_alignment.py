@@ -98,7 +98,9 @@ class OptimalAlignment(AlignmentLearner):
         check_mu(self.mu)
 
     def weigh(self, prior_weights, losses, n_samples):
-        weights = divergence_ball_weights(prior_weights, -losses, self.radius, self.mu)
+        weights = np.apply_along_axis(
+            lambda row: divergence_ball_weights(prior_weights, -row, self.radius, self.mu), -1, losses
+        )
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 
     def bound(
@@ -106,5 +108,8 @@ class OptimalAlignment(AlignmentLearner):
     ) -> Bound:
         """Theorem 4 at this learner's μ, for any weights over the same frequencies."""
         weights = report.weights if weights is None else weights
-        divergence = power_divergence(weights, report.prior_weights, self.mu)
-        return f_divergence(report.empirical(weights), divergence, report.n_samples, mu=self.mu, delta=delta, form=form)
+        divergence, empirical = (
+            power_divergence(weights, report.prior_weights, self.mu),
+            float(report.empirical(weights)),
+        )
+        return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, delta=delta, form=form)

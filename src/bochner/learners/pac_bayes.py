@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 
-from .._validation import check_count, check_positive
+from .._validation import check_positive
 from ..bounds import Bound, kl_divergence, second_order
 from .reweighting import AlignmentLearner, AlignmentReport
 
@@ -14,37 +14,37 @@ BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))
 _CHOICE_DELTA = 0.05
 
 
-def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_samples: int) -> np.ndarray:
+def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_samples: float) -> np.ndarray:
     r"""Pseudo-posterior over frequencies (Letarte et al. 2019, Eq. 19).
 
     .. math:: Q_m \propto P_m \exp(-\beta \sqrt{n}\, \hat L(\omega_m))
 
-    P ``prior_weights``, L̂ ``losses``, n ``n_samples``.  The mass of the prior is kept.  β = 0 gives the prior back, β = ∞
-    the frequencies of least loss.  Among all distributions Q minimises Q·L̂ + KL(Q ‖ P) / (β √n).
+    P ``prior_weights``, L̂ ``losses`` (or rows of them), n ``n_samples``, the number or the weight of the rows.  The mass of the
+    prior is kept.  β = 0 gives the prior back, β = ∞ the frequencies of least loss.  Among all distributions Q minimises
+    Q·L̂ + KL(Q ‖ P) / (β √n).
 
     >>> import numpy as np
     >>> gibbs_weights(np.array([0.5, 0.5]), np.array([0.2, 0.4]), beta=1.0, n_samples=100).round(3)
     array([0.881, 0.119])
     """
-    prior_weights, losses = _aligned(prior_weights, losses)
-    n_samples = check_count(n_samples, "n_samples")
+    prior_weights, losses = _aligned(prior_weights, losses, in_rows=np.ndim(losses) == 2)
+    n_samples = check_positive(n_samples, "n_samples")
     if beta != np.inf:
         beta = check_positive(beta, "beta", allow_zero=True)
     mass = prior_weights.sum()
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior_weights)
-    held = prior_weights > 0
-    gaps = losses - losses[held].min()
+    gaps = losses - losses[..., prior_weights > 0].min(axis=-1, keepdims=True)
     if beta == np.inf:
         log_weights = np.where(gaps == 0, log_prior, -np.inf)
     else:
         log_weights = log_prior - beta * np.sqrt(n_samples) * gaps
-    return mass * np.exp(log_weights - logsumexp(log_weights))
+    return mass * np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True))
 
 
-def _aligned(prior_weights, values):
+def _aligned(prior_weights, values, in_rows=False):
     prior_weights, values = np.asarray(prior_weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if prior_weights.ndim != 1 or prior_weights.shape != values.shape:
+    if prior_weights.ndim != 1 or prior_weights.shape != values.shape[in_rows:]:
         raise ValueError(
             f"Got {prior_weights.shape} weights and {values.shape} losses; each frequency needs one of each."
         )
@@ -70,8 +70,8 @@ class PacBayes(AlignmentLearner):
     >>> from bochner import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
-    >>> learned, report = PacBayes(beta=1.0).learn_with_report(Gaussian().sample(50, 2, rng), X, X[:, 0] > 0)
-    >>> bool(report.empirical(learned.weights) < report.losses.mean())
+    >>> learned = PacBayes(beta=1.0).learn(Gaussian().sample(50, 2, rng), X, X[:, 0] > 0)
+    >>> bool(learned.report.empirical(learned.measure.weights) < learned.report.losses.mean())
     True
     """
 
@@ -87,23 +87,33 @@ class PacBayes(AlignmentLearner):
 
     def weigh(self, prior_weights, losses, n_samples):
         if not isinstance(self.beta, str):
-            return self._report(prior_weights, losses, n_samples, float(self.beta), 1)
-        tried = [self._report(prior_weights, losses, n_samples, beta, len(BETA_GRID)) for beta in BETA_GRID]
-        return min(tried, key=lambda report: self.bound(report, delta=_CHOICE_DELTA).value)
+            weights = gibbs_weights(prior_weights, losses, self.beta, n_samples)
+            return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.beta))
+        tried = np.stack([gibbs_weights(prior_weights, losses, beta, n_samples) for beta in BETA_GRID])
+        pairs = zip(tried, BETA_GRID, strict=True)
+        best = np.argmin([self._bound_values(*pair, prior_weights, losses, n_samples) for pair in pairs], axis=0)
+        weights = np.take_along_axis(tried, best[None, ..., None], axis=0)[0]
+        beta = np.array(BETA_GRID)[best] if np.ndim(losses) > 1 else BETA_GRID[best]
+        return AlignmentReport(losses, prior_weights, weights, n_samples, beta, len(BETA_GRID))
 
     @staticmethod
-    def _report(prior_weights, losses, n_samples, beta, n_tried):
-        weights = gibbs_weights(prior_weights, losses, beta, n_samples)
-        return AlignmentReport(losses, prior_weights, weights, n_samples, beta, n_tried)
+    def _bound_values(weights, beta, prior_weights, losses, n_samples):
+        """``bound`` of many rows of weights at once: it is linear in the loss and in the divergence."""
+        mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)
+        divergence = np.sum(rel_entr(weights, prior_weights), axis=-1) / mass
+        rest = second_order(0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)).value
+        return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
 
     def bound(
         self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
     ) -> Bound:
         """Theorem 3 at t = β √n (t = √n where β = 0), for any weights over the same frequencies."""
         weights = report.weights if weights is None else weights
-        t = (report.tradeoff or 1.0) * np.sqrt(report.n_samples)
-        divergence = kl_divergence(weights, report.prior_weights)
-        empirical = report.empirical(weights)
+        divergence, empirical = kl_divergence(weights, report.prior_weights), float(report.empirical(weights))
+        t = float(self.deviation_scale(report))
         return second_order(
-            empirical, divergence, report.n_samples, delta=delta, t=t, n_tried=report.n_tried, form=form
+            empirical, divergence, int(report.n_samples), delta=delta, t=t, n_tried=report.n_tried, form=form
         )
+
+    def deviation_scale(self, report):
+        return np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt(report.n_samples)

@@ -1,6 +1,6 @@
 """How peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² are searched, a the signal.
 
-A search is a parameter object; ``prepare(measure, X)`` binds it to data, and ``find(signal, rng)`` on the result returns the
+A search is a parameter object; ``prepare(measure, X, weights)`` binds it to data, and ``find(signal, rng)`` on the result returns the
 peaks as a measure of mass one.  The potential is divided by Σ_k (Σ_i |a_ik|)², its largest possible value, so that
 steps, temperatures and penalties have no units; radii are measured in R, the typical norm of a starting point.
 """
@@ -8,14 +8,14 @@ steps, temperatures and penalties have no units; radii are measured in R, the ty
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.optimize
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._compute import compute_rows, is_dask
+from .._compute import as_dense, as_rows
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
 from ..measures import FourierMeasure
@@ -33,22 +33,28 @@ _START_SPREAD = np.sqrt(1.5)
 class Landscape:
     """The scaled, penalized potential v(ω)/(Σ|a|)² − penalty ‖ω‖²/R² of one signal on some rows."""
 
-    def __init__(self, X, signal, penalty, radius):
-        self.X = X
+    def __init__(self, rows, signal, penalty, radius):
+        self.rows = rows
         signal = signal[:, None] if signal.ndim == 1 else signal
         largest = np.sqrt(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
         self.signal = signal / largest if largest > 0 else signal
         self.bend = penalty / radius**2
         self.radius = radius
-        self.dtype = np.float32 if X.dtype == np.float32 else np.float64
+        self.dtype = rows.dtype
 
     def values(self, frequencies):
         """Heights at (m, d) frequencies."""
-        return potential(_unweighted(frequencies), self.X, self.signal) - self.bend * np.sum(frequencies**2, axis=1)
+        return potential(_unweighted(frequencies), self.rows, self.signal) - self.bend * np.sum(frequencies**2, axis=1)
+
+    def in_float64(self):
+        """The same landscape, for steps that need every digit."""
+        exact = copy(self)
+        exact.rows, exact.dtype = as_rows(self.rows.source.astype(np.float64)), np.float64
+        return exact
 
     def climb(self, frequencies):
         """Heights and gradients at (m, d) frequencies."""
-        heights, gradients = potential_and_gradient(_unweighted(frequencies), self.X, self.signal)
+        heights, gradients = potential_and_gradient(_unweighted(frequencies), self.rows, self.signal)
         heights -= self.bend * np.sum(frequencies**2, axis=1)
         gradients = gradients.astype(self.dtype, copy=False)
         gradients -= self.dtype(2 * self.bend) * frequencies
@@ -66,8 +72,8 @@ class PeakSearch(BaseEstimator, ABC):
     top: int
 
     @abstractmethod
-    def prepare(self, measure: Any, X: Any) -> Any:
-        """Bind to the learner's starting measure and the rows; the result has ``find(signal, rng, top)``.
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> Any:
+        """Bind to the learner's starting measure and the (weighted) rows; the result has ``find(signal, rng, top)``.
 
         It may also hold features of all rows, see ``kept_features``; exhaustive searches have ``largest_potential(signal)``
         and ``scope``, the kernels that they search.
@@ -78,21 +84,21 @@ class FourierPeaks(PeakSearch):
     """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
 
     n_walkers: int
+    n_steps: int
     penalty: float | str
     polish: int
     search_rows: int
 
-    def prepare(self, measure: Any, X: Any) -> BoundSearch:
-        check_count(self.n_walkers, "n_walkers")
-        check_count(self.top, "top")
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundSearch:
+        for name in ("n_walkers", "n_steps", "top", "search_rows"):
+            check_count(getattr(self, name), name)
         check_count(self.polish, "polish", minimum=0)
-        check_count(self.search_rows, "search_rows")
         if self.penalty != "auto":
             check_positive(self.penalty, "penalty", allow_zero=True)
         self._check()
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"{type(self).__name__} starts from a FourierMeasure, got {type(measure).__name__}.")
-        return BoundSearch(self, measure, X)
+        return BoundSearch(self, measure, as_rows(X), weights)
 
     def _check(self):
         """Checks of the parameters that only one search has."""
@@ -113,46 +119,41 @@ class PreparedSearch:
 class BoundSearch(PreparedSearch):
     """A search over R^d bound to rows: in float32, and on a fresh sample of rows for each signal when there are many."""
 
-    def __init__(self, search, measure, X):
+    def __init__(self, search, measure, rows, weights):
         self.search = search
         self.measure = measure
-        self.n_rows = X.shape[0]
+        self.rows = rows
         norms = np.linalg.norm(measure.frequencies, axis=1)
         # The median, because priors with heavy tails have no second moment.
         self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
         if search.penalty == "auto":
-            self.penalty = min(_NOISE_FACTOR * X.shape[1] / min(X.shape[0], search.search_rows), _LARGEST_PENALTY)
+            n_samples = len(rows) if weights is None else float(weights.sum())
+            self.penalty = min(_NOISE_FACTOR * rows.n_features / min(n_samples, search.search_rows), _LARGEST_PENALTY)
         else:
             self.penalty = float(search.penalty)
-        self.rows = None
-        if is_dask(X):  # fetched once: random rows of a cluster are too dear to fetch for every signal
-            self.rows = np.unique(np.linspace(0, self.n_rows - 1, min(search.search_rows, self.n_rows)).astype(int))
-            X = compute_rows(X, search.search_rows)
-        self.X = X.astype(np.float32) if X.shape[0] <= search.search_rows else X
-        sample = compute_rows(X, _COMPARED_ROWS)
-        self.compared = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
+        self.held = None
+        # Rows of a cluster are fetched once: random ones would be too dear to fetch for every signal.
+        if len(rows) <= search.search_rows or not rows.is_local:
+            self.held = self._fetched(rows.spread(search.search_rows))
+        self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
+
+    def _fetched(self, numbers):
+        return as_rows(self.rows.take(numbers).astype(np.float32)), numbers
 
     def find(self, signal, rng, top=None):
         """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
-        X, signal = self._sampled(np.asarray(signal), rng)
-        landscape = Landscape(X, signal, self.penalty, self.radius)
+        held = self.held
+        if held is None:
+            held = self._fetched(np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False)))
+        landscape = Landscape(held[0], np.asarray(signal)[held[1]], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self.search.top if top is None else min(top, self.search.top)
         chosen = self._distinct(frequencies, heights, top)
         if self.search.polish:
-            exact = Landscape(X.astype(np.float64), signal, self.penalty, self.radius)
-            chosen, heights = polished(exact, chosen.astype(np.float64), self.search.polish)
+            chosen, heights = polished(landscape.in_float64(), chosen.astype(np.float64), self.search.polish)
             chosen = self._distinct(chosen, heights, top)
         return FourierMeasure(chosen.astype(np.float64), np.full(len(chosen), 1 / len(chosen)))
-
-    def _sampled(self, signal, rng):
-        if self.rows is not None:
-            return self.X, signal[self.rows]
-        if self.n_rows <= self.search.search_rows:
-            return self.X, signal
-        rows = np.sort(rng.choice(self.n_rows, self.search.search_rows, replace=False))
-        return self.X[rows].astype(np.float32), signal[rows]
 
     def _starts(self, rng):
         """Random turns of random pairs of atoms: for a Gaussian prior these are fresh draws from the same Gaussian."""
@@ -220,9 +221,6 @@ class AscentPeaks(FourierPeaks):
         self.polish = polish
         self.search_rows = search_rows
 
-    def _check(self):
-        check_count(self.n_steps, "n_steps")
-
     def _move(self, landscape, frequencies, rng):
         dtype = landscape.dtype
         heights, gradients = landscape.climb(frequencies)
@@ -272,7 +270,6 @@ class LangevinPeaks(FourierPeaks):
         self.search_rows = search_rows
 
     def _check(self):
-        check_count(self.n_steps, "n_steps")
         for name in ("step", "temperature"):
             if getattr(self, name) != "auto":
                 check_positive(getattr(self, name), name, allow_zero=name == "temperature")
@@ -308,13 +305,8 @@ class QuasiNewtonPeaks(FourierPeaks):
 
     polish = 0  # every walker is polished already
 
-    def _check(self):
-        check_count(self.n_steps, "n_steps")
-
     def _move(self, landscape, frequencies, rng):
-        exact = Landscape(landscape.X.astype(np.float64), landscape.signal, 0.0, landscape.radius)
-        exact.bend = landscape.bend
-        return polished(exact, frequencies, self.n_steps)
+        return polished(landscape.in_float64(), frequencies, self.n_steps)
 
 
 class CandidatePeaks(PeakSearch):
@@ -330,17 +322,17 @@ class CandidatePeaks(PeakSearch):
         self.top = top
         self.penalty = penalty
 
-    def prepare(self, measure: Any, X: Any) -> BoundCandidates:
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundCandidates:
         check_count(self.top, "top")
         check_positive(self.penalty, "penalty", allow_zero=True)
-        return BoundCandidates(self, measure, X)
+        return BoundCandidates(self, measure, as_rows(X))
 
 
 class BoundCandidates(PreparedSearch):
     """Every atom's potential for each signal, over all rows."""
 
-    def __init__(self, search, measure, X):
-        self.search, self.measure, self.X = search, measure, X
+    def __init__(self, search, measure, rows):
+        self.search, self.measure, self.rows = search, measure, rows
         self.scope = f"kernels on the {len(measure)} given frequencies"
         norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
         self.lowered = search.penalty * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
@@ -350,24 +342,15 @@ class BoundCandidates(PreparedSearch):
         signal = np.asarray(signal)
         largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
         top = self.search.top if top is None else min(top, self.search.top)
-        heights = potential(self.measure, self.X, signal) - largest * self.lowered
+        heights = potential(self.measure, self.rows, signal) - largest * self.lowered
         chosen = np.argsort(-heights, kind="stable")[:top]
         return FourierMeasure(self.measure.frequencies[chosen], np.full(len(chosen), 1 / len(chosen)))
 
     def largest_potential(self, signal):
         """max over the atoms, without penalty."""
-        return float(potential(self.measure, self.X, np.asarray(signal)).max())
+        return float(potential(self.measure, self.rows, np.asarray(signal)).max())
 
 
 def _directions(vectors):
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def check_search(peaks: Any) -> Any:
-    """The search itself, or the default one."""
-    if peaks is None:
-        return AscentPeaks()
-    if not isinstance(peaks, PeakSearch):
-        raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {peaks!r}.")
-    return peaks

@@ -2,67 +2,63 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..alignment import AlignmentSums, alignment_sums
 from ..bounds import Bound
 from ..measures import FourierMeasure
+from .base import Learned, Learner
 
 
 @dataclass(frozen=True, eq=False)
 class AlignmentReport:
     """What reweighting found: the losses, the weights before and after, and the parameter that was used.
 
-    ``tradeoff`` is the beta or the radius behind the weights; ``n_tried`` how many were compared on the same data.
+    ``tradeoff`` is the beta or the radius behind the weights; ``n_tried`` how many were compared on the same data.  For several
+    rows of losses weights and tradeoffs have a row each.
     """
 
     losses: np.ndarray
     prior_weights: np.ndarray
     weights: np.ndarray
-    n_samples: int
-    tradeoff: float
+    n_samples: float
+    tradeoff: Any
     n_tried: int = 1
 
-    def empirical(self, weights: np.ndarray) -> float:
+    def empirical(self, weights: np.ndarray) -> Any:
         """Σ_m Q_m L̂(ω_m), the empirical alignment loss of the kernel with these weights."""
-        return float(weights @ self.losses / weights.sum())
+        return np.sum(weights * self.losses, axis=-1) / np.sum(weights, axis=-1)
 
 
-class AlignmentLearner(BaseEstimator, ABC):
+class AlignmentLearner(Learner):
     """Reweight atoms by their alignment losses; all it asks of the data is additive (``alignment_sums``)."""
 
-    def learn(self, measure: FourierMeasure, X: Any, y: Any, rng: np.random.Generator | None = None) -> FourierMeasure:
-        """The measure with learned weights, of the same mass; nothing is random here, ``rng`` is not used."""
-        return self.learn_with_report(measure, X, y, rng)[0]
-
-    def learn_with_report(
-        self, measure: FourierMeasure, X: Any, y: Any, rng: np.random.Generator | None = None
-    ) -> tuple[FourierMeasure, AlignmentReport]:
-        """The measure and the ``AlignmentReport``."""
-        self.check_parameters()
-        return self.learn_from_sums(measure, alignment_sums(measure, X, y))
-
-    def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> tuple[FourierMeasure, AlignmentReport]:
-        """The same from sums collected before: O(n_atoms), the data is not needed any more."""
+    def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
+        """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""
         self.check_parameters()
         report = self.weigh(measure.weights, sums.losses(), sums.n_samples)
-        return measure.reweighted(report.weights), report
+        return Learned(measure.reweighted(report.weights), report)
 
-    @abstractmethod
-    def check_parameters(self) -> None:
-        """Complain about parameters before any work."""
+    def _learn(self, measure, rows, target, rng, weights):
+        return self.learn_from_sums(measure, alignment_sums(measure, rows, target, weights))
 
     @abstractmethod
     def weigh(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float) -> AlignmentReport:
-        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides."""
+        """New weights, of the same mass, from the losses of the atoms: all that a subclass decides.
+
+        Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of weights.
+        """
 
     @abstractmethod
     def bound(
         self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
     ) -> Bound:
         """A guarantee on the alignment loss of the kernel with ``weights`` (by default the learned ones)."""
+
+    def deviation_scale(self, report: AlignmentReport) -> Any:
+        """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the weights were made for."""
+        return np.sqrt(report.n_samples)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._defaults import DefaultParts
+from .._defaults import NestedDefaults
 from .._validation import check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
 
 
-class OperatorKernel(DefaultParts, ABC):
+class OperatorKernel(NestedDefaults, ABC):
     """K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ, ω from a scalar prior; a parameter object, never fitted.
 
     ``prior`` is a prior such as ``Gaussian(gamma=1.0)``, or a ``FourierMeasure`` (for instance a learned one), whose
@@ -99,7 +99,8 @@ class OperatorKernel(DefaultParts, ABC):
         """
         return self
 
-    def _default_parts(self) -> dict[str, Any]:
+    @property
+    def _defaults(self) -> dict[str, Any]:
         return {"prior": Gaussian(gamma="scale")}
 
     def checked_prior(self) -> SpectralPrior | FourierMeasure:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gamma as gamma_function
 from scipy.special import kve
 
-from ..priors import Cauchy, Gaussian, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
+from ..priors import Anova, Cauchy, Gaussian, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
 
 
 @singledispatch
@@ -78,14 +78,36 @@ def _product(prior, X, Z, space):
     """The kernel is Π_j f(r_j δ_j): differentiate one or two of its factors and multiply by the others."""
     rates = prior._rates(X.shape[1])
     arguments = [rate * (X[:, j, None] - Z[:, j]) for j, rate in enumerate(rates)]
-    derivatives = [factor_derivatives(prior, u) for u in arguments]
-    hessian = np.empty((len(X), len(Z), len(space), len(space)))
+    return _product_hessian([factor_derivatives(prior, u) for u in arguments], rates, space)
+
+
+@negative_hessian.register(Anova)
+def _anova(prior, X, Z, space):
+    """Factors (1 + w κ) / (1 + w), κ(u) = e⁻ᵘ (1 + u) or e⁻ᵘ (1 + u + u²/3): of ν = 1/2 there are no second derivatives."""
+    kernel = prior.compiled(X.shape[1])
+    derivatives = []
+    for j, (rate, weight) in enumerate(zip(kernel.rates, kernel.weights, strict=True)):
+        u = rate * (X[:, j, None] - Z[:, j])
+        t = np.abs(u)
+        decay = weight / (1 + weight) * np.exp(-t)
+        if kernel.order == 1:
+            value, first, second = 1 + t, -u, t - 1
+        else:
+            value, first, second = 1 + t + t**2 / 3, -u * (1 + t) / 3, (t**2 - t - 1) / 3
+        derivatives.append((1 / (1 + weight) + decay * value, decay * first, decay * second))
+    return _product_hessian(derivatives, kernel.rates, space)
+
+
+def _product_hessian(derivatives, rates, space):
+    """−∂²/∂δ_a∂δ_b Π_j f_j(r_j δ_j) from (f, f', f'') of each column."""
+    n_samples, n_others = derivatives[0][0].shape
+    hessian = np.empty((n_samples, n_others, len(space), len(space)))
     for a, i in enumerate(space):
         for b, j in enumerate(space[: a + 1]):
             orders = np.zeros(len(rates), dtype=int)
             orders[i] += 1
             orders[j] += 1
-            product = -rates[i] * rates[j] * np.ones((len(X), len(Z)))
+            product = -rates[i] * rates[j] * np.ones((n_samples, n_others))
             for factors, order in zip(derivatives, orders, strict=True):
                 product = product * factors[order]
             hessian[:, :, a, b] = hessian[:, :, b, a] = product

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..measures import FourierMeasure
-from ..priors import Laplace, Matern
+from ..priors import Anova, Laplace, Matern
 from .base import OperatorKernel
 from .hessian import negative_hessian
 
@@ -88,7 +88,7 @@ class VectorFieldKernel(OperatorKernel):
         prior = super().checked_prior()
         if isinstance(prior, FourierMeasure):
             return prior
-        if isinstance(prior, Laplace) or (isinstance(prior, Matern) and not prior.nu > 1):
+        if isinstance(prior, Laplace) or (isinstance(prior, Matern | Anova) and not prior.nu > 1):
             raise ValueError(
                 f"{type(self).__name__} needs a prior whose frequencies have a finite variance (its kernel is made of second "
                 f"derivatives), but {prior!r} has none. Write Gaussian(gamma=1.0), or Matern(nu=1.5) with nu > 1."

@@ -8,9 +8,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+from .._files import write_whole, written_whole
+from .._text import cell_text, is_number
 from ..experiments._meter import duration
-from ..experiments._summary import is_number
-from ..experiments._text import cell_text, published_text
+from ..experiments._text import published_text
 from .document import Markup, bullets, document, folded, joined, section, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 
@@ -27,13 +28,13 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
     picture = Markup("")
     if figure is not None:
         svg = matplotlib_svg(figure)
-        (out / f"{stem}.svg").write_text(svg, encoding="utf-8")
+        write_whole(out / f"{stem}.svg", svg)
         drawing = tag("div", with_alt(svg, figure_alt(figure)), tabindex="0")
         picture = tag("figure", drawing, tag("figcaption", summary["caption"]), class_="light")
-    (out / f"{stem}.json").write_text(json.dumps(_strict(summary), indent=1) + "\n", encoding="utf-8")
+    write_whole(out / f"{stem}.json", json.dumps(_strict(summary), indent=1) + "\n")
     _write_csv(summary["results"], out / f"{stem}.csv")
     page = out / f"{stem}.html"
-    page.write_text(experiment_page(summary, picture, stem), encoding="utf-8")
+    write_whole(page, experiment_page(summary, picture, stem))
     return page
 
 
@@ -124,7 +125,7 @@ def write_index(out: Path) -> Path:
         table(columns, rows, caption="Press a heading to sort", sort_values=values, stacked=True),
     )
     index = out / "index.html"
-    index.write_text(page, encoding="utf-8")
+    write_whole(index, page)
     return index
 
 
@@ -197,7 +198,7 @@ def _sort_value(cell: Any) -> Any:
 
 def _write_csv(results: list[dict[str, Any]], path: Path) -> None:
     columns, rows = _flat(results)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with written_whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows([json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows)

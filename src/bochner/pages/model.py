@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..experiments._text import spread_text
+from .._text import spread_text
 from .document import Markup, bullets, document, facts, section, table, tag
 from .drawing import bars, scatter
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..boosting.booster import FourierBooster
+
 _BLUE, _RED = "#2b6cb0", "#c53030"
 
 
@@ -25,7 +27,7 @@ def plot_rounds(
     losses = np.asarray(model.train_loss_)
     losses = losses.mean(axis=1) if losses.ndim == 2 else losses
     left.plot(np.arange(1, len(losses) + 1), losses, color=_BLUE, label="training")
-    validation = getattr(model, "validation_loss_", [])
+    validation = model.validation_loss_ if isinstance(model, FourierBooster) else []
     if len(validation):
         left.plot(np.arange(1, len(validation) + 1), validation, color=_RED, label="validation")
     left.set(xlabel="round", ylabel="mean loss", title="Loss")

@@ -14,6 +14,7 @@ from ..learners.game_value import fit_machine
 from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..priors import SpectralPrior
+from ..targets import Labels
 
 _CLASS_COLORS = ("#d1495b", "#2e6f95")
 
@@ -57,7 +58,7 @@ def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = Non
     """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin."""
     X = _plane(X)
     ax = _axes(ax)
-    dual = make_dual("hinge", y, C, len(X))
+    dual = make_dual("hinge", Labels.of(y, len(X)), C)
     coefficients, intercepts, _ = fit_machine(measure.features(X), dual)
     low, high = X.min(axis=0), X.max(axis=0)
     x_axis, y_axis = (np.linspace(low[k] - 0.05, high[k] + 0.05, 201) for k in (0, 1))
@@ -101,7 +102,7 @@ def game_evolution(
             break
     if bandwidth is None:
         bandwidth = 1.1 * float(np.max(np.abs(shown[-1][1].frequencies)))
-    signs = make_dual("hinge", y, learner.C, len(X)).targets[:, 0]
+    signs = Labels.of(y, len(X)).signs()[:, 0]
     fig, axes = plt.subplots(
         3, len(shown), figsize=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False, layout="constrained"
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..features import SpectralFeatures
+from ..learners import AlignmentLearner
 
 
 def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
@@ -80,8 +82,9 @@ def plot_kernel_profile(
 
 
 def _check_learned(features):
-    if not hasattr(features, "sums_"):
+    if not isinstance(features, SpectralFeatures) or not isinstance(features.learner, AlignmentLearner):
         raise TypeError(
             f"There is nothing learned to show: got {features!r}. Fit SpectralFeatures with a learner by alignment, e.g. "
             "SpectralFeatures(learner=PacBayes(), n_candidates=1000).fit(X, y)."
         )
+    check_is_fitted(features)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..harmonics import HarmonicMeasure
+from ..targets import Labels
 
 
 def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
@@ -42,7 +43,7 @@ def _draw_points(panel, X, y):
     elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
     towards = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
     facing = X @ towards > 0
-    labels = np.zeros(len(X), dtype=int) if y is None else np.unique(y, return_inverse=True)[1]
+    labels = np.zeros(len(X), dtype=int) if y is None else Labels.of(y, len(X)).codes
     panel.scatter(*X[facing].T, c=labels[facing], cmap="RdBu", s=4, depthshade=False)
     panel.set_title("data", fontsize="medium")
 

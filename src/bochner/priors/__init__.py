@@ -1,5 +1,6 @@
 """Priors over frequencies, one Bochner pair per file."""
 
+from .anova import Anova
 from .base import SpectralPrior
 from .cauchy import Cauchy
 from .gaussian import Gaussian
@@ -10,6 +11,7 @@ from .rational_quadratic import RationalQuadratic
 from .sinc import Sinc
 
 __all__ = [
+    "Anova",
     "Cauchy",
     "Gaussian",
     "Laplace",

@@ -10,11 +10,17 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
 from .._compute import Block, as_dense, as_rows
+from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
+MATERN_ORDERS = {
+    0.5: 0,
+    1.5: 1,
+    2.5: 2,
+}  # the ν whose Matérn kernels are an exponential times a polynomial, and its degree
 
 
 class SpectralPrior(BaseEstimator, ABC):
@@ -56,6 +62,10 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
             )
         return clone(self).set_params(**{self._bandwidth: self._from_length(length)})
+
+    def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
+        """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
+        return None
 
     def _mass(self) -> float:
         return 1.0
@@ -141,8 +151,7 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
-        numbers = rows.spread(_MEDIAN_ROWS) if weights is None else _spread_among(np.flatnonzero(weights), _MEDIAN_ROWS)
-        points = as_dense(rows.take(numbers)).astype(np.float64)
+        points = as_dense(rows.take(rows.spread(_MEDIAN_ROWS, weights))).astype(np.float64)
         return float(np.median(pdist(points, metric))) if len(points) > 1 else 0.0
     center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
     signals = [] if weights is None else [weights]
@@ -159,7 +168,3 @@ def _central_sums(center, X, weights=None):
     centered = as_dense(X).astype(np.float64) - center
     first, second = centered.sum(axis=1), np.einsum("ij,ij->i", centered, centered)
     return np.array([first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second])
-
-
-def _spread_among(numbers, count):
-    return numbers[np.unique(np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int))]

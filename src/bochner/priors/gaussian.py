@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._compute.grams import GAUSSIAN, RadialKernel
 from .._validation import check_positive_vector
 from .base import RadialPrior
 
@@ -26,6 +27,10 @@ class Gaussian(RadialPrior):
 
     def _profile(self, squared_distances):
         return np.exp(-squared_distances / 2)
+
+    def compiled(self, n_features):
+        """A radial kernel of rates √(2γ)."""
+        return RadialKernel(1 / self._lengths(n_features), GAUSSIAN)
 
     def _from_length(self, length):
         return 1 / (2 * length**2)

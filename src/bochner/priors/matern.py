@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
+from .._compute.grams import RadialKernel
 from .._validation import check_positive, check_positive_vector
-from .base import RadialPrior
+from .base import MATERN_ORDERS, RadialPrior
 
 _LARGE_ORDER = 50
 
@@ -44,6 +45,12 @@ class Matern(RadialPrior):
             logarithm = (1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(s) + np.log(kve(nu, s)) - s
         # At s -> 0 the Bessel function overflows while the product tends to 1.
         return np.where(np.isfinite(logarithm), np.exp(np.minimum(logarithm, 0.0)), np.where(s < 1e-3, 1.0, 0.0))
+
+    def compiled(self, n_features):
+        """A radial kernel of rates √(2ν) / ℓ, where the Bessel function is an exponential times a polynomial."""
+        if self.nu not in MATERN_ORDERS:
+            return None
+        return RadialKernel(np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu])
 
     def _from_length(self, length):
         return length

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Block
-from .._defaults import DefaultParts
+from .._defaults import NestedDefaults
 from .._validation import check_count, check_rows
 from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
@@ -19,7 +19,7 @@ from .model import check_alphas
 from .operator import check_kernel
 
 
-class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, DefaultParts):
+class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     """f(x) = Σ_j K(x, x_j) c_j with (G + αI) c = y, G the matrix of all K(x_i, x_j): exact, and cubic in n.
 
     Decomposable kernels are solved through k and A apart (n x n instead of (n p) x (n p)).
@@ -54,7 +54,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, DefaultParts):
         self.alpha = alpha
         self.max_bytes = max_bytes
 
-    def _default_parts(self):
+    @property
+    def _defaults(self):
         return {"kernel": Decomposable()}
 
     def fit(self, X: Any, y: Any) -> OperatorKernelRidge:

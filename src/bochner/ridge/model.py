@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Block, Rows, as_dense, mean_rows
-from .._defaults import DefaultParts
+from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._validation import check_positive, check_rows, check_weights
 from ..expansions import Expansion
@@ -21,7 +21,6 @@ from ..features import SpectralFeatures
 from ..landmarks import LandmarkFeatures
 from ..measures import FourierMeasure
 from ..operators import OperatorKernel
-from ..priors import Gaussian
 from ..solvers import (
     CenteredRows,
     CoupledOutputs,
@@ -66,7 +65,7 @@ class RidgeFit:
     outputs: Outputs
 
 
-class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
+class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
     """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
 
     ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_measure``.
@@ -208,7 +207,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
             return features.fit(rows.source, taught.as_given(taught.rows))
         if features.learner is not None and isinstance(taught, Values):
             taught = replace(taught, rows=np.asarray(taught.rows))  # learners look at targets in memory
-        return fitted_with_weights(features, rows, taught, weights)
+        return features._fit_rows(rows, taught, weights)
 
     def _check_parameters(self):
         check_solver(self.solver)
@@ -339,15 +338,6 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, DefaultParts):
         tags.input_tags.sparse = True
         tags.target_tags.single_output = not self._need_columns
         return tags
-
-
-def fitted_with_weights(features: SpectralFeatures, rows: Rows, taught: Target, weights: np.ndarray | None) -> Any:
-    """Features fitted to weighted rows."""
-    if weights is None:
-        return features.fit(rows, taught)
-    # The merge with the features' own room: with weights, features._fit_rows(rows, taught, weights).
-    prior = Gaussian(gamma="scale") if features.prior is None else features.prior
-    return features.set_params(prior=prior.resolved(rows, weights)).fit(rows, taught)
 
 
 def _linear_block(features, coefficients, intercept, X, out):

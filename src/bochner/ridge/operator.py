@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._defaults import DefaultParts
+from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._validation import check_count
 from ..features import SpectralFeatures
@@ -23,7 +23,7 @@ def check_kernel(kernel: Any) -> None:
         raise TypeError(f"kernel must be an operator-valued kernel such as CurlFree(Gaussian()), got {kernel!r}.")
 
 
-class OperatorParameters(DefaultParts):
+class OperatorParameters(NestedDefaults):
     """The parameters of ``OperatorRidge`` and ``OperatorRidgeClassifier``."""
 
     def __init__(
@@ -45,7 +45,8 @@ class OperatorParameters(DefaultParts):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _default_parts(self):
+    @property
+    def _defaults(self):
         return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
 
 

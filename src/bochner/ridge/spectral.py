@@ -67,7 +67,8 @@ class SpectralRidge(RidgeModel):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _default_parts(self):
+    @property
+    def _defaults(self):
         return {"features": SpectralFeatures()}
 
     def _start(self, rows, target, taught, weights):

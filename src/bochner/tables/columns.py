@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import some_names
 from .reading import TableError, import_pandas
 
 _MOSTLY_DISTINCT = 0.5  # a text column where more of the values than this differ is an identifier or free text
@@ -31,7 +32,7 @@ def split_target(frame: Any, target: str) -> tuple[Any, Any, int]:
     """The other columns, the target, and the number of rows dropped because their target is missing."""
     if target not in frame.columns:
         near = difflib.get_close_matches(target, frame.columns, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_some(list(frame.columns))}."
+        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {some_names(list(frame.columns))}."
         raise TableError(f"The table has no column {target!r}; {hint}")
     kept = frame[target].notna()
     if not kept.any():
@@ -71,7 +72,7 @@ def inputs(frame: Any, columns: Columns) -> tuple[Any, list[str]]:
     pandas = import_pandas()
     missing = [name for name in columns.used if name not in frame.columns]
     if missing:
-        raise TableError(f"The table lacks {_some(missing)}, which the model was fitted with.")
+        raise TableError(f"The table lacks {some_names(missing)}, which the model was fitted with.")
     notes, parts = [], {}
     for name in columns.numeric:
         values = pandas.to_numeric(frame[name], errors="coerce")
@@ -104,8 +105,3 @@ def labels_of(target: Any) -> np.ndarray:
     if pandas.api.types.is_float_dtype(target) and np.all(target == np.round(target)):
         target = target.astype(np.int64)
     return np.array([str(value) for value in target])
-
-
-def _some(names: list[str], limit: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
+from .._files import written_whole
+from .._text import one_line
+from ..storage import is_ours
 from .columns import Columns
 from .fitting import TableModel
 
 FORMAT = "bochner table model 1"
 _MAX_BYTES = 2**31
-_TRUSTED = frozenset(
-    {
-        "bochner.alignment.LabelSums",
-        "bochner.features.SpectralFeatures",
-        "bochner.learners.joint_descent.DescentReport",
-        "bochner.learners.joint_descent.JointDescent",
-        "bochner.learners.pac_bayes.PacBayes",
-        "bochner.learners.reweighting.AlignmentReport",
-        "bochner.measures.FourierMeasure",
-        "bochner.priors.gaussian.Gaussian",
-        "numpy.dtype",
-    }
-)
 
 
 class ModelFileError(ValueError):
@@ -35,7 +24,6 @@ class ModelFileError(ValueError):
 def save_model(model: TableModel, path: str | Path) -> None:
     """Write ``model`` whole or not at all."""
     skops = _import_skops()
-    path = Path(path)
     columns = {"numeric": model.columns.numeric, "categorical": model.columns.categorical}
     content = {
         "format": FORMAT,
@@ -43,13 +31,8 @@ def save_model(model: TableModel, path: str | Path) -> None:
         "columns": json.dumps(columns),
         "pipeline": model.pipeline,
     }
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        skops.dump(content, part, compression=zipfile.ZIP_DEFLATED)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with written_whole(path) as beside:
+        skops.dump(content, beside, compression=zipfile.ZIP_DEFLATED)
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -60,17 +43,18 @@ def load_model(path: str | Path) -> TableModel:
         raise ModelFileError(f"There is no model file {path}.")
     _check_archive(path)
     try:
-        strangers = sorted(set(skops.get_untrusted_types(file=path)) - _TRUSTED)
+        held = skops.get_untrusted_types(file=path)
     except Exception as error:
-        raise ModelFileError(f"{path} is damaged or no model file: {_short(error)}") from None
+        raise ModelFileError(f"{path} is damaged or no model file: {one_line(error)}") from None
+    strangers = [name for name in held if not is_ours(name)]
     if strangers:
         raise ModelFileError(
             f"{path} is refused: it holds objects of type {', '.join(strangers[:5])}, which no model of ours needs."
         )
     try:
-        content = skops.load(path, trusted=sorted(_TRUSTED))
+        content = skops.load(path, trusted=held)
     except Exception as error:
-        raise ModelFileError(f"{path} is damaged: {_short(error)}") from None
+        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
     return _checked(content, path)
 
 
@@ -81,7 +65,7 @@ def _check_archive(path: Path) -> None:
             size = sum(entry.file_size for entry in archive.infolist())
             broken = archive.testzip() if size <= _MAX_BYTES else None
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file: {_short(error)}") from None
+        raise ModelFileError(f"{path} is damaged or no model file: {one_line(error)}") from None
     if "schema.json" not in names:
         raise ModelFileError(f"{path} is no model file: it lacks the description that bochner writes.")
     if size > _MAX_BYTES:
@@ -97,7 +81,7 @@ def _checked(content: Any, path: Path) -> TableModel:
         facts, columns = json.loads(content["facts"]), Columns(**json.loads(content["columns"]))
         pipeline = content["pipeline"]
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged: {_short(error)}") from None
+        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
     return TableModel(pipeline, columns, facts)
 
 
@@ -107,7 +91,3 @@ def _import_skops() -> Any:
     except ImportError:
         raise ModelFileError("Model files need skops, which is not installed: pip install 'bochner[table]'.") from None
     return skops.io
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

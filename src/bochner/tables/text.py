@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..experiments._text import aligned
+from .._text import aligned
 
 
 def fit_text(facts: dict[str, Any]) -> str:

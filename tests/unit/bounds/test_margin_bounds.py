@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from bochner import CandidatePeaks, FourierMeasure, Gaussian, MarginGame, bounds, game_equilibrium
+from bochner._compute import as_rows
 from bochner.learners.duals import make_dual
 from bochner.learners.margin_game import potential_and_response
+from bochner.targets import Labels
 
 
 def small_problem(seed, n_rows=12):
@@ -20,10 +22,10 @@ def test_the_gradient_bound_holds_where_the_printed_one_fails():
     """Separable data and α = C: ‖g‖ grows like n √n, and the printed (1 + 2C) √n does not."""
     X = np.repeat([[0.0], [np.pi]], 20, axis=0)
     y = np.repeat([1.0, -1.0], 20)
-    dual = make_dual("hinge", y, 1.0, 40)
+    dual = make_dual("hinge", Labels.of(y), 1.0)
     alpha = np.ones((40, 1))
     peak = FourierMeasure(np.array([[1.0]]), np.array([1.0]))
-    response = potential_and_response(peak, X, dual.signal(alpha))[1]
+    response = potential_and_response(peak, as_rows(X), dual.signal(alpha))[1]
     norm = np.linalg.norm(dual.gradient(alpha, response))
     assert norm > 10 * (1 + 2) * np.sqrt(40)
     assert norm <= dual.gradient_bound
@@ -31,11 +33,11 @@ def test_the_gradient_bound_holds_where_the_printed_one_fails():
 
 def test_regret_bound_covers_the_gap_of_played_games(seed):
     X, y, atoms, rng = small_problem(seed)
-    _, exact = game_equilibrium(atoms, X, y, n_iterations=60, ratio=0.9999)
+    exact = game_equilibrium(atoms, X, y, n_iterations=60, ratio=0.9999).report
     gaps = []
     for n_rounds in (20, 400):
         learner = MarginGame(n_rounds, peaks=CandidatePeaks(), step="theory")
-        _, report = learner.learn_with_report(atoms, X, y, rng)
+        report = learner.learn(atoms, X, y, rng).report
         gap = report.certificate.upper - exact.lower
         assert gap <= bounds.margin_regret(12, n_rounds).value
         gaps.append(gap)
@@ -51,7 +53,7 @@ def test_alternate_form_bounds_the_objective(seed):
         heights.append(played.potential)
         plays.append(played)
     bound = bounds.margin_objective(sums, heights, 12)
-    _, report = MarginGame(100, peaks=CandidatePeaks(), step="theory").learn_with_report(start, X, y, rng)
+    report = MarginGame(100, peaks=CandidatePeaks(), step="theory").learn(start, X, y, rng).report
     assert bound.valid
     assert report.certificate.upper <= bound.value
     assert bound.empirical == pytest.approx(np.mean([p.value for p in plays]))

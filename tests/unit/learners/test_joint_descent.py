@@ -1,12 +1,13 @@
-"""JointDescent: its gradient, its losses, every form of rows, and bad input."""
+"""JointDescent: its losses, rates and weights, every form of rows, and bad input."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bochner import Gaussian, JointDescent, SpectralFeatures
-from bochner.learners.joint_descent import _CosineNetwork, shuffled_chunks
+from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent
+from bochner.targets import Values
 
 
 def ringed(n_rows, seed, n_features=4):
@@ -19,52 +20,50 @@ def test_learned_frequencies_beat_random_ones(seed):
     X, y, _ = ringed(1500, seed)
     X_test, y_test, _ = ringed(3000, seed + 100)
     scores = []
-    for learner in (JointDescent(n_epochs=20, frequency_decay=0.0), None):
-        features = SpectralFeatures(Gaussian(0.5), learner, n_components=12, random_state=seed)
-        head = LogisticRegression(C=100.0, max_iter=1000).fit(features.fit_transform(X, y), y)
-        scores.append(head.score(features.transform(X_test), y_test))
+    start = Gaussian(0.5).sample(12, 4, np.random.default_rng(seed))
+    learner = JointDescent(n_epochs=20, frequency_decay=0.0)
+    for measure in (learner.learn(start, X, y, np.random.default_rng(seed)).measure, start):
+        head = LogisticRegression(C=100.0, max_iter=1000).fit(measure.features(X), y)
+        scores.append(head.score(measure.features(X_test), y_test))
     assert scores[0] > 0.95
     assert scores[0] > scores[1] + 0.05
 
 
-@pytest.mark.parametrize("task", ["binary", "classes", "numbers"])
-def test_gradient_against_finite_differences(task):
-    """The first Adam direction is the sign of the gradient; compare it where the gradient is not tiny."""
-    X, y, rng = ringed(50, 0)
-    y = {"binary": y, "classes": rng.integers(3, size=50), "numbers": rng.normal(size=50)}[task]
-    learner = JointDescent(loss="squared" if task == "numbers" else "log_loss", penalty=0.0)
-    targets, residual = learner._targets(y, 50)
-    network = _CosineNetwork(learner, Gaussian(0.5).sample(6, 4, rng), targets, residual)
-    network.start(X, targets, rng)
-    rows = X.astype(np.float32)
-    gradients = {}
-    for index, name in enumerate(("frequencies", "amplitudes", "intercepts")):
-        adam = network.adam[index]
-        adam.direction = lambda gradient, name=name: gradients.setdefault(name, gradient.copy()) * np.float32(0)
-    learner.frequency_decay = 0.0
-    network.step(rows, targets, 1.0)
+def test_the_first_step_is_the_learning_rate_in_every_coordinate(seed):
+    """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
+    X, y, rng = ringed(100, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=1, batch_size=100, learning_rate=0.06, frequency_decay=0.0, start_scale=0.75)
+    moves = np.abs(learner.learn(start, X, y, rng).measure.frequencies - 0.75 * start.frequencies)
+    size = (
+        0.75 * np.median(np.abs(start.frequencies)) / 0.6745
+    )  # the starting frequencies' deviation, from their median
+    assert moves.max() == pytest.approx(0.06 * size, rel=2e-3)
+    assert np.median(moves) == pytest.approx(0.06 * size, rel=2e-3)  # a slope near zero moves a little less
 
-    def loss(name, change):
-        original = getattr(network, name)
-        setattr(network, name, (original.astype(np.float64) + change))
-        waves = network._waves(X)
-        value = residual(waves @ network.amplitudes.astype(np.float64) + network.intercepts, targets)[0] / 50
-        setattr(network, name, original)
-        return value
 
-    for name, gradient in gradients.items():
-        direction = rng.normal(size=gradient.shape)
-        numeric = (loss(name, 1e-5 * direction) - loss(name, -1e-5 * direction)) / 2e-5
-        assert np.sum(gradient * direction) == pytest.approx(numeric, rel=2e-3, abs=1e-5)
+def test_the_mass_of_the_measure_does_not_change_the_function(seed):
+    """Rates and penalties refer to plain waves: four times the weights are the same waves with the same amplitudes."""
+    X, y, rng = ringed(200, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=4, penalty=0.1)
+    one, four = (
+        learner.learn(start.reweighted(mass * start.weights), X, y, np.random.default_rng(0)) for mass in (1, 4)
+    )
+    np.testing.assert_allclose(four.measure.frequencies, one.measure.frequencies, atol=1e-4)
+    first, second = one.report.expansion, four.report.expansion
+    np.testing.assert_allclose(second.cosine, first.cosine, atol=1e-3 * np.abs(first.cosine).max())
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared"])
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)
     start = Gaussian(0.5).sample(15, 4, rng)
-    measure, report = JointDescent(15, loss=loss, frequency_decay=0.0).learn_with_report(start, X, y, rng)
+    learned = JointDescent(15, loss=loss, frequency_decay=0.0).learn(start, X, y, rng)
+    measure, report = learned.measure, learned.report
     assert report.losses[-1] < 0.6 * report.losses[0]
-    scores = (measure.features(X) @ report.amplitudes + report.intercepts)[:, 0]
+    scores = report.expansion.evaluate(X)[:, 0]
+    np.testing.assert_array_equal(report.expansion.frequencies, measure.frequencies)
     threshold = 0.5 if loss == "squared" else 0.0
     assert np.mean((scores > threshold) == y) > 0.93
     assert len(measure) == 15
@@ -74,61 +73,85 @@ def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
 def test_several_classes_and_outputs():
     X, y, rng = ringed(300, 0)
     start = Gaussian(0.5).sample(10, 4, rng)
-    _, report = JointDescent(3).learn_with_report(start, X, np.array(["a", "b", "c"])[y + (X[:, 2] > 0)], rng)
-    assert report.amplitudes.shape == (20, 3)
-    _, report = JointDescent(3, loss="squared").learn_with_report(start, X, X[:, :2] ** 2, rng)
-    assert report.amplitudes.shape == (20, 2)
+    report = JointDescent(3).learn(start, X, np.array(["a", "b", "c"])[y + (X[:, 2] > 0)], rng).report
+    assert report.expansion.cosine.shape == (10, 3)
+    report = JointDescent(3, loss="squared").learn(start, X, X[:, :2] ** 2, rng).report
+    assert report.expansion.cosine.shape == (10, 2)
 
 
-@pytest.mark.parametrize("form", ["dense", "csr", "dask", "memmap"])
-def test_an_epoch_sees_every_row_once(form, tmp_path, monkeypatch):
-    monkeypatch.setattr("bochner.learners.joint_descent._CHUNK_BYTES", 4 * 4 * 60)
-    X, _, rng = ringed(230, 0)
-    rows = X
-    if form == "csr":
-        rows = sp.csr_array(X)
-    elif form == "dask":
-        rows = pytest.importorskip("dask.array").from_array(X, chunks=(70, 4))
+@pytest.mark.parametrize("form", ["csr", "dask", "memmap", "float32", "fortran"])
+def test_rows_of_every_form_learn_as_well(form, tmp_path):
+    X, y, _ = ringed(600, 0)
+    rows = {"csr": sp.csr_array, "float32": np.float32, "fortran": np.asfortranarray}.get(form, lambda rows: rows)(X)
+    if form == "dask":
+        rows = pytest.importorskip("dask.array").from_array(X, chunks=(250, 4))
     elif form == "memmap":
         rows = np.memmap(tmp_path / "rows", dtype=np.float64, shape=X.shape, mode="w+")
         rows[...] = X
-    chunks = list(shuffled_chunks(rows, rng))
-    assert len(chunks) == {"dense": 4, "csr": 1, "dask": 4, "memmap": 4}[form]
-    numbers = np.concatenate([numbers for _, numbers in chunks])
-    np.testing.assert_array_equal(np.sort(numbers), np.arange(230))
-    assert not np.array_equal(numbers, np.arange(230))
-    for chunk, numbers in chunks:
-        dense = chunk.toarray() if sp.issparse(chunk) else chunk
-        np.testing.assert_array_equal(dense, X[numbers].astype(np.float32))
+    start = Gaussian(0.5).sample(12, 4, np.random.default_rng(1))
+    losses = [JointDescent(10).learn(start, r, y, np.random.default_rng(2)).report.losses for r in (X, rows)]
+    if form in ("float32", "fortran"):
+        np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4)
+    assert losses[1][-1] < 0.7 * losses[1][0]
 
 
-def test_everything_stays_in_float32():
+def test_weights_are_repetitions():
+    """One batch of all rows, so that the order does not matter: equal to repeated rows, in start and descent."""
+    X, y, rng = ringed(150, 0)
+    counts = rng.integers(0, 4, size=150)
+    start = Gaussian(0.5).sample(8, 4, rng)
+    learner = JointDescent(10, batch_size=1000)
+    weighted = learner.learn(start, X, y, np.random.default_rng(0), weights=counts)
+    repeated = learner.learn(start, X.repeat(counts, axis=0), y.repeat(counts), np.random.default_rng(0))
+    np.testing.assert_allclose(weighted.report.losses, repeated.report.losses, rtol=1e-4)
+    np.testing.assert_allclose(weighted.measure.frequencies, repeated.measure.frequencies, atol=1e-3)
+    ignored = learner.learn(start, X, y, np.random.default_rng(0))
+    assert np.abs(ignored.measure.frequencies - weighted.measure.frequencies).max() > 0.01
+
+
+def test_heavy_atoms_take_the_longer_steps_and_atoms_without_weight_none():
+    """Adam's first step is the rate itself: frequencies by learning_rate · size, amplitudes by √(w_j / mean w)."""
     X, y, rng = ringed(100, 0)
-    learner = JointDescent()
-    targets, residual = learner._targets(y, 100)
-    network = _CosineNetwork(learner, Gaussian(0.5).sample(6, 4, rng), targets, residual)
-    network.start(X, targets, rng)
-    network.step(X[:32].astype(np.float32), targets[:32], 0.7)
-    parts = (network.frequencies, network.amplitudes, network.intercepts, network.adam[0].mean, network.adam[0].square)
-    assert {part.dtype for part in parts} == {np.dtype(np.float32)}
+    start = FourierMeasure(rng.normal(size=(4, 4)), np.array([0.0, 1.0, 1.0, 4.0]))
+    still = JointDescent(1, batch_size=100, learning_rate=0.0, frequency_decay=0.0, start_scale=1.0, amplitude_rate=0.0)
+    moved = clone(still).set_params(amplitude_rate=0.05)
+    before, after = (
+        learner.learn(start, X, y, np.random.default_rng(0)).report.expansion for learner in (still, moved)
+    )
+    steps = np.abs(after.cosine - before.cosine)[:, 0]
+    np.testing.assert_allclose(steps, 0.05 * np.sqrt(start.weights / 1.5), rtol=1e-3, atol=1e-7)
+    np.testing.assert_array_equal(after.frequencies, before.frequencies.astype(np.float32))
+    fast = clone(still).set_params(learning_rate=0.06)
+    steps = np.abs(fast.learn(start, X, y, np.random.default_rng(0)).measure.frequencies - before.frequencies)
+    size = np.median(np.abs(start.frequencies)) / 0.6745
+    np.testing.assert_allclose(steps[1:], 0.06 * size, rtol=1e-2)
+    np.testing.assert_array_equal(steps[0], 0)
 
 
-def test_an_interruption_keeps_the_frequencies_so_far(monkeypatch):
+def test_auto_is_the_loss_that_the_target_asks_for():
     X, y, rng = ringed(200, 0)
-    learner = JointDescent(10)
-    epoch = learner._epoch
+    start = Gaussian(0.5).sample(6, 4, rng)
 
-    def interrupted(network, number, *rest):
-        if number == 2:
-            raise KeyboardInterrupt
-        return epoch(network, number, *rest)
+    def frequencies(target, **settings):
+        return JointDescent(2, **settings).learn(start, X, target, np.random.default_rng(0)).measure.frequencies
 
-    monkeypatch.setattr(learner, "_epoch", interrupted, raising=False)
-    with pytest.warns(UserWarning, match="Interrupted in epoch 3 of 10"):
-        measure, report = learner.learn_with_report(Gaussian(0.5).sample(6, 4, rng), X, y, rng)
-    assert report.interrupted
-    assert len(report.losses) == 2
-    assert np.all(np.isfinite(measure.frequencies))
+    words, numbers = np.array(["no", "yes"])[y], y + 0.5
+    np.testing.assert_array_equal(frequencies(words), frequencies(y, loss="log_loss"))
+    np.testing.assert_array_equal(frequencies(numbers), frequencies(numbers, loss="squared"))
+    # Whole numbers that nobody called values are labels, unless the learner says that it wants numbers.
+    np.testing.assert_array_equal(frequencies(Values.of(y), loss="squared"), frequencies(y, loss="squared"))
+    assert np.any(frequencies(Values.of(y)) != frequencies(y))
+
+
+def test_an_interruption_is_not_caught(monkeypatch):
+    X, y, rng = ringed(200, 0)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bochner.descent._Steps.take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        JointDescent(10).learn(Gaussian(0.5).sample(6, 4, rng), X, y, rng)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +171,21 @@ def test_bad_parameters_are_named(settings, message):
 
 
 @pytest.mark.parametrize(
-    ("y", "message"), [(np.ones(20), "one class only"), (np.linspace(0, 1, 20), 'loss="squared"'), (None, "requires y")]
+    ("settings", "y", "message"),
+    [
+        ({}, np.ones(20, int), "only 1 class"),
+        ({"loss": "log_loss"}, np.linspace(0, 1, 20), "needs labels, got a target of type Values, or write loss"),
+        ({"loss": "squared"}, np.array(["a", "b"] * 10), "needs numbers, got a target of type Labels, or write loss"),
+        ({}, None, "requires y"),
+    ],
 )
-def test_bad_targets_are_explained(y, message):
+def test_bad_targets_are_explained(settings, y, message):
     X, _, rng = ringed(20, 0)
     with pytest.raises(ValueError, match=message):
-        JointDescent().learn(Gaussian().sample(3, 4, rng), X, y, rng)
+        JointDescent(**settings).learn(Gaussian().sample(3, 4, rng), X, y, rng)
+
+
+def test_atoms_that_are_no_frequencies_are_refused():
+    X, y, rng = ringed(20, 0)
+    with pytest.raises(TypeError, match="needs a FourierMeasure, got HarmonicMeasure"):
+        JointDescent().learn(HarmonicMeasure(np.array([[1, 0]]), np.ones(1)), X, y, rng)

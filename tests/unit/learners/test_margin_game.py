@@ -9,16 +9,21 @@ from sklearn.svm import SVC, LinearSVC
 from bochner import (
     AscentPeaks,
     CandidatePeaks,
+    FourierMeasure,
     Gaussian,
     HarmonicPeaks,
     LangevinPeaks,
     MarginGame,
     SpectralFeatures,
+    TargetSimilarity,
     game_equilibrium,
 )
+from bochner._compute import as_rows
 from bochner.learners.duals import make_dual
 from bochner.learners.game_value import upper_value
 from bochner.learners.margin_game import averaged, potential_and_response
+from bochner.learners.peaks import BoundCandidates, PeakSearch
+from bochner.targets import Labels, Values
 
 
 def checkered(n_rows, seed, n_features=2):
@@ -30,7 +35,8 @@ def checkered(n_rows, seed, n_features=2):
 def game(X, y, rng, **settings):
     start = Gaussian(gamma=4.0).sample(100, X.shape[1], rng)
     settings = {"n_rounds": 30, "peaks": CandidatePeaks()} | settings
-    return MarginGame(**settings).learn_with_report(start, X, y, rng)
+    learned = MarginGame(**settings).learn(start, X, y, rng)
+    return learned.measure, learned.report
 
 
 @pytest.mark.parametrize("step", ["adaptive", "theory", 0.01])
@@ -56,7 +62,7 @@ def test_a_round_is_the_papers_step_written_out(seed):
         [1 - y[i] * sum(y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for j in range(40)) for i in range(40)]
     )
     step = 0.3 * 0.5 * np.sqrt(40) / np.linalg.norm(gradient)
-    expected = make_dual("hinge", y, 0.5, 40).project((alpha + step * gradient)[:, None])[:, 0]
+    expected = make_dual("hinge", Labels.of(y), 0.5).project((alpha + step * gradient)[:, None])[:, 0]
     np.testing.assert_allclose(second.dual_weights[:, 0], expected, atol=1e-12)
     potential = sum(
         y[i] * alpha[i] * y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for i in range(40) for j in range(40)
@@ -84,6 +90,7 @@ def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
         assert certificate.exact
         assert 0 < certificate.lower <= certificate.upper
         assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
+        assert certificate.competitive_ratio == pytest.approx(np.sqrt(certificate.lower / certificate.upper))
     assert certificates[2].competitive_ratio > certificates[0].competitive_ratio
 
 
@@ -101,8 +108,8 @@ def test_upper_value_is_the_svms_objective(seed):
 def test_game_and_equilibrium_bracket_the_same_value(seed):
     X, y, rng = checkered(150, seed)
     start = Gaussian(gamma=4.0).sample(60, 2, np.random.default_rng(seed))
-    _, equilibrium = game_equilibrium(start, X, y)
-    _, report = MarginGame(60, peaks=CandidatePeaks()).learn_with_report(start, X, y, rng)
+    equilibrium = game_equilibrium(start, X, y).report
+    report = MarginGame(60, peaks=CandidatePeaks()).learn(start, X, y, rng).report
     assert equilibrium.exact
     assert equilibrium.competitive_ratio > 0.9
     assert report.certificate.lower <= equilibrium.upper
@@ -116,6 +123,41 @@ def test_a_local_search_gives_no_certificate():
     assert "local" in report.certificate.scope
 
 
+class LatePeaks(PeakSearch):
+    """Plays one frequency in the first ``n_blind`` searches and finds another one afterwards."""
+
+    top = 1
+
+    def __init__(self, n_blind, played, found):
+        self.n_blind, self.played, self.found = n_blind, played, found
+
+    def prepare(self, measure, X):
+        return self
+
+    def kept_features(self, peaks):
+        return None
+
+    def find(self, signal, rng, top=None):
+        self.n_blind -= 1
+        return FourierMeasure(np.array([[self.found if self.n_blind < 0 else self.played]]), np.ones(1))
+
+
+@pytest.mark.parametrize(("loss", "curvature"), [("hinge", 0.0), ("squared_hinge", 50.0)])  # ‖α‖²/C
+def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curvature):
+    """A peak that no round has played still lowers it: 1ᵀα s − s² (v + ‖α‖²/C)/2 at the best s, where α = ½ for every row."""
+    X = np.linspace(0, 2 * np.pi, 200, endpoint=False)[:, None] + 0.01
+    y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
+    assert np.sum(y) == 0
+    start = Gaussian().sample(5, 1, np.random.default_rng(0))
+    peaks = LatePeaks(1, played=0.3, found=2.0)
+    report = MarginGame(1, peaks=peaks, loss=loss).learn(start, X, y, np.random.default_rng(0)).report
+    quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
+    assert quadratic > 100  # so the best scaling is s = 100 / quadratic
+    assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
+    reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss).report
+    assert report.certificate.lower <= reached.upper
+
+
 def test_the_certificate_can_be_left_out():
     X, y, rng = checkered(50, 0)
     assert game(X, y, rng, n_rounds=2, certificate=False)[1].certificate is None
@@ -125,7 +167,7 @@ def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(monkeypatch):
     X, y, rng = checkered(400, 0)
     measure, report = game(X, y, rng)
     monkeypatch.setattr("bochner.learners.game_value._MACHINE_ENTRIES", 200 * measure.n_columns)
-    sampled = upper_value(measure, X, make_dual("hinge", y, 1.0, 400))
+    sampled = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     assert report.certificate.upper * (1 - 1e-3) < sampled < 1.5 * report.certificate.upper
 
 
@@ -168,7 +210,8 @@ def test_regression_explains_a_planted_wave(seed):
     targets = np.column_stack([np.cos(X @ [1.5, 0, 1]), 3 * np.sin(X @ [0, 2.0, 0]) + 7])
     start = Gaussian(gamma=1.0).sample(100, 3, rng)
     learner = MarginGame(20, peaks=AscentPeaks(n_walkers=40), loss="squared")
-    measure, report = learner.learn_with_report(start, X, targets, rng)
+    learned = learner.learn(start, X, targets, rng)
+    measure, report = learned.measure, learned.report
     features = np.column_stack([measure.features(X), np.ones(400)])
     residual = targets - features @ np.linalg.lstsq(features, targets, rcond=None)[0]
     assert np.all(residual.var(axis=0) < 0.02 * targets.var(axis=0))
@@ -198,41 +241,99 @@ def test_harmonics_through_spectral_features(seed):
     np.testing.assert_allclose(np.diag(zonal.measure_.kernel(X)), 1, atol=1e-10)
 
 
-def test_an_interruption_keeps_the_measure_so_far():
-    X, y, rng = checkered(100, 0)
-    learner = MarginGame(50, peaks=CandidatePeaks())
-    rounds = learner.rounds
+def test_an_interruption_is_passed_on_and_leaves_the_old_model(monkeypatch):
+    X, y, _ = checkered(100, 0)
+    features = SpectralFeatures(Gaussian(4.0), MarginGame(5, peaks=CandidatePeaks()), n_components=30, random_state=0)
+    before = features.fit(X, y).transform(X)
+    found = []
 
-    def interrupted(*arguments):
-        for played in rounds(*arguments):
-            if played.number == 4:
-                raise KeyboardInterrupt
-            yield played
+    def interrupted(search, signal, rng, top=None):
+        found.append(signal)
+        if len(found) == 4:
+            raise KeyboardInterrupt
+        return find(search, signal, rng, top)
 
-    learner.rounds = interrupted
-    with pytest.warns(UserWarning, match="Interrupted after 3 of 50 rounds"):
-        measure, report = learner.learn_with_report(Gaussian(4.0).sample(30, 2, rng), X, y, rng)
-    assert report.interrupted
-    assert report.n_rounds == 3
-    assert measure.mass == pytest.approx(1)
-    assert report.certificate.upper > 0
-
-
-def test_an_interruption_before_the_first_round_is_passed_on(monkeypatch):
-    def stop(*arguments):
-        raise KeyboardInterrupt
-
-    learner = MarginGame(5)
-    monkeypatch.setattr(learner, "rounds", stop, raising=False)
+    find = BoundCandidates.find
+    monkeypatch.setattr(BoundCandidates, "find", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        learner.learn(Gaussian().sample(3, 2, np.random.default_rng(0)), *checkered(20, 0))
+        features.fit(X[:50, :1], y[:50])
+    assert len(found) == 4
+    np.testing.assert_array_equal(features.transform(X), before)
 
 
-def test_dask_and_block_sizes_change_nothing():
+def test_auto_is_the_hinge_for_labels_and_the_squared_loss_for_values():
+    X, y, _ = checkered(60, 0)
+    for target, loss in ((y, "hinge"), (X[:, 0], "squared"), (Values.of(y), "squared")):
+        runs = [game(X, target, np.random.default_rng(0), n_rounds=3, loss=kind)[1] for kind in ("auto", loss)]
+        np.testing.assert_array_equal(runs[0].values, runs[1].values)
+
+
+SEARCHES = {
+    "candidates": CandidatePeaks(),
+    "harmonics": HarmonicPeaks(5),
+    "degrees": HarmonicPeaks(5, "zonal"),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("settings", [{}, {"projection": "alternating"}, {"step": "theory"}], ids=repr)
+def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(name, loss, settings, seed):
+    """A class of weight zero is no class, and the dual weights of equal rows are equal."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    counts = rng.integers(4, size=60)
+    y = np.digitize(X[:, 0] * X[:, 1], [-0.1, 0.1]) if loss != "squared" else X[:, :2] ** 2 + 5
+    if loss == "hinge":
+        counts[y == 1] = 0
+    repeated = np.repeat(np.arange(60), counts)
+    start = Gaussian(4.0).sample(40, 3, rng)
+    learner = MarginGame(10, C=0.5, peaks=SEARCHES[name], loss=loss, **settings)
+    weighted = learner.learn(start, X, y, np.random.default_rng(0), weights=counts)
+    plain = learner.learn(start, X[repeated], y[repeated], np.random.default_rng(0))
+    np.testing.assert_allclose(weighted.report.values, plain.report.values, rtol=1e-8)
+    np.testing.assert_allclose(weighted.report.dual_weights[repeated], plain.report.dual_weights, atol=1e-8)
+    np.testing.assert_allclose(weighted.measure.kernel(X), plain.measure.kernel(X), atol=1e-8)
+    assert weighted.report.certificate.upper == pytest.approx(plain.report.certificate.upper, rel=1e-6)
+    assert weighted.report.certificate.lower == pytest.approx(plain.report.certificate.lower, rel=1e-8)
+
+
+def test_walkers_see_weights_as_repetitions(seed):
+    """One round, in float32; walkers of later rounds part as rounding grows."""
+    X, y, rng = checkered(60, seed)
+    counts = rng.integers(4, size=60)
+    repeated = np.repeat(np.arange(60), counts)
+    start, learner = Gaussian(4.0).sample(40, 2, rng), MarginGame(1, peaks=AscentPeaks(n_steps=3), certificate=False)
+    weighted = learner.learn(start, X, y, 0, weights=counts).measure
+    plain = learner.learn(start, X[repeated], y[repeated], 0).measure
+    np.testing.assert_allclose(weighted.frequencies, plain.frequencies, atol=1e-3)
+
+
+def test_weights_of_the_equilibrium_and_of_a_sampled_upper_value_are_repetitions(monkeypatch):
+    X, y, rng = checkered(80, 0)
+    counts = rng.integers(3, size=80)
+    repeated = np.repeat(np.arange(80), counts)
+    start = Gaussian(4.0).sample(20, 2, rng)
+    weighted = game_equilibrium(start, X, y, weights=counts, n_iterations=5)
+    plain = game_equilibrium(start, X[repeated], y[repeated], n_iterations=5)
+    np.testing.assert_allclose(weighted.measure.weights, plain.measure.weights, rtol=1e-4)
+    assert weighted.report.upper == pytest.approx(plain.report.upper, rel=1e-6)
+    X, y, rng = checkered(500, 1)
+    monkeypatch.setattr("bochner.learners.game_value._MACHINE_ENTRIES", 1)
+    dual = make_dual("hinge", Labels.of(y), 1.0, np.where(np.arange(500) % 2, 3.0, 0.0))
+    thinned = make_dual("hinge", Labels.of(y[1::2]), 3.0)
+    sampled = upper_value(start, as_rows(X), dual)
+    assert sampled == pytest.approx(upper_value(start, as_rows(X[1::2]), thinned), rel=1e-9)
+
+
+def test_dask_memory_maps_and_block_sizes_change_nothing(tmp_path):
     da = pytest.importorskip("dask.array")
     X, y, _ = checkered(300, 0)
+    mapped = np.memmap(tmp_path / "rows", mode="w+", shape=X.shape, dtype=np.float64)
+    mapped[...] = X
     results = []
-    for rows, block in ((X, "auto"), (X, 37), (da.from_array(X, chunks=(110, 2)), "auto")):
+    for rows, block in ((X, "auto"), (X, 37), (mapped, "auto"), (da.from_array(X, chunks=(110, 2)), "auto")):
         learner = MarginGame(4, peaks=CandidatePeaks())
         features = SpectralFeatures(Gaussian(4.0), learner, n_components=30, block_size=block, random_state=0)
         features.fit(rows, y)
@@ -252,7 +353,7 @@ def test_response_is_the_kernel_times_the_signal(seed):
     X, _, rng = checkered(60, seed)
     measure = Gaussian(4.0).sample(7, 2, rng)
     signal = rng.normal(size=(60, 2))
-    height, response = potential_and_response(measure, X, signal)
+    height, response = potential_and_response(measure, as_rows(X), signal)
     np.testing.assert_allclose(response, measure.kernel(X) @ signal, atol=1e-11)
     assert height == pytest.approx(np.sum(signal * (measure.kernel(X) @ signal)))
 
@@ -282,14 +383,15 @@ def test_bad_parameters_are_named(settings, error, message):
     [
         (np.ones(20), "one class only"),
         (np.linspace(0, 1, 20), 'loss="squared"'),
+        (TargetSimilarity(np.ones((20, 1))), "needs labels"),
         (None, "requires y"),
-        (np.ones(5), "20 rows but y has shape"),
+        (np.ones(5), "X has 20 rows, y 5"),
     ],
 )
 def test_bad_targets_are_explained(y, message):
     X, _, rng = checkered(20, 0)
     with pytest.raises(ValueError, match=message):
-        game(X, y, rng)
+        game(X, y, rng, loss="hinge")
 
 
 def test_rows_off_the_sphere_are_refused_by_harmonic_games():

@@ -1,4 +1,4 @@
-"""Losses of the second-order booster: value, gradient and curvature in the scores, row by row.
+"""Losses: value, gradient and curvature in the scores, the best constant, and what scores predict; row by row.
 
 Scores and targets are (n_rows, n_outputs).  Every loss is convex in the scores, and its curvature is positive (for Huber and
 quantile it is the constant 1 of the closed form, not the second derivative, which vanishes).
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 # Curvatures are kept away from zero relative to their largest possible value: a Newton step needs one.
 _LEAST_CURVATURE = 1e-6
@@ -36,6 +36,13 @@ class Loss(ABC):
         """∂ℓ/∂H alone."""
         return self.derivatives(targets, scores)[0]
 
+    def link(self, scores: np.ndarray) -> np.ndarray:
+        """What scores predict: the mean (or quantile) of the target, or probabilities of classes, in the shape of the scores.
+
+        One column of a loss for classes is the probability of the second of two.
+        """
+        return scores
+
 
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -56,6 +63,9 @@ class Logistic(Loss):
         mean = _bounded_mean(targets, weights)
         return np.log1p(2 * mean / (1 - mean))
 
+    def link(self, scores):
+        return expit(scores)
+
 
 @dataclass(frozen=True)
 class Exponential(Loss):
@@ -72,6 +82,10 @@ class Exponential(Loss):
     def start(self, targets, weights):
         mean = _bounded_mean(targets, weights)
         return 0.5 * np.log1p(2 * mean / (1 - mean))
+
+    def link(self, scores):
+        """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the rest, by softmax of 2H."""
+        return expit(2 * scores) if scores.shape[1] == 1 else softmax(2 * scores, axis=1)
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,9 @@ class Multinomial(Loss):
     def start(self, targets, weights):
         shares = np.maximum(_weighted_mean(targets, weights), 1e-12)
         return np.log(shares)
+
+    def link(self, scores):
+        return softmax(scores, axis=1)
 
 
 @dataclass(frozen=True)
@@ -156,6 +173,15 @@ class Poisson(Loss):
 
     def start(self, targets, weights):
         return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))
+
+    def link(self, scores):
+        return np.exp(scores)
+
+
+def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
+    """(n_rows, n_classes) from the scores of a loss for classes, which have one column where there are two classes."""
+    predicted = loss.link(scores)
+    return np.concatenate([1 - predicted, predicted], axis=1) if predicted.shape[1] == 1 else predicted
 
 
 def _miss(targets, scores):

@@ -1,0 +1,206 @@
+"""Closed-form Gram matrices of two kinds of kernel, and their slopes in one rate and one weight per column.
+
+A ``ProductKernel`` is a product over columns, a ``RadialKernel`` a function of one weighted distance.  Both are given rows in
+float32 or float64 and answer in that precision; blocks of rows are shared by threads.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas
+
+from .lazy import grams as kernels
+from .threads import ordered_map
+
+# Beyond this t, exp(t_i) exp(−t_k) is no longer finite (or its inverse no longer a normal number).
+_WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
+# Rows of one task, and the entries below which there is only one: a second thread wakes up in the time that these take.
+_ROWS, _ALONE = 64, 2**16
+# From this many columns on, distances by matrix products are faster than by differences.
+_MANY_COLUMNS = 48
+
+GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
+
+
+@dataclass(frozen=True)
+class ProductKernel:
+    """k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j); where ``weights`` is None, exp(−Σ_j r_j |x_j − z_j|) (order 0).
+
+    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``.
+    """
+
+    rates: np.ndarray
+    weights: np.ndarray | None
+    order: int
+
+    def gram(self, X, Z=None, *, lower=False):
+        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
+        symmetric = Z is None
+        out = _matrix(X, Z)
+        if out.size == 0:
+            return out
+        columns, others, wide = self._columns(X, X if symmetric else Z)
+        a, b = self._shares(X.dtype)
+
+        def fill(rows):
+            kernels.product_rows(*columns, *others, wide, a, b, self.order, rows.start, rows.stop, symmetric, out)
+
+        return _filled(out, fill, symmetric, lower)
+
+    def slopes(self, X, gram, pull):
+        """Σ_ik pull_ik ∂K_ik/∂ log r_j and ∂ log w_j (None without weights): two vectors, or one and None.
+
+        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and ``pull`` is overwritten by
+        their product.
+        """
+        columns, _, wide = self._columns(X, X)
+        a, b = self._shares(X.dtype)
+        plain = self.weights is None
+
+        def add(rows):
+            sums = np.zeros((2, len(self.rates)))
+            span = rows.start, rows.stop
+            kernels.product_slopes(*columns, wide, a, b, self.order, plain, gram, pull, *span, *sums)
+            return sums
+
+        rate_slopes, weight_slopes = 2 * sum(_on_blocks(add, len(X), len(X)))
+        return rate_slopes, None if self.weights is None else weight_slopes
+
+    def _shares(self, dtype):
+        if self.weights is None:
+            return np.zeros(len(self.rates), dtype), np.ones(len(self.rates), dtype)
+        return (1 / (1 + self.weights)).astype(dtype), (self.weights / (1 + self.weights)).astype(dtype)
+
+    def _columns(self, X, Z):
+        """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are too wide for eᵗ."""
+        lowest, highest = _range(X, Z)
+        center = lowest / 2 + highest / 2
+        limit = _WIDEST[X.dtype]
+        wide = self.rates * (highest - center) > limit
+        columns = _powers(X, center, self.rates, limit)
+        return columns, columns if Z is X else _powers(Z, center, self.rates, limit), wide
+
+
+@dataclass(frozen=True)
+class RadialKernel:
+    """k(x, z) = f(s), s = Σ_j r_j² (x_j − z_j)²: exp(−s/2) for ``order`` GAUSSIAN, else the Matérn kernel κ(√s) of order 0, 1 or 2."""
+
+    rates: np.ndarray
+    order: int
+
+    def gram(self, X, Z=None, *, lower=False):
+        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
+        symmetric = Z is None
+        out = _matrix(X, Z)
+        if out.size == 0:
+            return out
+        squares = self._squares(X, X if symmetric else Z)
+
+        def fill(rows):
+            squares(rows, out)
+            kernels.profile_rows(out, self.order, rows.start, rows.stop, symmetric)
+
+        return _filled(out, fill, symmetric, lower)
+
+    def slopes(self, X, gram, pull):
+        """Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights; ``pull`` is overwritten, only its lower half is read.
+
+        With B = pull ∘ f'(s) and b its row sums, the sum is 4 (Σ_i b_i t_ij² − Σ_i t_ij (Bt)_ij), t = r (x − mean).
+        """
+        squares, distances = np.empty((len(X), len(X)), X.dtype), self._squares(X, X)
+
+        def weigh(rows):
+            distances(rows, squares)
+            kernels.slope_rows(squares, self.order, rows.start, rows.stop, pull)
+
+        _on_blocks(weigh, len(X), len(X))
+        scaled = self._scaled(X, X.mean(axis=0, dtype=np.float64))
+        products = symmetric_product(pull, np.column_stack([scaled, np.ones(len(X), X.dtype)])).astype(np.float64)
+        scaled = scaled.astype(np.float64)
+        return 4 * (products[:, -1] @ scaled**2 - np.sum(scaled * products[:, :-1], axis=0)), None
+
+    def _scaled(self, X, center):
+        return ((X - center) * self.rates).astype(X.dtype)
+
+    def _squares(self, X, Z):
+        """A function that puts the squared distances of some rows of X from those of Z into those rows of a matrix.
+
+        Where Z is X, only up to the diagonal.
+        """
+        symmetric = Z is X
+        center = X.mean(axis=0, dtype=np.float64)  # products of centered rows cancel less
+        left = self._scaled(X, center)
+        right = left if symmetric else self._scaled(Z, center)
+        if X.shape[1] < _MANY_COLUMNS:
+            columns = np.ascontiguousarray(left.T)
+            others = columns if symmetric else np.ascontiguousarray(right.T)
+            return lambda rows, out: kernels.squared_distance_rows(
+                columns, others, rows.start, rows.stop, symmetric, out
+            )
+        left_norms, right_norms = (np.einsum("ij,ij->i", side, side) for side in (left, right))
+
+        def by_products(rows, out):
+            stop = rows.stop if symmetric else len(right)
+            block = out[rows, :stop]
+            np.matmul(left[rows], right[:stop].T, out=block)
+            block *= -2
+            block += left_norms[rows, None]
+            block += right_norms[:stop]
+            np.maximum(block, 0, out=block)
+            if symmetric:  # a row's distance from itself is zero, whatever the rounding of products says
+                np.fill_diagonal(block[:, rows], 0)
+
+        return by_products
+
+
+def symmetric_product(lower, columns):
+    """S @ columns for a symmetric S of which only the lower half is read."""
+    symm = blas.ssymm if lower.dtype == np.float32 else blas.dsymm
+    # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
+    return symm(1.0, lower.T, np.asfortranarray(columns, dtype=lower.dtype), side=0, lower=0)
+
+
+def _matrix(X, Z):
+    return np.empty((X.shape[0], X.shape[0] if Z is None else Z.shape[0]), X.dtype)
+
+
+def _range(X, Z):
+    """Smallest and largest entry of each column of both, in float64."""
+    lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
+    highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
+    return lowest.astype(np.float64), highest.astype(np.float64)
+
+
+def _powers(X, center, rates, limit):
+    times = np.ascontiguousarray(((X - center) * rates).T, dtype=np.float64)
+    # In float64 also for float32 rows: rounding t before the exponential would be magnified by it.
+    bounded = np.clip(times, -limit, limit)
+    dtype = X.dtype
+    return times.astype(dtype, copy=False), np.exp(bounded).astype(dtype), np.exp(-bounded).astype(dtype)
+
+
+def _filled(out, fill, symmetric, lower):
+    """``fill`` on blocks of rows; of a symmetric matrix it gives the lower half, which is copied while it is in the cache."""
+
+    def fill_and_copy(rows):
+        fill(rows)
+        if symmetric and not lower:
+            out[: rows.start, rows] = out[rows, : rows.start].T
+            corner = np.tril(out[rows, rows])
+            out[rows, rows] = corner + np.tril(corner, -1).T
+
+    _on_blocks(fill_and_copy, *out.shape)
+    return out
+
+
+def _on_blocks(work, n_rows, n_others):
+    """The results of ``work`` on blocks of rows, in order; on several threads where that pays."""
+    blocks = [slice(start, min(start + _ROWS, n_rows)) for start in range(0, n_rows, _ROWS)]
+    if n_rows * n_others <= _ALONE:
+        return [work(rows) for rows in blocks]
+    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+    with closing(ordered_map(work, blocks)) as results:
+        return list(results)

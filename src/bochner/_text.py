@@ -1,0 +1,81 @@
+"""Numbers, names and plain tables as text."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+
+def is_number(value: Any) -> bool:
+    """A real number and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def cell_text(cell: Any) -> str:
+    """A cell of a summary's table, short.
+
+    >>> cell_text({"mean": 97.125, "std": 0.51, "n": 20}), cell_text(3), cell_text(0.00123456), cell_text(None)
+    ('97.12 ± 0.51', '3', '0.001235', '–')
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, dict):
+        return spread_text(cell["mean"], cell["std"])
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return number_text(cell) if is_number(cell) else str(cell)
+
+
+def spread_text(mean: float, std: float) -> str:
+    """A mean with as many decimals as two significant digits of its spread have.
+
+    >>> spread_text(90.664, 2.04), spread_text(0.99154, 0.00113), spread_text(100.0, 0.0)
+    ('90.7 ± 2.0', '0.9915 ± 0.0011', '100 ± 0')
+    """
+    if std > 0 and math.isfinite(std):
+        decimals = max(0, 1 - math.floor(math.log10(std)))
+        if decimals <= 6:
+            return f"{mean:.{decimals}f} ± {std:.{decimals}f}"
+    return f"{number_text(mean)} ± {number_text(std, digits=2)}"
+
+
+def number_text(number: float, digits: int = 4) -> str:
+    """``digits`` significant digits, whole numbers in full."""
+    if isinstance(number, int) or (float(number).is_integer() and abs(number) < 1e15):
+        return str(int(number))
+    return f"{number:.{digits}g}"
+
+
+def aligned(columns: list[str], rows: list[list[str]]) -> str:
+    """A plain table; numbers to the right."""
+    grid = [columns, *rows]
+    widths = [max(len(row[k]) for row in grid) for k in range(len(columns))]
+    right = [all(_numeric(row[k]) for row in rows) for k in range(len(columns))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(row, widths, right)
+        )
+        for row in grid
+    ]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
+
+
+def _numeric(text: str) -> bool:
+    return text[:1].isdigit() or text[:1] in "-–+"
+
+
+def some_names(names: list[str], limit: int = 8) -> str:
+    """A list of names for a sentence, the first few of many.
+
+    >>> some_names(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, on one line and not too long."""
+    return " ".join(str(error).split())[:200] or type(error).__name__

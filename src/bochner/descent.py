@@ -1,0 +1,267 @@
+"""Joint descent on all waves of an expansion at once: Adam over minibatches, streamed over the rows.
+
+A batch is cut into chunks of fixed size, one thread each, whose gradients are added in order: the result does not depend on the
+number of threads.  Parameters are float32 views of one vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._compute import Rows, as_dense, ordered_map, threads_for_rows_only, working_dtype
+from ._compute.lazy import waves as kernels
+from ._progress import track
+from .expansions import Expansion
+from .losses import Logistic, Loss
+
+# Rows of a chunk: enough for matrix products to be fast, few enough that a batch keeps two threads busy.
+FEWEST_ROWS, MOST_ROWS = 64, 512
+_FIRST_DECAY = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Standardization:
+    """z = (x − shift) · scale, column by column; folded into the expansion when a fit is done."""
+
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def none(cls, n_features: int) -> Standardization:
+        """z = x."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    def apply(self, rows: Any, dtype: Any) -> np.ndarray:
+        """Standardised rows as a C-ordered array."""
+        precise = working_dtype(rows)
+        result = np.subtract(as_dense(rows), self.shift.astype(precise), dtype=precise)
+        result *= self.scale.astype(precise)
+        return np.ascontiguousarray(result, dtype=dtype)
+
+
+class WaveParameters:
+    """Frequencies (T, d), cosine and sine amplitudes (T, L), slopes (d, L) and intercept (L,): views of one vector."""
+
+    def __init__(self, n_waves: int, n_features: int, n_outputs: int, dtype: Any = np.float32):
+        amplitudes = (n_waves, n_outputs)
+        shapes = [(n_waves, n_features), amplitudes, amplitudes, (n_features, n_outputs), (n_outputs,)]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        self.vector = np.zeros(sum(sizes), dtype)
+        parts = np.split(self.vector, np.cumsum(sizes)[:-1])
+        views = [part.reshape(shape) for part, shape in zip(parts, shapes)]
+        self.frequencies, self.cosine, self.sine, self.slopes, self.intercept = views
+
+    @classmethod
+    def of(cls, expansion: Expansion, dtype: Any = np.float32) -> WaveParameters:
+        """A copy of the numbers of an expansion."""
+        parameters = cls(len(expansion), expansion.n_features, expansion.n_outputs, dtype)
+        slopes = 0.0 if expansion.slopes is None else expansion.slopes
+        return parameters.fill(expansion.frequencies, (expansion.cosine, expansion.sine), slopes, expansion.intercept)
+
+    def like(
+        self, frequencies: Any = 0.0, amplitudes: Any = 0.0, slopes: Any = 0.0, intercept: Any = 0.0
+    ) -> WaveParameters:
+        """Numbers of the same shapes, for gradients and rates."""
+        same = WaveParameters(*self.frequencies.shape, len(self.intercept), self.vector.dtype)
+        return same.fill(frequencies, (amplitudes, amplitudes), slopes, intercept)
+
+    def fill(self, frequencies: Any, amplitudes: Any, slopes: Any, intercept: Any) -> WaveParameters:
+        """Overwrite all numbers; ``amplitudes`` are those of cosines and of sines."""
+        self.frequencies[...], self.slopes[...], self.intercept[...] = frequencies, slopes, intercept
+        self.cosine[...], self.sine[...] = amplitudes
+        return self
+
+    def expansion(self, with_slopes: bool) -> Expansion:
+        """The numbers of now as a frozen value in float64."""
+        parts = (self.frequencies, self.cosine, self.sine, self.intercept, self.slopes if with_slopes else None)
+        return Expansion(*(None if part is None else part.astype(np.float64) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Descended:
+    """``losses``: mean loss of the rows met in each epoch; ``held_out_losses``: loss of the rows kept apart after each."""
+
+    expansion: Expansion
+    losses: list[float] = field(default_factory=list)
+    held_out_losses: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to zero over all epochs.
+
+    ``rates``, ``decays`` and ``penalties`` hold a number for each parameter (``WaveParameters.like``): its step, the share of it that is
+    lost in each step, and its ℓ2 penalty.
+    """
+
+    loss: Loss
+    n_epochs: int
+    batch_size: int
+    rates: WaveParameters
+    decays: WaveParameters | None = None
+    penalties: WaveParameters | None = None
+    second_decay: float = 0.99
+
+    def run(
+        self,
+        parameters: WaveParameters,
+        rows: Rows,
+        targets: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        weights: np.ndarray | None = None,
+        kept: np.ndarray | None = None,
+        standardization: Standardization | None = None,
+        held_out: Callable[[Expansion], float] | None = None,
+        after_epoch: Callable[[Descended], Any] = lambda descended: None,
+    ) -> Descended:
+        """Move ``parameters`` in place; ``after_epoch`` sees what was reached, and ends the descent by saying True.
+
+        ``kept`` marks the rows to learn from (None: all).  With ``held_out``, a loss of an expansion on other rows, the result is
+        the best of the start and of all epochs by it; the whole schedule runs, as its end is its best part.
+        """
+        with_slopes = bool(np.any(self.rates.slopes)) or bool(np.any(parameters.slopes))
+        standardization = standardization or Standardization.none(rows.n_features)
+        if weights is not None:
+            weights = (weights / (weights if kept is None else weights[kept]).mean()).astype(parameters.vector.dtype)
+        steps = _Steps(self, parameters, len(rows) if kept is None else int(kept.sum()))
+        best = reached = Descended(parameters.expansion(with_slopes))
+        lowest = np.inf if held_out is None else held_out(best.expansion)
+        losses: list[float] = []
+        held_out_losses: list[float] = []
+        with threads_for_rows_only():
+            for _ in track(range(self.n_epochs), "joint descent", status=lambda: f"loss {losses[-1]:.3g}"):
+                total = 0.0
+                for source, places, numbers in rows.batches(self.batch_size, rng, kept):
+                    batch = _plain(source, places, standardization, parameters.vector.dtype)
+                    row_weights = np.full((len(numbers), 1), 1 / len(numbers), parameters.vector.dtype)
+                    if weights is not None:
+                        row_weights *= weights[numbers, None]
+                    total += steps.take(batch, targets[numbers], row_weights) * len(numbers)
+                losses.append(total / steps.n_rows)
+                reached = Descended(parameters.expansion(with_slopes), losses, held_out_losses)
+                if held_out is not None:
+                    held_out_losses.append(held_out(reached.expansion))
+                if held_out is None or held_out_losses[-1] < lowest:
+                    lowest = held_out_losses[-1] if held_out_losses else lowest
+                    best = reached
+                if after_epoch(reached):
+                    break
+        return Descended(best.expansion, losses, held_out_losses)
+
+
+class _Steps:
+    """The steps of one descent: chunks with their work space, and Adam's running means."""
+
+    def __init__(self, descent: Descent, parameters: WaveParameters, n_rows: int):
+        self.descent, self.parameters, self.n_rows = descent, parameters, n_rows
+        self.n_steps, self.n_taken = descent.n_epochs * -(-n_rows // descent.batch_size), 0
+        self.chunk_rows = min(MOST_ROWS, max(FEWEST_ROWS, -(-descent.batch_size // 2)))
+        n_chunks = -(-descent.batch_size // self.chunk_rows)
+        self.chunks = [_Chunk(parameters, descent.loss, self.chunk_rows) for _ in range(n_chunks)]
+        none = np.zeros_like(parameters.vector)
+        self.means = none.copy(), none.copy()
+        given = (descent.rates, descent.decays, descent.penalties)
+        self.paces = [none if part is None else part.vector for part in given]
+
+    def take(self, batch, targets, weights) -> float:
+        """One step on the rows of a batch, whose loss before it is returned."""
+        loss, gradient = self._gradient(batch, targets, weights)
+        # Steps beyond the plan (streamed blocks end in short batches) keep the last, smallest rate.
+        remaining = max(1 - self.n_taken / self.n_steps, 1 / self.n_steps)
+        self.n_taken += 1
+        second_decay = self.descent.second_decay
+        corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - second_decay**self.n_taken)
+        numbers = remaining, *corrections, _FIRST_DECAY, second_decay
+        vector = self.parameters.vector
+        kernels.adam_step(vector, gradient, *self.means, *self.paces, *map(vector.dtype.type, numbers))
+        return loss
+
+    def _gradient(self, batch, targets, weights):
+        source, shift, scale, places = batch
+
+        def one(k):
+            piece = slice(k * self.chunk_rows, (k + 1) * self.chunk_rows)
+            return self.chunks[k].compute(source, shift, scale, places[piece], targets[piece], weights[piece])
+
+        (loss, gradient), *others = ordered_map(one, range(-(-len(places) // self.chunk_rows)))
+        for part in others:
+            loss += part[0]
+            gradient += part[1]
+        return loss, gradient
+
+
+class _Chunk:
+    """Loss and gradient of one chunk of rows, with its own work space.
+
+    Compiled code runs in one long stretch for the logistic loss and in two for others with one output: whenever two threads
+    both want to be in Python, one waits for the other to be woken, which takes as long as a hundred rows.
+    """
+
+    def __init__(self, parameters: WaveParameters, loss: Loss, n_rows: int):
+        n_waves, n_features = parameters.frequencies.shape
+        dtype = parameters.vector.dtype
+        self.parameters, self.loss = parameters, loss
+        self.gradient = gradient = parameters.like()
+        self.rows = np.empty((n_rows, n_features), dtype)
+        self.turns = np.empty((n_rows, n_waves), dtype)
+        self.scores = np.empty((n_rows, len(parameters.intercept)), dtype)
+        self.pull = np.empty_like(self.scores)
+        # One output: all that the kernels take beside rows and work space, as vectors.
+        self.waves = parameters.cosine[:, 0], parameters.sine[:, 0]
+        self.slots = gradient.frequencies, gradient.cosine[:, 0], gradient.sine[:, 0], gradient.slopes[:, 0]
+
+    def compute(self, source, shift, scale, picked, targets, weights):
+        """Σ_i w_i ℓ_i and Σ_i w_i ∂ℓ_i/∂θ over the standardised rows ``source[picked]``."""
+        n_rows, parameters = len(picked), self.parameters
+        rows, turns = self.rows[:n_rows], self.turns[:n_rows]
+        scores, pull = self.scores[:n_rows], self.pull[:n_rows]
+        gather = source, picked, shift, scale
+        if scores.shape[1] > 1:
+            kernels.standardized_rows(*gather, rows)
+            self._matrix_products(rows, turns, scores, pull, targets, weights)
+        else:
+            waves = parameters.frequencies, *self.waves, parameters.slopes[:, 0], parameters.intercept[0]
+            spaces = rows, turns, scores[:, 0]
+            if isinstance(self.loss, Logistic):
+                ends = targets[:, 0], weights[:, 0]
+                kernels.logistic_gradient(*gather, *ends, *waves, *spaces, pull[:, 0], *self.slots)
+            else:
+                kernels.gathered_forward(*gather, *waves, *spaces)
+                self._pull(targets, scores, weights, pull)
+                kernels.joint_backward(rows, turns, pull[:, 0], *self.waves, *self.slots)
+        np.sum(pull, axis=0, out=self.gradient.intercept)
+        return float(self.loss.values(targets, scores) @ weights[:, 0]), self.gradient.vector
+
+    def _pull(self, targets, scores, weights, pull):
+        """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's constants."""
+        pull[...] = self.loss.gradient(targets, scores) * weights
+
+    def _matrix_products(self, rows, turns, scores, pull, targets, weights):
+        """The same for several outputs, which share the sines."""
+        parameters, gradient = self.parameters, self.gradient
+        np.matmul(rows, parameters.frequencies.T, out=turns)
+        turns *= turns.dtype.type(1 / np.pi)
+        sines, cosines = np.empty_like(turns), np.empty_like(turns)
+        kernels.trigonometry(turns, sines, cosines)
+        scores[...] = parameters.intercept
+        scores += rows @ parameters.slopes + cosines @ parameters.cosine + sines @ parameters.sine
+        self._pull(targets, scores, weights, pull)
+        np.matmul(cosines.T, pull, out=gradient.cosine)
+        np.matmul(sines.T, pull, out=gradient.sine)
+        np.multiply(cosines, pull @ parameters.sine.T, out=turns)
+        turns -= sines * (pull @ parameters.cosine.T)
+        np.matmul(turns.T, rows, out=gradient.frequencies)
+        np.matmul(rows.T, pull, out=gradient.slopes)
+
+
+def _plain(source, places, standardization, dtype):
+    """(array, shift, scale, positions) that the kernels can gather from; what is no plain array gets dense here."""
+    if isinstance(source, np.ndarray) and source.dtype.kind == "f" and source.flags.c_contiguous:
+        return source, standardization.shift, standardization.scale, places
+    rows = standardization.apply(source[places], dtype)
+    return rows, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), np.arange(len(rows))

@@ -1,0 +1,217 @@
+"""The linear systems of kernel ridge regression: (K + α / h) a + b 1 = y with 1ᵀa = 0, for row weights h.
+
+b is the intercept, which is not penalized; without one the second equation and b are left out.  With C the upper left block of the
+inverse of the whole, a = C y, and the residual of row i in the fit without it is exactly a_i / C_ii.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.lapack import dpotri
+
+from .kernel_expansions import closed_form_gram
+from .priors import SpectralPrior
+
+# Where leaving a row out changes its residual by more than the inverse of this, rounding decides: such a ridge is never chosen.
+_SMALLEST_REMAINDER = 1e-9
+# Memory for the kernels between a block of rows and all rows, where they are computed anew for each product.
+_BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Dual coefficients a (n_samples, n_outputs), the intercept b (n_outputs,), and residuals of fits that leave a row out.
+
+    ``left_out`` leaves all of it out, ``unit_out`` one unit of its weight (all where it weighs less): of a row of weight 3, which counts
+    as three equal rows, one of the three.
+    """
+
+    dual: np.ndarray
+    intercept: np.ndarray
+    left_out: np.ndarray | None = None
+    unit_out: np.ndarray | None = None
+
+
+def left_out_residuals(
+    dual: np.ndarray, diagonal: np.ndarray, alpha: float, weights: np.ndarray, share: np.ndarray | float = 1.0
+) -> np.ndarray:
+    """Residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i leverage_i), a_i / C_ii for all of it.
+
+    r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i.  Infinite where the divisor is lost in rounding.
+    """
+    residuals = dual * (alpha / weights)[:, None]
+    remainder = 1 - share * (1 - diagonal * alpha / weights)
+    safe = remainder > _SMALLEST_REMAINDER
+    return np.where(safe[:, None], residuals / np.where(safe, remainder, 1.0)[:, None], np.inf)
+
+
+class EigenPath:
+    """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V = √h times the eigenvectors."""
+
+    def __init__(self, gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
+        root = np.sqrt(weights)
+        gram *= root
+        gram *= root[:, None]
+        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
+        values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
+        vectors *= root[:, None]
+        self.values, self.vectors = np.maximum(values, 0.0), vectors
+        self.weights, self.fit_intercept = weights, fit_intercept
+        self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
+
+    def solve(self, alpha: float) -> Solution:
+        """The solution for one ridge, with its leave-one-out residuals: O(n²)."""
+        inverse = 1 / (self.values + alpha)
+        solved = self.vectors @ (inverse[:, None] * self.projections)
+        dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
+        diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
+        left_out = left_out_residuals(dual, diagonal, alpha, self.weights)
+        unit = 1 / np.maximum(self.weights, 1.0)
+        return Solution(dual, intercept, left_out, left_out_residuals(dual, diagonal, alpha, self.weights, unit))
+
+
+class CholeskySystem:
+    """One ridge by a Cholesky factor of K + α / h; ``gram`` is overwritten."""
+
+    def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float, fit_intercept: bool):
+        gram[np.diag_indices_from(gram)] += alpha / weights
+        try:
+            self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not positive definite with it. "
+                "Write a larger alpha."
+            ) from error
+        self.weights, self.alpha, self.fit_intercept = weights, alpha, fit_intercept
+        self.flat = cho_solve(self.factor, np.ones(len(weights)), check_finite=False)
+
+    def solve(self, targets: np.ndarray) -> Solution:
+        """The solution, without leave-one-out residuals, which cost twice the factor again."""
+        solved = np.column_stack([cho_solve(self.factor, targets, check_finite=False), self.flat])
+        return Solution(*_with_intercept(solved, self.fit_intercept)[:2])
+
+    def left_out(self, dual: np.ndarray) -> np.ndarray:
+        """Leave-one-out residuals for the dual coefficients of a solution."""
+        inverse, _ = dpotri(self.factor[0], lower=True)
+        diagonal = np.diag(inverse).copy()
+        if self.fit_intercept:
+            diagonal -= self.flat**2 / self.flat.sum()
+        return left_out_residuals(dual, diagonal, self.alpha, self.weights)
+
+    def variance(self, cross: np.ndarray, at_zero: np.ndarray) -> np.ndarray:
+        """k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix: ``cross`` is k between rows x and the training rows, ``at_zero`` k(x, x)."""
+        half = solve_triangular(self.factor[0], cross.T, lower=True, check_finite=False)
+        variance = at_zero - np.sum(half**2, axis=0)
+        if self.fit_intercept:  # what is not known of the intercept
+            variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()
+        return np.maximum(variance, 0.0)
+
+
+def _with_intercept(solved, fit_intercept):
+    """From (K + α / h)⁻¹ (Y, 1): the dual coefficients, the intercept, and what it takes off the diagonal of the inverse."""
+    plain, flat = solved[:, :-1], solved[:, -1]
+    if not fit_intercept:
+        return plain, np.zeros(plain.shape[1]), np.zeros(len(flat))
+    intercept = plain.sum(axis=0) / flat.sum()
+    return plain - flat[:, None] * intercept, intercept, flat**2 / flat.sum()
+
+
+# --- conjugate gradients ----------------------------------------------------------------------------------------------
+
+
+class GramProducts:
+    """K V for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or row block by row block where it does not fit."""
+
+    def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
+        self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
+        self.block_bytes = min(_BLOCK_BYTES, max_bytes)
+        self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        V = V.astype(self.X.dtype)
+        product = self.X @ (self.linear[:, None] * (self.X.T @ V))
+        if self.held is not None:
+            product += self.held @ V
+            return product.astype(np.float64)
+        size = max(1, self.block_bytes // (self.X.itemsize * len(self.X)))
+        for start in range(0, len(self.X), size):
+            rows = slice(start, start + size)
+            product[rows] += closed_form_gram(self.prior, self.X[rows], self.X) @ V
+        return product.astype(np.float64)
+
+    def columns(self, rows: np.ndarray) -> np.ndarray:
+        """Some columns of K."""
+        return closed_form_gram(self.prior, self.X, self.X[rows]) + (self.X * self.linear) @ self.X[rows].T
+
+
+class NystromPreconditioner:
+    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; B serves every ridge."""
+
+    def __init__(self, products: GramProducts, n_columns: int, weights: np.ndarray, rng: np.random.Generator):
+        rows = np.sort(rng.choice(len(weights), n_columns, replace=False))
+        columns = products.columns(rows)
+        corner = columns[rows].astype(np.float64)
+        triangle = _factor((corner + corner.T) / 2, 1e-6)
+        # In the precision of K: a preconditioner need not be precise.
+        self.basis = solve_triangular(triangle.astype(columns.dtype), columns.T, lower=True, check_finite=False).T
+        self.weights = weights
+        self.gram = (self.basis.T @ (weights.astype(columns.dtype)[:, None] * self.basis)).astype(np.float64)
+
+    def at(self, alpha: float) -> Any:
+        """The preconditioner for one ridge, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
+        triangle = _factor(self.gram + alpha * np.eye(len(self.gram)), 0.0)
+
+        def apply(residual):
+            weighted = self.weights[:, None] * residual
+            inner = cho_solve((triangle, True), self.basis.T @ weighted, check_finite=False)
+            return (weighted - self.weights[:, None] * (self.basis @ inner)) / alpha
+
+        return apply
+
+
+def _factor(matrix, share):
+    """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it takes."""
+    size = np.trace(matrix) / len(matrix)
+    while True:
+        try:
+            return np.tril(cho_factor(matrix + share * size * np.eye(len(matrix)), lower=True, check_finite=False)[0])
+        except np.linalg.LinAlgError:
+            share = max(10 * share, 1e-10)
+
+
+def conjugate_gradients(
+    products: Any,
+    shift: np.ndarray,
+    targets: np.ndarray,
+    precondition: Any,
+    tol: float,
+    max_iterations: int,
+    start: Any = None,
+) -> tuple[np.ndarray, float, int]:
+    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken."""
+
+    def multiply(V):
+        return products @ V + shift[:, None] * V
+
+    solution = np.zeros_like(targets) if start is None else start.copy()
+    residual = targets - multiply(solution)
+    sizes = np.maximum(np.linalg.norm(targets, axis=0), np.finfo(float).tiny)
+    direction, before = np.zeros_like(targets), np.ones(targets.shape[1])
+    steps = 0
+    while steps < max_iterations and np.any(np.linalg.norm(residual, axis=0) > tol * sizes):
+        pulled = precondition(residual)
+        squares = np.sum(residual * pulled, axis=0)
+        direction = pulled + (squares / before if steps else 0.0) * direction
+        image = multiply(direction)
+        curvature = np.sum(direction * image, axis=0)
+        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1.0), 0.0)
+        solution += length * direction
+        residual -= length * image
+        before = np.where(squares > 0, squares, 1.0)
+        steps += 1
+    reached = np.linalg.norm(targets - multiply(solution), axis=0) / sizes
+    return solution, float(reached.max()), steps

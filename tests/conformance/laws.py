@@ -1,0 +1,104 @@
+"""What the laws share: data that fits an estimator, its answers, and places where rows can live."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+from bochner import CertifiedClassifier, GBRFF1Classifier, GBRFF2Classifier, JointDescent, OperatorKernelRidge
+from bochner._compute import LocalRows
+
+N_ROWS = 90
+# Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
+NEEDS_ROWS_HERE = (GBRFF1Classifier, GBRFF2Classifier, OperatorKernelRidge, CertifiedClassifier)
+STORAGES = ("array", "blocks", "map", "sparse", "dask")
+
+
+def data_for(estimator, n_rows=N_ROWS, n_features=3, seed=0):
+    """Rows on a grid of halves (so that sparse, float32 and float64 hold the same numbers) and a target for the estimator."""
+    rng = np.random.default_rng(seed)
+    X = np.round(2 * rng.normal(size=(n_rows, n_features))) / 2
+    signal = np.sin(X[:, 0]) + X[:, 1] / 2
+    if not get_tags(estimator).target_tags.single_output:
+        return X, np.column_stack([signal, np.cos(X[:, 0])])
+    if wants_values(estimator):
+        return X, signal + 0.1 * rng.normal(size=n_rows)
+    cuts = [0.0] if isinstance(estimator, CertifiedClassifier) else [-0.5, 0.5]
+    names = np.array(["low", "middle", "upper"])
+    return X, names[np.searchsorted(cuts, signal)]
+
+
+def wants_values(estimator):
+    """Regressors, and features whose learner has a regression loss."""
+    learner = estimator.get_params(deep=False).get("learner")
+    return get_tags(estimator).estimator_type == "regressor" or getattr(learner, "loss", "") == "squared"
+
+
+def seeded(estimator):
+    """With a number for every seed, so that two fits of equal data are equal."""
+    names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+    return estimator.set_params(**dict.fromkeys(names, 0))
+
+
+def looks_at_batches(estimator):
+    """Whether the order in which a fit sees the rows depends on where they are."""
+    return any(isinstance(part, JointDescent) for part in estimator.get_params().values())
+
+
+def answers(fitted, X):
+    """All that a fitted estimator says about X, by method; lazy answers computed."""
+    methods = ["transform"] if hasattr(fitted, "transform") else ["predict"]
+    methods += ["decision_function", "predict_proba"] if is_classifier(fitted) else []
+    said = {name: getattr(fitted, name)(X) for name in methods if hasattr(fitted, name)}
+    return {name: value.compute() if hasattr(value, "compute") else value for name, value in said.items()}
+
+
+def assert_same(found, expected, rtol=1e-9, atol=1e-9):
+    """Equal answers; labels exactly, numbers up to rounding."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if np.asarray(value).dtype.kind in "fiu":
+            np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def stored(X, storage, folder):
+    """The rows somewhere else."""
+    if storage == "map":
+        np.save(folder / "X.npy", X)
+        return np.load(folder / "X.npy", mmap_mode="r")
+    if storage == "sparse":
+        return sp.csr_matrix(X)
+    if storage == "dask":
+        import dask.array as da
+
+        return da.from_array(X, chunks=(40, 2))
+    return X
+
+
+class Struck(Exception):
+    """An error from outside."""
+
+
+@contextmanager
+def struck_after(n_calls, monkeypatch, error):
+    """Within this context the given number of looks at the rows go well, and the next one raises ``error``.
+
+    With ``error=None`` they are only counted, in the list that is returned.
+    """
+    seen = []
+    with monkeypatch.context() as patch:
+        for name in ("sum", "map", "take", "batches", "assert_finite"):
+            original = getattr(LocalRows, name)
+
+            def watched(self, *arguments, _original=original, **keywords):
+                if error is not None and len(seen) >= n_calls:
+                    raise error
+                seen.append(1)
+                return _original(self, *arguments, **keywords)
+
+            patch.setattr(LocalRows, name, watched)
+        yield seen

@@ -1,0 +1,112 @@
+"""Columns of real tables: clipped, filled in, told apart by type, and the same in every kind of frame."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+
+from bochner.inputs import SmoothScaler, TableInputs
+
+pd = pytest.importorskip("pandas")
+
+
+def test_scaled_columns_are_the_printed_formula(seed):
+    X = np.random.default_rng(seed).normal(2.0, 5.0, size=(200, 3))
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    np.testing.assert_allclose(SmoothScaler(clip=2.5).fit_transform(X), z / np.sqrt(1 + (z / 2.5) ** 2), atol=1e-12)
+
+
+def test_one_wild_value_does_not_decide_a_linear_model(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=400)
+    X[7, 1] = 1e6
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    clean = np.abs(X_test[:, 1]) < 1e3
+    model = make_pipeline(SmoothScaler(), LinearRegression()).fit(X_train, y_train)
+    assert model.score(X_test[clean], y_test[clean]) > 0.9
+
+
+def test_two_values_are_a_gap_apart_and_constants_are_zero():
+    X = np.column_stack([np.repeat([3.0, 700.0], [9, 1]), np.full(10, 5.0)])
+    scaled = SmoothScaler(clip=1e9, gap=1.5).fit_transform(X)
+    assert np.ptp(scaled[:, 0]) == pytest.approx(1.5)
+    np.testing.assert_array_equal(scaled[:, 1], 0)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
+def test_huge_and_tiny_units_change_nothing(size, seed):
+    X = np.random.default_rng(seed).normal(size=(50, 2))
+    np.testing.assert_allclose(SmoothScaler().fit_transform(size * X), SmoothScaler().fit_transform(X), rtol=1e-9)
+
+
+def table():
+    return pd.DataFrame(
+        {
+            "size": [1.0, 2.0, np.nan, 4.0, np.inf],
+            "kind": ["a", "b", None, "a", "c"],
+            "flag": [True, False, True, True, False],
+            "day": pd.to_datetime(["2020-01-01", "2020-02-01", None, "2020-03-01", "2020-03-02"]),
+            "count": pd.array([1, 2, None, 3, 3], dtype="Int64"),
+            "rank": pd.Categorical(["x", "y", "x", "y", "y"]),
+            "empty": [np.nan] * 5,
+        }
+    )
+
+
+def test_columns_are_told_apart_by_their_type():
+    inputs = TableInputs().fit(table())
+    names = inputs.get_feature_names_out().tolist()
+    assert names[:4] == ["size", "flag", "day", "count"]
+    assert [name for name in names if name.startswith("missing")] == [
+        f"missingindicator_{n}" for n in ("size", "day", "count")
+    ]
+    assert names[-5:] == ["kind_a", "kind_b", "kind_c", "kind_missing", "rank_y"]
+    values = inputs.transform(table())
+    assert values.shape == (5, len(names))
+    assert np.all(np.isfinite(values))
+    np.testing.assert_array_equal(values[:, names.index("kind_a")], [1.5, 0, 0, 1.5, 0])
+
+
+def test_frames_of_pandas_and_polars_give_the_same():
+    pl = pytest.importorskip("polars")
+    plain = table().drop(columns=["count", "empty"])
+    expected = TableInputs().fit(plain)
+    other = TableInputs().fit(pl.from_pandas(plain))
+    np.testing.assert_allclose(other.transform(pl.from_pandas(plain)), expected.transform(plain))
+    assert other.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+
+
+@pytest.mark.filterwarnings("error")
+def test_unseen_levels_and_types_are_taken_without_a_word():
+    inputs = TableInputs().fit(table())
+    other = table().assign(kind=["zzz", 7, None, "a", "b"], size=[9.0, np.nan, 1.0, -np.inf, 0.0])
+    values = inputs.transform(other)
+    names = inputs.get_feature_names_out().tolist()
+    assert np.all(values[:2, [k for k, name in enumerate(names) if name.startswith("kind")]] == 0)
+    assert np.all(np.isfinite(values))
+
+
+def test_many_levels_share_a_column():
+    kinds = [f"k{k}" for k in range(40)] + ["often"] * 30
+    inputs = TableInputs(max_levels=5).fit(pd.DataFrame({"kind": kinds}))
+    assert len(inputs.get_feature_names_out()) == 5
+    assert "kind_often" in inputs.get_feature_names_out()
+
+
+def test_named_columns_of_an_array_are_categories():
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
+    assert TableInputs(categorical_features=[1]).fit_transform(X).shape == (4, 4)
+    with pytest.raises(ValueError, match=r"names \[5\]"):
+        TableInputs(categorical_features=[5]).fit(X)
+    with pytest.raises(ValueError, match="from_dtype"):
+        TableInputs(categorical_features="all").fit(X)
+
+
+def test_columns_that_are_missing_or_new_are_named():
+    inputs = TableInputs().fit(table())
+    with pytest.raises(ValueError, match="feature names"):
+        inputs.transform(table().drop(columns="kind"))
+    with pytest.raises(ValueError, match="0 rows"):
+        inputs.transform(table().iloc[:0])

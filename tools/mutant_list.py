@@ -1,0 +1,391 @@
+"""The wrong formulas that ``mutants.py`` plants, and the tests that should notice each of them.
+
+``text`` occurs once in one of ``files`` (below ``src/bochner``; when it has moved, once in the whole package) and is replaced
+by ``wrong``.  A name begins with its room.  ``must_die``: an error of this kind was once not noticed, and never shall be again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong formula."""
+
+    name: str
+    files: tuple[str, ...]
+    text: str
+    wrong: str
+    tests: tuple[str, ...]
+    must_die: bool = False
+
+
+def _room(files: str, tests: str, mutants: dict[str, tuple[str, str]]) -> list[Mutant]:
+    """Mutants that share candidate files and tests, both separated by blanks; "!" after a name: must die."""
+    return [
+        Mutant(name.rstrip("!"), tuple(files.split()), text, wrong, tuple(tests.split()), name.endswith("!"))
+        for name, (text, wrong) in mutants.items()
+    ]
+
+
+PINNED = "unit/bounds/test_pinned_bounds.py"
+
+MUTANTS: list[Mutant] = [
+    # --- bounds ------------------------------------------------------------------------------------------------------
+    *_room(
+        "bounds/risk.py",
+        f"{PINNED} unit/test_certificates.py",
+        {
+            "risk-pac-bayes-kl-log!": (
+                'np.log(2 * np.sqrt(n_samples) * check_count(n_tried, "n_tried") / delta)',
+                'np.log(check_count(n_tried, "n_tried") / delta)',
+            ),
+            "risk-pac-bayes-kl-tries!": ('check_count(n_tried, "n_tried") / delta)) / n', "1 / delta)) / n"),
+            "risk-bernstein-seven-thirds!": (" + 7 * largest * log_term / (3 * (n_samples - 1))", ""),
+            "risk-bernstein-variance": ("np.sqrt(2 * losses.var(ddof=1)", "np.sqrt(losses.var(ddof=1)"),
+            "risk-bernstein-log": ("log_term = np.log(2 / delta)", "log_term = np.log(1 / delta)"),
+            "risk-bernstein-range": ("7 * largest * log_term", "7 * log_term"),
+            "risk-binomial-tail": (
+                "beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors)",
+                "beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors + 1)",
+            ),
+            "risk-kl-backwards": ("if _binary_kl(empirical, middle) <=", "if _binary_kl(middle, empirical) <="),
+        },
+    ),
+    *_room(
+        "bounds/alignment.py",
+        f"{PINNED} unit/test_alignment_bounds.py",
+        {
+            "alignment-landmark-union": ("np.log(n_landmarks / delta)", "np.log(1 / delta)"),
+            "alignment-landmark-rows": ("n_samples - 1 if in_sample else n_samples", "n_samples"),
+            "alignment-first-order-hoeffding": (
+                '((2 if form == "paper" else 8) * n_rows)',
+                '((2 if form == "paper" else 16) * n_rows)',
+            ),
+            "alignment-corollary-2-factor": ("complexity = 2 / t *", "complexity = 1 / t *"),
+            "alignment-corollary-2-union": ("np.log((n_samples + 1) / delta)", "np.log(1 / delta)"),
+            "alignment-second-order-pairs": ("8 * (n_samples // 2)", "8 * n_samples"),
+            "alignment-second-order-tries": ("np.log(n_tried / delta)", "np.log(1 / delta)"),
+            "alignment-f-divergence-variance": ("(1 / (2 * n_samples * delta))", "(1 / (4 * n_samples * delta))"),
+            "alignment-f-divergence-moment": ("(2 * n_samples) ** -0.5", "(2 * n_samples) ** (1 / mu - 1)"),
+            "alignment-f-divergence-spread": ("(divergence + 1) ** (1 / mu)", "divergence ** (1 / mu)"),
+            "alignment-chi-square-order": ("n_samples, mu=2.0, delta", "n_samples, mu=3.0, delta"),
+            "alignment-power-divergence": ("(ratio / largest) ** mu", "(ratio / largest) ** (mu - 1)"),
+            "alignment-kl-backwards": ("rel_entr(posterior, prior)", "rel_entr(prior, posterior)"),
+        },
+    ),
+    *_room(
+        "bounds/margin.py",
+        f"{PINNED} unit/bounds/test_margin_bounds.py",
+        {
+            "margin-regret": ("1.5 * C * n * (1 + C * n)", "1.5 * C * n * (1 + C)"),
+            "margin-objective-half": ("heights.mean() / 2", "heights.mean()"),
+            "margin-error-complexity": ("6 * radius", "3 * radius"),
+            "margin-error-union": ("2 * union / delta", "2 / delta"),
+            "margin-deviation-bias": ("epsilon / 2 - 1 / n", "epsilon / 2"),
+            "margin-deviation-sides": ("np.log(2) + net", "net"),
+            "margin-competitive-ratio": ("gap * best_margin**2", "gap * best_margin"),
+        },
+    ),
+    *_room(
+        "bounds/operator.py operators/approximation.py",
+        f"{PINNED} unit/test_operator_approximation.py",
+        {
+            "operator-uniform-exponent": ("(8 * (d + 2) * (b", "(4 * (d + 2) * (b"),
+            "operator-uniform-far": ("((d + 2) * (math.e - 1) * u)", "((math.e - 1) * u)"),
+            "operator-uniform-cover": ("2 / (1 + 2 / d)", "1 / (1 + 2 / d)"),
+            "operator-uniform-orlicz": ("4 * (constants.orlicz + constants.sup_norm)", "4 * constants.orlicz"),
+            "operator-fourth-moment": ("first**2 + 2 * second", "first**2 + second"),
+            "operator-variance": ("(mass * (mass + doubled) / 2)", "(mass * (mass + doubled))"),
+        },
+    ),
+    # --- certificates ------------------------------------------------------------------------------------------------
+    *_room(
+        "certificates.py",
+        f"{PINNED} unit/test_certificates.py",
+        {
+            "certificate-widths-free!": ("n_tried=len(_WIDTHS)", "n_tried=1"),
+            "certificate-never-moves!": ("np.linspace(0, 1, 21)", "np.zeros(21)"),
+            "certificate-divergence": ("/ (2 * width**2)", "/ (4 * width**2)"),
+            "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
+            "certificate-on-all-rows": (
+                "self._choose(columns[second], signs[second],",
+                "self._choose(columns, signs,",
+            ),
+        },
+    ),
+    *_room(
+        "tables/certificate.py",
+        f"{PINNED} unit/test_tables.py",
+        {"certificate-interval": ("int(binom.ppf(1 - delta, n, coverage)) + 1", "int(binom.ppf(1 - delta, n, coverage))")},
+    ),
+    # --- alignment and its learners ----------------------------------------------------------------------------------
+    *_room(
+        "alignment.py",
+        "reference/test_alignment_double_sums.py",
+        {
+            "loss-trace": ("0.5 - (energy - trace) / (2 * n_pairs)", "0.5 - energy / (2 * n_pairs)"),
+            "loss-pairs": ("n_samples * (n_samples - 1)", "n_samples**2"),
+            "loss-classes": ("return 2 * np.sum(self.sums**2", "return np.sum(self.sums**2"),
+            "loss-gradient": ("2 * row_sum(pull", "row_sum(pull"),
+            "loss-values-scale": ("max(self.high[0] - mean, mean - self.low[0])", "self.high[0] - mean"),
+            "loss-values-trace": (
+                "self.second - self.n_samples * float(offset @ offset)",
+                "self.second + self.n_samples * float(offset @ offset)",
+            ),
+        },
+    ),
+    *_room(
+        "learners/pac_bayes.py",
+        "unit/test_alignment_learners.py properties/test_posteriors.py",
+        {
+            "pac-bayes-betas-free!": ("n_samples, beta, len(BETA_GRID))", "n_samples, beta, 1)"),
+            "pac-bayes-gibbs-root": ("beta * np.sqrt(n_samples) * gaps", "beta * n_samples * gaps"),
+            "pac-bayes-bound-t": ("(report.tradeoff or 1.0) * np.sqrt", "np.sqrt"),
+        },
+    ),
+    *_room(
+        "learners/optimal_alignment.py",
+        "reference/test_divergence_ball.py unit/test_alignment_learners.py",
+        {
+            "ball-exponent": ("/ (mu - 1))", "/ mu)"),
+            "ball-largest-radius": ("** (1 - mu) - 1", "** (1 - mu) / 2 - 1"),
+            "ball-sign": ("prior_weights, -losses,", "prior_weights, losses,"),
+            "ball-bound": ("f_divergence(report.empirical(weights), divergence,", "f_divergence(report.empirical(weights), 0.0,"),
+        },
+    ),
+    *_room(
+        "landmarks.py",
+        "reference/test_alignment_double_sums.py unit/test_landmarks.py",
+        {
+            "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
+            "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
+            "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
+            "landmark-gibbs-root": (
+                "-self.beta * np.sqrt(self._n_samples) * self.losses_",
+                "-self.beta * self._n_samples * self.losses_",
+            ),
+            "landmark-bound-union": ("self._n_samples if chosen_by_label else n_landmarks,", "n_landmarks,"),
+        },
+    ),
+    # --- the margin game ---------------------------------------------------------------------------------------------
+    *_room(
+        "learners/duals.py",
+        "unit/learners/test_duals.py unit/bounds/test_margin_bounds.py unit/learners/test_margin_game.py",
+        {
+            "dual-projection": ("alpha = np.clip(point, 0, C)", "alpha = np.clip(point, 0, 2 * C)"),
+            "dual-hinge-gradient": ("return 1 - self.targets * response\n", "return 1 - self.targets * response / 2\n"),
+            "dual-squared-hinge-gradient": ("1 - self.targets * response - alpha / self.C", "1 - self.targets * response"),
+            "dual-squared-gradient": ("self.targets - response - alpha / self.C", "self.targets - response + alpha / self.C"),
+            "dual-gradient-bound": ("* (1 + self.C * n)", "* (1 + 2 * self.C)"),
+            "dual-scaled": ("return s * linear - s**2 * quadratic / 2", "return s * linear - s * quadratic / 2"),
+        },
+    ),
+    *_room(
+        "learners/game_value.py learners/margin_game.py learners/equilibrium.py",
+        "unit/learners/test_margin_game.py unit/learners/test_duals.py unit/bounds/test_margin_bounds.py",
+        {
+            "game-local-search!": ("plays = [bound.find(signal, rng, 1), learned]", "plays = [learned]"),
+            "game-lower-curvature": ("2 * dual.curvature(alpha)", "dual.curvature(alpha)"),
+            "game-upper-norm": (
+                "np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(features @",
+                "np.sum(dual.primal_loss(features @",
+            ),
+            "game-upper-sampled": ("np.sum(problem.primal_loss(scores)) * dual.C / problem.C", "np.sum(problem.primal_loss(scores))"),
+            "game-margin": ("1 / np.sqrt(2 * self.upper)", "1 / np.sqrt(self.upper)"),
+            "game-ratio": ("np.sqrt(max(self.lower, 0.0) / self.upper)", "max(self.lower, 0.0) / self.upper"),
+            "game-theory-step": (
+                "dual.diameter / (dual.gradient_bound * np.sqrt(number))",
+                "dual.gradient_bound / (dual.diameter * np.sqrt(number))",
+            ),
+            "game-adaptive-step": ("dual.diameter / np.sqrt(squared_gradients)", "dual.diameter / squared_gradients"),
+            "game-equilibrium-lower": ("float(potentials.max())", "float(potentials.mean())"),
+        },
+    ),
+    *_room(
+        "learners/peaks.py learners/harmonic_peaks.py",
+        "unit/learners/test_peaks.py",
+        {
+            "peaks-langevin-noise": ("np.sqrt(2 * step * self.temperature)", "np.sqrt(2 * self.temperature / step)"),
+            "peaks-penalty-slope": ("self.dtype(2 * self.bend)", "self.dtype(self.bend)"),
+            "peaks-zonal-share": ("weights=heights) / counts", "weights=heights)"),
+        },
+    ),
+    *_room(
+        "learners/joint_descent.py",
+        "unit/learners/test_joint_descent.py",
+        {
+            "descent-gradient": ("- pull[:, :n_atoms] * waves[:, n_atoms:]", "+ pull[:, :n_atoms] * waves[:, n_atoms:]"),
+            "descent-penalty": ("np.float32(settings.penalty * self.mean_weight)", "np.float32(settings.penalty)"),
+            "descent-adam-mean": ("1 / (1 - 0.9**self.n_steps)", "1"),
+            "descent-adam-square": ("1 / (1 - 0.999**self.n_steps)", "1"),
+        },
+    ),
+    # --- priors, measures, harmonics ---------------------------------------------------------------------------------
+    *_room(
+        "priors/gaussian.py priors/matern.py priors/laplace.py priors/cauchy.py priors/rational_quadratic.py priors/sinc.py "
+        "priors/mixture.py priors/sampling.py priors/base.py",
+        "unit/test_priors.py conformance/test_priors.py",
+        {
+            "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * check_positive_vector", "1 / np.sqrt(check_positive_vector"),
+            "prior-matern-degrees": ("nu / gammaincinv(nu, uniform)", "nu / gammaincinv(2 * nu, uniform)"),
+            "prior-matern-five-halves": ("s**2 / 3", "s**2 / 2"),
+            "prior-matern-debye": ("81 * p**2", "18 * p**2"),
+            "prior-laplace-quantile": ("np.tan(np.pi * (uniform - 0.5))", "np.tan(np.pi * (uniform - 0.5) / 2)"),
+            "prior-cauchy-quantile": ("np.log1p(-2 * np.abs(centered))", "np.log1p(-np.abs(centered))"),
+            "prior-rational-rate": ("gammaincinv(alpha, uniform) / alpha", "gammaincinv(alpha, uniform)"),
+            "prior-sinc-width": ("2 * uniform - 1", "uniform - 0.5"),
+            "prior-mixture-scale": ("scales[part] * normals", "scales[part] ** 2 * normals"),
+            "prior-orthogonal-radii": ("rng.chisquare(n_features, n_draws)", "np.full(n_draws, float(n_features))"),
+            "prior-scale-length": ("X.shape[1] * variance / 2", "X.shape[1] * variance"),
+        },
+    ),
+    *_room(
+        "measures.py learners/selection.py",
+        "unit/test_measures.py properties/test_measure_properties.py unit/test_spectral_features_learning.py",
+        {
+            "measure-systematic-start": ("(rng.random() + np.arange(n_atoms))", "(0.5 + np.arange(n_atoms))"),
+            "measure-resampled-mass": ("np.full(n_atoms, self.mass / n_atoms)", "np.full(n_atoms, 1 / n_atoms)"),
+            "measure-merged-weights": (
+                "np.bincount(labels, weights=self.weights, minlength=len(first))",
+                "self.weights[first]",
+            ),
+            "measure-merged-signs": ("np.where(signs == 0, 1, signs)", "np.abs(signs) + (signs == 0)"),
+            "measure-top-mass": ("* (mass / weights[largest].sum())", "* mass"),
+        },
+    ),
+    *_room(
+        "harmonics.py",
+        "unit/test_harmonics.py",
+        {
+            "harmonic-constant": ("1 / np.sqrt(2 * pi)", "1 / np.sqrt(pi)"),
+            "harmonic-lift": ("lgamma(mu + 0.5)", "lgamma(mu + 1.5)"),
+            "harmonic-recurrence": ("(m + 1) * (m + 2 * mu)", "(m + 1) * (m + mu)"),
+            "harmonic-area": ("2 * np.exp(n_features / 2 * np.log(pi)", "np.exp(n_features / 2 * np.log(pi)"),
+            "harmonic-zonal": ("np.asarray(weights) / counts", "np.asarray(weights)"),
+            "harmonic-arc-cosine": ("(pi - angle) * cosine", "(pi + angle) * cosine"),
+        },
+    ),
+    # --- operators ---------------------------------------------------------------------------------------------------
+    *_room(
+        "operators/vector_field.py operators/hessian.py operators/simplex.py",
+        "unit/test_operator_kernels.py properties/test_operator_properties.py",
+        {
+            "operator-divergence-free-sign": (
+                "(trace * np.eye(curl_free.shape[-1]) - curl_free)",
+                "(trace * np.eye(curl_free.shape[-1]) + curl_free)",
+            ),
+            "operator-helmholtz-share": (
+                "share * curl_free + (1 - share) * (trace * np.eye(curl_free.",
+                "(1 - share) * curl_free + share * (trace * np.eye(curl_free.",
+            ),
+            "operator-across-share": ("np.sqrt(1 - share) * across_basis", "(1 - share) * across_basis"),
+            "operator-hessian-bend": ("hessian = -4 * bend", "hessian = -2 * bend"),
+            "operator-hessian-rational": ("(alpha + 1) / (4 * alpha)", "1 / 4"),
+            "operator-hessian-matern": ("slope = -nu / (2 * (nu - 1))", "slope = -nu / (2 * nu)"),
+            "operator-hessian-cauchy": ("6 * u**2 - 2", "6 * u**2 - 1"),
+            "operator-hessian-sinc": ("-value - 2 * first / safe", "-value - first / safe"),
+            "operator-hessian-mixture": ("* cosine - crossed * sine", "* cosine + crossed * sine"),
+            "operator-simplex": ("code[0, 1:] = -1 / p\n", "code[0, 1:] = -1 / p**2\n"),
+        },
+    ),
+    # --- ridge -------------------------------------------------------------------------------------------------------
+    *_room(
+        "ridge/eigen.py ridge/spectral.py",
+        "unit/test_spectral_ridge.py",
+        {
+            "ridge-unseen-directions!": (" + unseen[:, None] / penalties", ""),
+            "ridge-leverage-intercept": ("(squares @ inverse + work.row_share)", "(squares @ inverse)"),
+            "ridge-leverage-weights": ("remainder = 1 - weights[:, None] * (", "remainder = 1 - ("),
+            "ridge-noise-of-the-row": ("(noise * (1 + variances))", "(noise * variances)"),
+            "ridge-noise-variance": ("- explained_squares, 0.0) / used.weight", "- explained_squares, 0.0)"),
+            "ridge-variance-intercept": ("/ penalties + work.row_share", "/ penalties"),
+        },
+    ),
+    *_room(
+        "ridge/block_leverage.py ridge/operator.py ridge/eigen.py operators/output_matrix.py",
+        "unit/test_operator_ridge.py",
+        {
+            "operator-ridge-leverage": ("projected.transpose(0, 2, 1) + self.row_share * identity", "projected.transpose(0, 2, 1)"),
+            "operator-ridge-variance": ("self.projected(X[rows]) ** 2 @", "self.projected(X[rows]) @"),
+            "operator-ridge-noise": ("rest / (used.weight * coefficients.shape[1])", "rest / used.weight"),
+            "operator-ridge-penalties": ("np.divide(alpha, self.scales,", "np.multiply(alpha, self.scales,"),
+        },
+    ),
+    # --- boosting ----------------------------------------------------------------------------------------------------
+    *_room(
+        "boosting/published.py boosting/gbrff1.py boosting/gbrff2.py",
+        "reference/test_boosting_formulas.py unit/test_gbrff_classifiers.py",
+        {
+            "gbrff-step": ("return 0.5 * float(np.log((total + edge", "return float(np.log((total + edge"),
+            "gbrff-step-sign": ("(total + edge + guard) / (total - edge + guard)", "(total - edge + guard) / (total + edge + guard)"),
+            "gbrff-start": ("0.5 * np.log1p(2 * mean / (1 - mean)) if", "np.log1p(2 * mean / (1 - mean)) if"),
+            "gbrff-probabilities": ("expit(2 * scores)", "expit(scores)"),
+            "gbrff1-landmark-gradient": (
+                "cosine * back[n_frequencies:] - sine * back",
+                "cosine * back[n_frequencies:] + sine * back",
+            ),
+            "gbrff1-posterior-root": ("-self.beta * np.sqrt(X.shape[0])", "-self.beta * X.shape[0]"),
+            "gbrff2-penalty-slope": ("2 * lam * frequency", "lam * frequency"),
+            "gbrff2-phase-step": ("center -= np.clip(", "center += np.clip("),
+            "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
+        },
+    ),
+    *_room(
+        "boosting/losses.py boosting/rounds.py",
+        "unit/test_boosting_losses.py reference/test_boosting_formulas.py properties/test_boosting_properties.py",
+        {
+            "loss-logistic-curvature": ("np.maximum(miss * (1 - miss),", "np.maximum(miss,"),
+            "loss-multinomial-curvature": ("np.maximum(shares * (1 - shares),", "np.maximum(shares,"),
+            "loss-poisson-curvature": ("np.maximum(mean, _LEAST_CURVATURE)", "np.maximum(mean**2, _LEAST_CURVATURE)"),
+            "loss-exponential-curvature": ("weight + np.asarray(_LEAST", "0.5 * weight + np.asarray(_LEAST"),
+            "loss-logistic-start": ("return np.log1p(2 * mean / (1 - mean))", "return 0.5 * np.log1p(2 * mean / (1 - mean))"),
+            "loss-quantile-slope": ("-self.level, 1 - self.level)", "self.level - 1, self.level)"),
+            "loss-huber-values": ("self.delta * (size - 0.5 * self.delta)", "self.delta * size"),
+            "loss-weighted-quantile": ("np.cumsum(weights[order]", "np.cumsum(weights"),
+            "round-line-search": ("            low, low_slope = middle, middle_slope\n    return low", "            low, low_slope = middle, middle_slope\n    return high"),
+            "round-closed-form-ridge": ("double + self.ridge, self._total - double", "double, self._total - double"),
+            "round-gain": ("gain = -0.5 * (", "gain = -1.0 * ("),
+        },
+    ),
+    *_room(
+        "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
+        "reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
+        {
+            "round-newton-slope!": ("target = columns @ pull + 2", "target = 0.5 * (columns @ pull) + 2"),
+            "round-lbfgs-slope!": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
+            "round-several-slopes!": (
+                "np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)",
+                "np.multiply.outer(state.cosines, sine) + np.multiply.outer(state.sines, cosine)",
+            ),
+            "round-kernel-slopes!": ("slope = sine * cosines[i] - cosine * sines[i]", "slope = sine * cosines[i] + cosine * sines[i]"),
+            "round-penalty-slope": ("+ 2 * self.frequency_penalty * state.frequency", "+ self.frequency_penalty * state.frequency"),
+            "boost-pilots-inverse!": (
+                "factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
+                "factors = 1 / np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
+            ),
+            "boost-worst-epoch!": ("if loss_now < best[0]:", "if loss_now > best[0]:"),
+            "boost-worst-round": ("if loss < best_loss:", "if loss > best_loss:"),
+            "boost-phase-shift": (
+                "np.arctan2(sine, cosine) + (frequencies @",
+                "np.arctan2(sine, cosine) - (frequencies @",
+            ),
+            "boost-relevance-units": ("self._target_scaling()[1]) * spread", "self._target_scaling()[1])"),
+            "boost-deviations": ("np.sqrt(2 * gammas.astype", "np.sqrt(gammas.astype"),
+        },
+    ),
+    *_room(
+        "_compute/wave_kernels.py boosting/joint.py",
+        "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
+        {
+            "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),
+            "joint-several-gradient": ("turns -= sines * (pull @", "turns += sines * (pull @"),
+            "joint-intercept-gradient": ("np.sum(pull, axis=0, out=self.gradient.intercept)", "self.gradient.intercept[...] = 0"),
+            "joint-adam-rate": ("rate / (1 - _FIRST_DECAY**self.steps)", "rate"),
+            "joint-adam-root": ("1 / np.sqrt(1 - _SECOND_DECAY**self.steps)", "1.0"),
+            "joint-adam-square": ("(one - second_decay) * g * g", "(one - second_decay) * g"),
+            "joint-weights": ("row_weights *= weights[picked, None]", "row_weights *= 1"),
+        },
+    ),
+]  # fmt: skip
