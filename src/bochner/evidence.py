@@ -60,6 +60,8 @@ class Evidence(BaseEstimator):
     a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
     two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
 
+    A learned prior has seen its rows: theorems that need a prior chosen without the data hold on other rows only.
+
     Parameters
     ----------
     n_rows : int, default 1000
@@ -124,6 +126,8 @@ class Evidence(BaseEstimator):
         spreads = check_positive(self.rate_spread, "rate_spread"), check_positive(self.weight_spread, "weight_spread")
         tol = check_positive(self.tol, "tol", allow_zero=True)
         X = X if is_dask(X) or sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional (rows, columns), got {X.ndim} dimension(s).")
         target = y if isinstance(y, Labels | Values) else as_target(y, X.shape[0])
         rows = _drawn_rows(X.shape[0], counts[0], sample_weight, rng)
         taken = take_rows(X, rows)

@@ -126,8 +126,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
         self.solver_ = self._chosen_solver(len(rows))
-        for name in ("loo_errors_", "held_out_errors_", "_system", "_left_out"):
+        for name in ("loo_errors_", "held_out_errors_"):
             self.__dict__.pop(name, None)
+        self._system = self._left_out = None  # made when first asked for
         solve = self._solve_directly if self.solver_ == "cholesky" else self._solve_iteratively
         self._store(rows, solve(rows, alphas, several))
         # Rows of weight zero take no part: their predictions are those without them already.
@@ -149,7 +150,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         variance = np.empty(len(X))
         at_zero = closed_form_gram(self.prior_, np.zeros((1, X.shape[1])))[0, 0]
-        for rows in self.expansion_._blocks(len(X)):
+        for rows in self.expansion_.row_blocks(len(X)):
             diagonal = at_zero + X[rows] ** 2 @ self._linear
             variance[rows] = system.variance(self._gram(X[rows], self._points()), diagonal)
         deviation = np.sqrt(np.atleast_1d(self.noise_variance_) * (1 + variance[:, None] / self.alpha_))
@@ -158,7 +159,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def leave_one_out(self) -> np.ndarray:
         """The prediction of each training row by the fit without it (same prior and ridge), exactly."""
         check_is_fitted(self)
-        if not hasattr(self, "_left_out"):
+        if self._left_out is None:
             system = self._direct_system("Exact leave-one-out predictions need")
             self._left_out = system.left_out(np.asarray(self.expansion_.coefficients))
         known = self._targets - self._left_out
@@ -339,7 +340,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{what} a direct solution; this one is by conjugate gradients. Fit with solver='cholesky'."
             )
-        if not hasattr(self, "_system"):
+        if self._system is None:
             self._system = CholeskySystem(self._gram(self._points()), self._weights, self.alpha_, self.fit_intercept)
         return self._system
 
