@@ -59,6 +59,8 @@ class Evidence(BaseEstimator):
     a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
     two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
 
+    A learned prior has seen its rows: theorems that need a prior chosen without the data hold on other rows only.
+
     Parameters
     ----------
     n_rows : int, default 1000

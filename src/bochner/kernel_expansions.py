@@ -116,7 +116,7 @@ class KernelExpansion:
         slopes = np.empty((X.shape[0], self.n_outputs, X.shape[1]))
         block_slopes: Any = _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
         points = self.points.astype(np.float64, copy=False)
-        for rows in self._blocks(X.shape[0]):
+        for rows in self.row_blocks(X.shape[0]):
             block = np.asarray(self._precise(X[rows]), dtype=np.float64)
             slopes[rows] = block_slopes(kernel, block, points, self.coefficients) + self.slopes.T
         return slopes
@@ -143,7 +143,7 @@ class KernelExpansion:
         base = self.coefficients * np.exp(np.log(constants).sum(axis=0))[:, None]
         main = np.empty((X.shape[0], d, self.n_outputs))
         joint = np.empty((X.shape[0], len(pairs), self.n_outputs))
-        for rows in self._blocks(X.shape[0], n_matrices=d + 2):
+        for rows in self.row_blocks(X.shape[0], n_matrices=d + 2):
             block = np.asarray(self._precise(X[rows]), dtype=np.float64)
             ratios = [deviation(j, block[:, j]) / constants[j] for j in range(d)]
             for j in range(d):
@@ -172,7 +172,8 @@ class KernelExpansion:
     def _precise(self, rows):
         return np.ascontiguousarray(as_dense(rows), dtype=self.coefficients.dtype)
 
-    def _blocks(self, n_samples, n_matrices=1):
+    def row_blocks(self, n_samples: int, n_matrices: int = 1) -> list[slice]:
+        """Blocks of rows whose kernels with all points, ``n_matrices`` times, are held at once."""
         size = max(1, _BLOCK_BYTES // (8 * n_matrices * max(len(self), 1)))
         return [slice(start, min(start + size, n_samples)) for start in range(0, n_samples, size)]
 

@@ -127,8 +127,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
         self.solver_ = self._chosen_solver(len(rows))
-        for name in ("loo_errors_", "held_out_errors_", "_system", "_left_out"):
+        for name in ("loo_errors_", "held_out_errors_"):
             self.__dict__.pop(name, None)
+        self._system = self._left_out = None  # made when first asked for
         solve = self._solve_directly if self.solver_ == "cholesky" else self._solve_iteratively
         self._store(rows, solve(rows, alphas, several))
         # Rows of weight zero take no part: their predictions are those without them already.
@@ -160,7 +161,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def leave_one_out(self) -> np.ndarray:
         """The prediction of each training row by the fit without it (same prior and ridge), exactly."""
         check_is_fitted(self)
-        if not hasattr(self, "_left_out"):
+        if self._left_out is None:
             system = self._direct_system("Exact leave-one-out predictions need")
             self._left_out = system.left_out(np.asarray(self.expansion_.coefficients))
         known = self._targets - self._left_out
@@ -341,7 +342,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{what} a direct solution; this one is by conjugate gradients. Fit with solver='cholesky'."
             )
-        if not hasattr(self, "_system"):
+        if self._system is None:
             self._system = CholeskySystem(self._gram(self._points()), self._weights, self.alpha_, self.fit_intercept)
         return self._system
 

@@ -287,6 +287,7 @@ def test_a_matrix_that_is_singular_in_float32_is_taken_in_float64(monkeypatch):
             TypeError,
             "labels or values",
         ),
+        (lambda X, y: Evidence().learn(Gaussian(), X[:, 0], y, generator()), ValueError, "two-dimensional"),
         (lambda X, y: Evidence(n_rows=1).learn(Gaussian(), X, y, generator()), ValueError, "n_rows must be at least 2"),
         (lambda X, y: Evidence(rate_spread=0).learn(Gaussian(), X, y, generator()), ValueError, "rate_spread"),
     ],

@@ -88,6 +88,7 @@ def test_resolving_numbers_changes_nothing():
         (lambda: RationalQuadratic(alpha=-2).kernel(X), "alpha must be positive"),
         (lambda: Anova(nu=2.0).kernel(X), "nu = 0.5, 1.5 and 2.5"),
         (lambda: Anova(weight=-1.0).kernel(X), "weight must be positive and finite"),
+        (lambda: Anova(weight="scale").kernel(X), "weight must be a number"),
         (lambda: Anova(weight=[1.0, 0.0]).kernel(X), "the data has 3 features"),
         (lambda: Anova().sample(3, 3, RNG, "orthogonal"), "Anova cannot be sampled"),
         (lambda: Sinc(bandwidth=0).kernel(X), "bandwidth must be positive"),

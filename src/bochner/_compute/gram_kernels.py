@@ -19,30 +19,46 @@ _TILE = 1024
 
 
 @njit(**_FLAGS)
-def _multiply_two(left, right, t0, t1, u0, u1, v0, v1, times, ups, downs, a, order):
-    """Two rows of the Gram matrix times the factor of one column: what is read of the column serves both.
+def _multiply_four(r0, r1, r2, r3, t0, t1, t2, t3, u0, u1, u2, u3, v0, v1, v2, v3, times, ups, downs, a, order):
+    """Four rows r of the Gram matrix times the factor of one column: what is read of the column serves all of them.
 
-    u and v of the two rows carry the factor b.
+    u and v of the four rows carry the factor b.
     """
-    third = left.dtype.type(1 / 3)
+    third = r0.dtype.type(1 / 3)
     if order == 0:
-        for k in range(left.shape[0]):
+        for k in range(r0.shape[0]):
             u, v = ups[k], downs[k]
-            left[k] *= a + min(u0 * v, v0 * u)
-            right[k] *= a + min(u1 * v, v1 * u)
+            r0[k] *= a + min(u0 * v, v0 * u)
+            r1[k] *= a + min(u1 * v, v1 * u)
+            r2[k] *= a + min(u2 * v, v2 * u)
+            r3[k] *= a + min(u3 * v, v3 * u)
     elif order == 1:
-        for k in range(left.shape[0]):
+        for k in range(r0.shape[0]):
             t, u, v = times[k], ups[k], downs[k]
-            e0, e1 = min(u0 * v, v0 * u), min(u1 * v, v1 * u)
-            left[k] *= (a + e0) + e0 * abs(t0 - t)
-            right[k] *= (a + e1) + e1 * abs(t1 - t)
+            e0, e1, e2, e3 = min(u0 * v, v0 * u), min(u1 * v, v1 * u), min(u2 * v, v2 * u), min(u3 * v, v3 * u)
+            r0[k] *= (a + e0) + e0 * abs(t0 - t)
+            r1[k] *= (a + e1) + e1 * abs(t1 - t)
+            r2[k] *= (a + e2) + e2 * abs(t2 - t)
+            r3[k] *= (a + e3) + e3 * abs(t3 - t)
     else:
-        for k in range(left.shape[0]):
+        for k in range(r0.shape[0]):
             t, u, v = times[k], ups[k], downs[k]
-            e0, e1 = min(u0 * v, v0 * u), min(u1 * v, v1 * u)
-            s0, s1 = abs(t0 - t), abs(t1 - t)
-            left[k] *= (a + e0) + e0 * (s0 + third * s0 * s0)
-            right[k] *= (a + e1) + e1 * (s1 + third * s1 * s1)
+            e0, e1, e2, e3 = min(u0 * v, v0 * u), min(u1 * v, v1 * u), min(u2 * v, v2 * u), min(u3 * v, v3 * u)
+            s0, s1, s2, s3 = abs(t0 - t), abs(t1 - t), abs(t2 - t), abs(t3 - t)
+            r0[k] *= (a + e0) + e0 * (s0 + third * s0 * s0)
+            r1[k] *= (a + e1) + e1 * (s1 + third * s1 * s1)
+            r2[k] *= (a + e2) + e2 * (s2 + third * s2 * s2)
+            r3[k] *= (a + e3) + e3 * (s3 + third * s3 * s3)
+
+
+@njit(**_FLAGS)
+def _multiply_wide(row, time, times, decays, a, order):
+    """One row times the factor of a wide column, whose decays b exp(−t) are given."""
+    zero, one, third = row.dtype.type(0), row.dtype.type(1), row.dtype.type(1 / 3)
+    for k in range(row.shape[0]):
+        t = abs(time - times[k])
+        growth = zero if order == 0 else t if order == 1 else t + third * t * t
+        row[k] *= a + decays[k] * (one + growth)
 
 
 @njit(**_FLAGS)
@@ -58,54 +74,44 @@ def product_rows(
 ):
     """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster than, a loop over columns j.
 
-    ``symmetric``: only k <= i is wanted; of what lies right of the diagonal at most one column is filled.
+    ``symmetric``: only k <= i is wanted; of what lies right of the diagonal at most three columns are filled, none beyond k = last − 1.
     """
     n_columns = times.shape[0]
     n_others = other_times.shape[1]
     one = out.dtype.type(1)
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
-    spare = np.empty(_TILE, out.dtype)
-    waste = np.ones(_TILE, out.dtype)
+    spare = np.empty((4, _TILE), out.dtype)
     decays = np.empty(_TILE, out.dtype)
     for start in range(0, n_others, _TILE):
-        for i in range(first, last, 2):
-            both = i + 1 < last
+        for i in range(first, last, 4):
             stop = min(start + _TILE, n_others)
             if symmetric:
-                stop = min(stop, i + 2)
+                stop = min(stop, i + 4, last)
             if stop <= start:
                 continue
-            left = out[i, start:stop]
-            right = out[i + 1, start:stop] if both else spare[: stop - start]
-            left[:] = one
-            right[:] = one
-            h = i + 1 if both else i
+            # The last rows of a block may be fewer than four: copies of its last one are thrown away.
+            i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+            r0 = out[i, start:stop]
+            r1 = out[i1, start:stop] if i1 == i + 1 else spare[1, : stop - start]
+            r2 = out[i2, start:stop] if i2 == i + 2 else spare[2, : stop - start]
+            r3 = out[i3, start:stop] if i3 == i + 3 else spare[3, : stop - start]
+            r0[:] = one
+            r1[:] = one
+            r2[:] = one
+            r3[:] = one
             for j in range(n_columns):
-                others = other_times[j, start:stop]
+                t, u, v, others = times[j], ups[j], downs[j], other_times[j, start:stop]
                 if wide[j]:
-                    # With u = v = 1 the loop for two rows takes the decays as they are; its second row is thrown away.
-                    for row, time in ((left, times[j, i]), (right, times[j, h])):
+                    for row, time in ((r0, t[i]), (r1, t[i1]), (r2, t[i2]), (r3, t[i3])):
                         _decays(time, others, b[j], lowest, decays)
-                        own = decays[: stop - start]
-                        _multiply_two(
-                            row, waste[: stop - start], time, time, one, one, one, one, others, own, own, a[j], order
-                        )
-                else:
-                    _multiply_two(
-                        left,
-                        right,
-                        times[j, i],
-                        times[j, h],
-                        b[j] * ups[j, i],
-                        b[j] * ups[j, h],
-                        b[j] * downs[j, i],
-                        b[j] * downs[j, h],
-                        others,
-                        other_ups[j, start:stop],
-                        other_downs[j, start:stop],
-                        a[j],
-                        order,
-                    )
+                        _multiply_wide(row, time, others, decays, a[j], order)
+                    continue
+                c = b[j]
+                _multiply_four(
+                    *(r0, r1, r2, r3, t[i], t[i1], t[i2], t[i3]),
+                    *(c * u[i], c * u[i1], c * u[i2], c * u[i3], c * v[i], c * v[i1], c * v[i2], c * v[i3]),
+                    *(others, other_ups[j, start:stop], other_downs[j, start:stop], a[j], order),
+                )
 
 
 @njit(**_REDUCING)

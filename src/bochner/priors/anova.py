@@ -51,6 +51,8 @@ class Anova(SpectralPrior):
         return check_positive_vector(self.length_scale, "length_scale", n_features)
 
     def _weights(self, n_features):
+        if isinstance(self.weight, str):
+            raise ValueError(f"weight must be a number or one per column, got {self.weight!r}. Write e.g. weight=1.0.")
         weights = np.asarray(self.weight, dtype=np.float64)
         # Zero is a weight here: it takes a column out.  Everything else that is wrong has its message already.
         checked = check_positive_vector(np.where(weights == 0, 1.0, weights), "weight", n_features)
