@@ -17,12 +17,6 @@ from .fields import FieldMethods
 from .model import RidgeModel
 
 
-def check_kernel(kernel: Any) -> None:
-    """An operator-valued kernel."""
-    if not isinstance(kernel, OperatorKernel):
-        raise TypeError(f"kernel must be an operator-valued kernel such as CurlFree(Gaussian()), got {kernel!r}.")
-
-
 class OperatorParameters(NestedDefaults):
     """The parameters of ``OperatorRidge`` and ``OperatorRidgeClassifier``."""
 
@@ -101,11 +95,8 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
 
     def _check_parameters(self):
         check_count(self.n_components, "n_components")
-        check_kernel(self._part("kernel"))
-        if not isinstance(self._part("features"), SpectralFeatures):
-            raise TypeError(
-                f"features must be SpectralFeatures, whose frequencies the kernel uses; got {self.features!r}."
-            )
+        self._part("kernel", OperatorKernel)
+        self._part("features", SpectralFeatures)
         return super()._check_parameters()
 
     def _start(self, rows, target, taught, weights):
