@@ -11,6 +11,7 @@ from .._compute import LocalRows, Rows, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
+from .._state import all_or_nothing
 from .._validation import check_count, check_rows
 from ..expansions import Expansion
 from ..losses import Exponential
@@ -51,6 +52,7 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing."""
         self._check_parameters()
