@@ -292,25 +292,40 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridge -------------------------------------------------------------------------------------------------------
     *_room(
-        "ridge/eigen.py ridge/spectral.py",
-        "unit/test_spectral_ridge.py",
+        "solvers/outputs.py solvers/systems.py solvers/direct.py ridge/spectral.py",
+        "unit/test_spectral_ridge.py unit/test_solvers.py",
         {
             "ridge-unseen-directions!": (" + unseen[:, None] / penalties", ""),
-            "ridge-leverage-intercept": ("(squares @ inverse + work.row_share)", "(squares @ inverse)"),
-            "ridge-leverage-weights": ("remainder = 1 - weights[:, None] * (", "remainder = 1 - ("),
-            "ridge-noise-of-the-row": ("(noise * (1 + variances))", "(noise * variances)"),
-            "ridge-noise-variance": ("- explained_squares, 0.0) / used.weight", "- explained_squares, 0.0)"),
-            "ridge-variance-intercept": ("/ penalties + work.row_share", "/ penalties"),
+            "ridge-leverage-intercept!": ("design**2 @ inverse + share, weights", "design**2 @ inverse, weights"),
+            "ridge-leverage-weights!": ("remainder = 1 - weights[:, None] * leverages", "remainder = 1 - leverages"),
+            "ridge-noise-of-the-row": ("noise * (1 + self.rows.share +", "noise * (self.rows.share +"),
+            "ridge-noise-variance!": (
+                "np.maximum(self._solution.unexplained, 0.0) / self._statistics.weight",
+                "np.maximum(self._solution.unexplained, 0.0)",
+            ),
+            "ridge-variance-intercept!": ("noise * (1 + self.rows.share +", "noise * (1 +"),
+            "ridge-mean-leverage": ("spent / (outputs.n_outputs * weight)", "spent / weight"),
+            "ridge-mean-leverage-eigen": ("/ (self.outputs.n_outputs * self.weight) + self.rows.share", "/ self.weight"),
         },
     ),
     *_room(
-        "ridge/block_leverage.py ridge/operator.py ridge/eigen.py operators/output_matrix.py",
-        "unit/test_operator_ridge.py",
+        "solvers/outputs.py solvers/systems.py ridge/operator.py",
+        "unit/test_operator_ridge.py unit/test_solvers.py",
         {
-            "operator-ridge-leverage": ("projected.transpose(0, 2, 1) + self.row_share * identity", "projected.transpose(0, 2, 1)"),
-            "operator-ridge-variance": ("self.projected(X[rows]) ** 2 @", "self.projected(X[rows]) @"),
-            "operator-ridge-noise": ("rest / (used.weight * coefficients.shape[1])", "rest / used.weight"),
+            "operator-ridge-leverage": ("_left_out(residuals, leverages + share, weights)", "_left_out(residuals, leverages, weights)"),
+            "operator-ridge-variance": ("return design**2 @ inverse[:, 0]", "return design @ inverse[:, 0]"),
+            "operator-ridge-noise!": ("(self._statistics.weight * len(unexplained))", "self._statistics.weight"),
             "operator-ridge-penalties": ("np.divide(alpha, self.scales,", "np.multiply(alpha, self.scales,"),
+            "operator-ridge-turned-variance": ("@ (self.vectors**2).T", "@ self.vectors.T"),
+        },
+    ),
+    *_room(
+        "operators/measure.py ridge/fields.py",
+        "unit/test_operator_kernels.py unit/test_vector_fields.py",
+        {
+            "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
+            "field-potential-sign": ("-_along(waves, field.sine), _along", "_along(waves, field.sine), _along"),
+            "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
         },
     ),
     # --- boosting ----------------------------------------------------------------------------------------------------

@@ -137,21 +137,28 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         self._features, n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
         data = TrainingRows(rows, target.rows, weights)
+        alphas = check_alphas(self.alpha)
         few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
-        descends = self.solver is not None and self.solver.needs_rows
+        solver = self._chosen_solver(n_columns, len(alphas), few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
-        whole = not descends and (matrix_fits(n_columns) or not (few or self._bounded))
+        whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         statistics = RidgeStatistics.of(self._features, data, self._shift(target, weights), whole_gram=whole)
-        self._solution = self._solve(statistics, check_alphas(self.alpha), data, few)
+        self._solution = self._solve(statistics, solver, alphas, data, few)
         self._statistics = statistics
         return self
 
     @cached_property
     def _solution(self) -> RidgeFit:
         check_is_fitted(self)
-        return self._solve(self._statistics, check_alphas(self.alpha)[:1])
+        solver = self._chosen_solver(len(self._statistics.feature_sum))
+        return self._solve(self._statistics, solver, check_alphas(self.alpha)[:1])
 
-    def _solve(self, statistics, alphas, data=None, few=False):
+    def _chosen_solver(self, n_columns, n_alphas=1, few=False):
+        coupled = not self._kernel.decomposable
+        n_unknowns = self._kernel.lift(self._measure).n_columns if coupled else n_columns
+        return chosen_solver(self.solver, n_alphas, n_columns, n_unknowns, few_rows=few, bounded=self._bounded)
+
+    def _solve(self, statistics, solver, alphas, data=None, few=False):
         """From the sums to coefficients; rows are needed for a choice of ridges and for the largest systems."""
         sums, centered = self._centered(statistics)
         spectrum = None
@@ -165,16 +172,8 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         outputs = (
             DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._measure))
         )
-        problem = RidgeProblem(sums, centered, outputs, spectrum)
-        solver = chosen_solver(
-            self.solver,
-            n_alphas=len(alphas),
-            n_columns=len(sums.feature_sum),
-            n_unknowns=len(problem.right_side),
-            few_rows=few,
-            bounded=self._bounded,
-        )
-        factorization = solver.init(problem, data, as_generator(self.random_state))
+        rng = as_generator(self.random_state) if solver.needs_rows else None
+        factorization = solver.init(RidgeProblem(sums, centered, outputs, spectrum), data, rng)
         alpha = float(alphas[0])
         if isinstance(factorization, EigenFactorization):
             self._factorization = factorization

@@ -34,7 +34,7 @@ def check_solver(solver: Any) -> None:
 
 
 def chosen_solver(
-    asked: Solver | None, *, n_alphas: int, n_columns: int, n_unknowns: int, few_rows: bool, bounded: bool = True
+    asked: Solver | None, n_alphas: int, n_columns: int, n_unknowns: int, *, few_rows: bool, bounded: bool = True
 ) -> Solver:
     """The solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M, or a refusal that names the size.
 
