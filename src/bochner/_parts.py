@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 class DefaultParts:
     """For estimators whose parameters may be None for a part by default: ``set_params(part__name=...)`` puts that part in place.
 
-    ``_default_parts`` makes the part that None stands for; it comes before ``BaseEstimator`` among the bases.
+    ``_default_parts`` makes the part that None stands for; this class comes before ``BaseEstimator`` among the bases.
     """
 
     _default_parts: ClassVar[dict[str, Callable[[], Any]]] = {}

@@ -39,7 +39,7 @@ class ExpansionPredictor:
         return self.expansion_.jacobian(check_rows(self, X, reset=False))
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
