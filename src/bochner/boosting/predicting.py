@@ -39,7 +39,7 @@ class ExpansionPredictor(ExpansionModel):
         return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -55,9 +55,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         self.alpha = alpha
         self.max_bytes = max_bytes
 
-    @property
-    def _defaults(self):
-        return {"kernel": Decomposable()}
+    _defaults: ClassVar = {"kernel": Decomposable()}
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> OperatorKernelRidge:

@@ -46,7 +46,7 @@ class OperatorParameters(NestedDefaults):
         self.random_state = random_state
 
     @property
-    def _defaults(self):
+    def _defaults(self):  # type: ignore[override]
         return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
 
 

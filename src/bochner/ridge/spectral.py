@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,9 +67,7 @@ class SpectralRidge(RidgeModel):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    @property
-    def _defaults(self):
-        return {"features": SpectralFeatures()}
+    _defaults: ClassVar = {"features": SpectralFeatures()}
 
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)
