@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
@@ -13,7 +13,7 @@ class NestedDefaults(BaseEstimator):
     ``_defaults`` names the parameters and the objects that None stands for; they are never changed, only cloned.
     """
 
-    _defaults: Any = {}  # noqa: RUF012  a dict of the class, or a property where defaults depend on other parameters
+    _defaults: ClassVar[Any] = {}  # a property where defaults depend on other parameters
 
     def _part(self, name: str, kind: type | None = None) -> Any:
         """The parameter ``name``, or what None stands for; it must be an object of this kind."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +19,7 @@ from ._state import all_or_nothing
 from ._validation import check_positive, check_rows
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.alignment import check_delta
-from .expansions import Expansion
+from .expansions import Expansion, ExpansionModel
 from .features import SpectralFeatures
 from .measures import FourierMeasure
 from .targets import Labels
@@ -93,7 +93,7 @@ def _squared_error(y, prediction):
     return squares.sum(axis=1) if squares.ndim == 2 else squares
 
 
-class CertifiedClassifier(NestedDefaults, ClassifierMixin, BaseEstimator):
+class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
 
     The rows are split at random.  The first part learns the features and a linear model w₀; around it sits the prior
@@ -171,6 +171,14 @@ class CertifiedClassifier(NestedDefaults, ClassifierMixin, BaseEstimator):
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
         return self
+
+    def score_expansion(self) -> Expansion:
+        """The decision function."""
+        if "expansion_" not in vars(self):
+            raise TypeError(
+                f"Only SpectralFeatures on frequencies make a sum of waves, got features={self.features_!r}."
+            )
+        return self.expansion_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w·φ(x) + intercept for the mean weights."""

@@ -66,7 +66,8 @@ class WaveParameters:
         self, frequencies: Any = 0.0, amplitudes: Any = 0.0, slopes: Any = 0.0, intercept: Any = 0.0
     ) -> WaveParameters:
         """Numbers of the same shapes, for gradients and rates."""
-        same = WaveParameters(*self.frequencies.shape, len(self.intercept), self.vector.dtype)
+        n_waves, n_features = self.frequencies.shape
+        same = WaveParameters(n_waves, n_features, len(self.intercept), self.vector.dtype)
         return same.fill(frequencies, (amplitudes, amplitudes), slopes, intercept)
 
     def fill(self, frequencies: Any, amplitudes: Any, slopes: Any, intercept: Any) -> WaveParameters:
@@ -77,8 +78,10 @@ class WaveParameters:
 
     def expansion(self, with_slopes: bool) -> Expansion:
         """The numbers of now as a frozen value in float64."""
-        parts = (self.frequencies, self.cosine, self.sine, self.intercept, self.slopes if with_slopes else None)
-        return Expansion(*(None if part is None else part.astype(np.float64) for part in parts))
+        slopes = self.slopes.astype(np.float64) if with_slopes else None
+        parts = (self.frequencies, self.cosine, self.sine, self.intercept)
+        frequencies, cosine, sine, intercept = (part.astype(np.float64) for part in parts)
+        return Expansion(frequencies, cosine, sine, intercept, slopes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -196,6 +196,21 @@ class Expansion:
         return Expansion(self.frequencies, self.cosine * scale, self.sine * scale, intercept, slopes)
 
 
+class ExpansionModel:
+    """A fitted estimator whose prediction, or decision function, is an expansion of its rows.
+
+    Export, plots and derivatives know such models only through ``expansion_``.
+    """
+
+    expansion_: Expansion
+    # What happens to the scores on the way to a prediction, as an operation of ONNX.
+    score_link = "Identity"
+
+    def score_expansion(self) -> Expansion:
+        """What ``predict`` (before its link) or ``decision_function`` gives, one column each."""
+        return self.expansion_
+
+
 @dataclass(frozen=True, eq=False)
 class ExpansionStack:
     """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm): expansions l of equally many atoms, each on frequencies of its own.

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ._files import written_whole
+from .expansions import Expansion, ExpansionModel
 from .features import SpectralFeatures
 from .measures import FourierMeasure
 
@@ -20,15 +22,19 @@ _IR_VERSION = 9
 
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: Any = np.float32) -> Any:
-    """An ONNX model of a fitted ``SpectralFeatures``, or of a pipeline around it, with input ``X`` and dynamic rows.
+    """An ONNX model of a fitted estimator of ours, or of a pipeline with one, with input ``X`` and dynamic rows.
 
-    Steps that can be exported: ``StandardScaler``, ``SpectralFeatures``, and a last linear model (anything with ``coef_`` and
-    ``intercept_``).  The output is ``features``, ``prediction`` (regression) or ``scores`` (classification: the decision
-    function, one column per class or one for two classes; ``classes_`` is stored in the metadata).
+    What can be exported: every predictor whose scores are an ``Expansion`` (boosting, ridges, their classifiers); ``SpectralFeatures``;
+    ``StandardScaler`` before them; and a last linear model of scikit-learn.  The output is ``features``, ``prediction`` (regression)
+    or ``scores`` (classification: the decision function, one column per class or one for two classes; ``classes_`` is stored in
+    the metadata).  Anything else is refused.
 
-    With ``path`` the model is also written there: beside first, then renamed.
+    With ``path`` the model is also written there, whole or not at all.
     """
-    from onnx import TensorProto, checker, helper
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError:
+        raise ImportError("Export to ONNX needs onnx, which is not installed: pip install 'bochner[onnx]'.") from None
 
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
@@ -39,28 +45,16 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     graph = _Graph(dtype)
     name = "X"
     for position, step in enumerate(steps):
-        last = position == len(steps) - 1
-        if isinstance(step, StandardScaler):
-            name = graph.scale(name, step)
-        elif isinstance(step, SpectralFeatures):
-            name = graph.features(name, step.measure_)
-        elif last and hasattr(step, "coef_"):
-            name = graph.linear(name, step)
-        else:
-            raise TypeError(
-                f"{type(step).__name__} cannot be exported to ONNX here: got it as step {position + 1} of {len(steps)}; supported are "
-                "StandardScaler, SpectralFeatures and a last linear model with coef_ and intercept_."
-            )
+        name = _exported(graph, name, step, position + 1, len(steps))
     final = steps[-1]
-    output = "features" if not hasattr(final, "coef_") else "scores" if is_classifier(final) else "prediction"
+    output = "scores" if is_classifier(final) else "features" if hasattr(final, "transform") else "prediction"
     graph.add("Identity", [name], output)
     kind = TensorProto.FLOAT if dtype == np.float32 else TensorProto.DOUBLE
-    n_features = steps[0].n_features_in_
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "bochner",
-            [helper.make_tensor_value_info("X", kind, ["rows", n_features])],
+            [helper.make_tensor_value_info("X", kind, ["rows", steps[0].n_features_in_])],
             [helper.make_tensor_value_info(output, kind, ["rows", None])],
             graph.constants,
         ),
@@ -75,6 +69,23 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
         with written_whole(path) as beside:
             beside.write_bytes(model.SerializeToString())
     return model
+
+
+def _exported(graph, name, step, position, n_steps):
+    """The node that holds what this step makes of the node ``name``; told by its type, never by what attributes it happens to have."""
+    if isinstance(step, StandardScaler):
+        return graph.scale(name, step)
+    if isinstance(step, SpectralFeatures) and isinstance(step.measure_, FourierMeasure):
+        return graph.features(name, step.measure_)
+    if position == n_steps:
+        if isinstance(step, ExpansionModel):
+            return graph.add(step.score_link, [graph.expansion(name, step.score_expansion())])
+        if isinstance(step, LinearModel | LinearClassifierMixin):
+            return graph.linear(name, np.atleast_2d(step.coef_).T, np.atleast_1d(step.intercept_))
+    raise TypeError(
+        f"{type(step).__name__} cannot be exported to ONNX here: got it as step {position} of {n_steps}; supported are StandardScaler, "
+        "SpectralFeatures on frequencies, and at the end a model that is a sum of waves or a linear model of scikit-learn."
+    )
 
 
 class _Graph:
@@ -104,15 +115,22 @@ class _Graph:
             name = self.add("Sub", [name, self.constant(scaler.mean_)])
         return self.add("Div", [name, self.constant(scaler.scale_)]) if scaler.scale_ is not None else name
 
-    def features(self, name, measure):
-        if not isinstance(measure, FourierMeasure):
-            raise TypeError(f"Only Fourier measures can be exported to ONNX, got {type(measure).__name__}.")
-        phases = self.add("MatMul", [name, self.constant(measure.frequencies.T)])
-        root_weights = self.constant(np.sqrt(measure.weights))
-        cosines = self.add("Mul", [self.add("Cos", [phases]), root_weights])
-        sines = self.add("Mul", [self.add("Sin", [phases]), root_weights])
-        return self.add("Concat", [cosines, sines], axis=1)
+    def waves(self, name, frequencies):
+        """cos(ω_j·x), then sin(ω_j·x)."""
+        angles = self.add("MatMul", [name, self.constant(frequencies.T)])
+        return self.add("Concat", [self.add("Cos", [angles]), self.add("Sin", [angles])], axis=1)
 
-    def linear(self, name, model):
-        scores = self.add("MatMul", [name, self.constant(np.atleast_2d(model.coef_).T)])
-        return self.add("Add", [scores, self.constant(np.atleast_1d(model.intercept_))])
+    def features(self, name, measure):
+        return self.add(
+            "Mul", [self.waves(name, measure.frequencies), self.constant(np.sqrt(np.tile(measure.weights, 2)))]
+        )
+
+    def expansion(self, name, f: Expansion):
+        waves = self.waves(name, f.frequencies)
+        scores = self.linear(waves, np.concatenate([f.cosine, f.sine]), f.intercept)
+        if f.slopes is None:
+            return scores
+        return self.add("Add", [scores, self.add("MatMul", [name, self.constant(f.slopes)])])
+
+    def linear(self, name, coefficients, intercept):
+        return self.add("Add", [self.add("MatMul", [name, self.constant(coefficients)]), self.constant(intercept)])

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._compute import Block, as_dense
 from ._random import as_generator
+from ._state import all_or_nothing
 from ._validation import check_choice, check_count, check_positive, check_rows, check_weights
 from .kernel_expansions import Effects, KernelExpansion, closed_form_gram
 from .kernel_systems import (
@@ -109,6 +110,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.max_iterations = max_iterations
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
         alphas = self._checked_parameters()

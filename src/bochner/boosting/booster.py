@@ -88,6 +88,13 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     _defaults: ClassVar = {"search": WaveSearch(), "epochs": JointEpochs(), "stopping": EarlyStopping()}
 
+    # What a warm start goes on from: the fit in standardised inputs, and how they were standardised.
+    _grown: Expansion | None
+    _standardization: Standardization | None
+    _seed: int
+    train_loss_: list[float]
+    validation_loss_: list[float]
+
     def __init__(
         self,
         loss: str,
@@ -135,7 +142,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             rows, targets, weights, _at_most(self.max_rows, train, rng), self._standardization, dtype
         )
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
-        n_pilots = (2 if large else 0) if self.n_pilots == "auto" else self.n_pilots
+        n_pilots = (2 if large else 0) if isinstance(self.n_pilots, str) else self.n_pilots
         if n_pilots and self._grown is None:
             factors = rounds.pilot_factors(sample, n_pilots, rng)
             sample = sample.scaled(factors)
@@ -178,15 +185,16 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _boost(self, rounds, fit, sample, checked, tasks, published):
         """Rounds until ``n_rounds``; with a validation part, back to its best round when it has not improved for a while."""
-        scores, begun, waves = sample.scores(fit), len(fit), []
+        begun, waves = len(fit), []
         losses, validation_losses = list(self.train_loss_), list(self.validation_loss_)
         best_loss, best_round = np.inf, begun
+        patience = self._part("stopping", EarlyStopping).patience
         if checked is not None:
             valid_scores = checked.scores(fit)
             best_loss = rounds.mean_loss(checked, valid_scores)
         asked = patience_over = False
-        for t in track(range(begun, self.n_rounds), type(self).__name__):
-            wave, scores = rounds.round(sample, scores, np.random.default_rng([self._seed, 1, t]))
+        found = rounds.waves(sample, sample.scores(fit), self._seed, begun)
+        for t, (wave, scores) in zip(track(range(begun, self.n_rounds), type(self).__name__), found):
             waves.append(wave)
             losses.append(rounds.mean_loss(sample, scores))
             if checked is not None:
@@ -194,7 +202,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
                 validation_losses.append(rounds.mean_loss(checked, valid_scores))
                 if validation_losses[-1] < best_loss:
                     best_loss, best_round = validation_losses[-1], t + 1
-                patience_over = t + 1 - best_round >= self.stopping.patience
+                patience_over = t + 1 - best_round >= patience
             asked = tasks.finished("round", lambda: published(with_waves(fit, waves)))
             if asked or patience_over:
                 break
@@ -207,12 +215,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
         if not continued:
-            vars(self).pop("expansion_", None)
+            self.__dict__.pop("expansion_", None)
             self._grown = self._standardization = None
             self._seed = int(as_generator(self.random_state).integers(2**63))
             self.train_loss_, self.validation_loss_ = [], []
-        elif self.n_rounds < len(self._grown):
-            done = len(self._grown)
+        elif self.n_rounds < (done := len(self.expansion_)):
             raise ValueError(
                 f"warm_start goes on from {done} rounds, but n_rounds={self.n_rounds}. Write {done + 1} or more."
             )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
+from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_weights
 from ..losses import Exponential, Logistic, Loss, Multinomial
 from ..priors.base import SpectralPrior
@@ -69,6 +70,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         self.class_weight = class_weight
 
     @with_callbacks
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingClassifier:
         """Fit to rows X with labels y of any type."""
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))

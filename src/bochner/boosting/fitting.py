@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .rounds import QuadraticModel, Wave, WaveSearch, exact_step, thinned
 
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000
 RELEVANCE_FLOOR = 0.01
+_DRAWN_ROUNDS = 32
 _RELEVANCE_ROWS = 2000
 _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
@@ -108,22 +110,36 @@ class Rounds:
         direction = np.broadcast_to(step.astype(scores.dtype), scores.shape)
         return step * min(exact_step(self.loss, targets, scores, weights[:, 0], direction), 1.0)
 
-    def round(self, sample: Sample, scores: np.ndarray, rng: np.random.Generator) -> tuple[Wave, np.ndarray]:
-        """One more wave and the scores with it.  Never raises the loss of the rows it looks at."""
-        rows, here, share = sample, scores, self.search.subsample
-        if share < 1:
-            chosen = np.sort(rng.choice(len(scores), max(2, int(np.ceil(share * len(scores)))), replace=False))
-            rows, here = sample.take(chosen), scores[chosen]
+    def waves(self, sample: Sample, scores: np.ndarray, seed: int, first: int = 0) -> Iterator[tuple[Wave, np.ndarray]]:
+        """Round after round from the ``first`` on, without end: one more wave and the scores with it.
+
+        Candidates of many rounds are drawn at once, which is faster; a round draws the same wherever one has begun.
+        """
+        n_candidates, share = self.search.n_candidates, self.search.subsample
+        for t in count(first):
+            turn = t % _DRAWN_ROUNDS
+            if t == first or turn == 0:
+                rng = np.random.default_rng([seed, 1, t // _DRAWN_ROUNDS])
+                drawn = self.prior.sample(_DRAWN_ROUNDS * n_candidates, len(sample.columns), rng).frequencies
+            chosen = None
+            if share < 1:
+                size, rng = max(2, int(np.ceil(share * len(scores)))), np.random.default_rng([seed, 3, t])
+                chosen = np.sort(rng.choice(len(scores), size, replace=False))
+            wave, scores = self._round(sample, scores, drawn[n_candidates * turn : n_candidates * (turn + 1)], chosen)
+            yield wave, scores
+
+    def _round(self, sample, scores, candidates, chosen):
+        """Never raises the loss of the rows it looks at, all or the chosen ones."""
+        rows, here = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
         model = QuadraticModel(gradient * weights, curvature * weights, self.search.amplitude_penalty)
-        candidates = self.prior.sample(self.search.n_candidates, len(rows.columns), rng).frequencies
         wave, values = self.search.find(rows.columns, rows.thinned_columns, model, candidates)
         step = self.learning_rate
         if self.search.line_search:
             step *= exact_step(self.loss, rows.targets, here, rows.weights, values)
         wave = Wave(wave.frequency, step * wave.cosine.astype(np.float64), step * wave.sine.astype(np.float64))
-        added = scores.dtype.type(step) * values if share == 1 else wave.values(sample.columns)
+        added = scores.dtype.type(step) * values if chosen is None else wave.values(sample.columns)
         return wave, scores + added
 
     def mean_loss(self, sample: Sample, scores: np.ndarray) -> float:
@@ -139,10 +155,8 @@ class Rounds:
         for _ in range(n_pilots):
             pilot = sample.some(PILOT_ROWS, rng).scaled(factors)
             start = self.start(pilot)
-            scores, waves = pilot.scores(start), []
-            for _ in range(PILOT_ROUNDS):
-                wave, scores = self.round(pilot, scores, rng)
-                waves.append(wave)
+            rounds = self.waves(pilot, pilot.scores(start), int(rng.integers(2**63)))
+            waves = [wave for wave, _ in islice(rounds, PILOT_ROUNDS)]
             relevance = pilot.relevance(with_waves(start, waves), rng) * factors**2
             if not np.mean(relevance) > 0:
                 return factors
@@ -152,7 +166,10 @@ class Rounds:
 
 def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
     """The expansion with more waves behind its own."""
-    return expansion.extended(Expansion(*map(np.stack, zip(*waves)), expansion.intercept)) if waves else expansion
+    if not waves:
+        return expansion
+    frequencies, cosine, sine = map(np.stack, zip(*waves))
+    return expansion.extended(Expansion(frequencies, cosine, sine, expansion.intercept))
 
 
 def without_repetitions(

@@ -59,6 +59,7 @@ class GBRFF1Classifier(PublishedBooster):
     """
 
     _defaults: ClassVar = PublishedBooster._defaults | {"learner": PacBayes()}
+    landmarks_: np.ndarray
 
     def __init__(
         self,
@@ -94,9 +95,9 @@ class GBRFF1Classifier(PublishedBooster):
     def _weak_learner(self, rows, signal, rng):
         n_rows, n_frequencies = len(rows), self.n_components
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
-        kernel: FourierMeasure | None = FourierMeasure(frequencies, np.ones(n_frequencies))
-        if n_rows * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES:
-            rows, kernel = in_few_blocks(kernel.features(rows)), None
+        measure = FourierMeasure(frequencies, np.ones(n_frequencies))
+        kept = n_rows * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
+        rows, kernel = (in_few_blocks(measure.features(rows)), None) if kept else (rows, measure)
 
         def total(function, phases):
             return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal)

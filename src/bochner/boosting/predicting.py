@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compute import gathered
 from .._validation import check_rows
-from ..expansions import Expansion
+from ..expansions import Expansion, ExpansionModel
 from ..losses import Loss, class_probabilities
 
 
-class ExpansionPredictor:
+class ExpansionPredictor(ExpansionModel):
     """Scores of ``expansion_`` on checked rows, whole or round by round; ``loss_`` says what they predict."""
 
-    expansion_: Expansion
     loss_: Loss
 
     @property
@@ -34,12 +33,13 @@ class ExpansionPredictor:
         return self.expansion_.staged(check_rows(self, X, reset=False), self._atoms_per_round)
 
     def jacobian(self, X: Any) -> Any:
-        """∂(score)/∂x at each row, (n_samples, n_outputs, n_features); exact."""
+        """∂(score)/∂x at each row, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one score; exact."""
         check_is_fitted(self, "expansion_")
-        return self.expansion_.jacobian(check_rows(self, X, reset=False))
+        slopes = self.expansion_.jacobian(check_rows(self, X, reset=False))
+        return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
@@ -78,6 +78,11 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
         scores = gathered(scores)
         codes = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
+
+    def score_expansion(self) -> Expansion:
+        """The decision function: of two scores for two classes their difference."""
+        two = self.expansion_.n_outputs == 2 == len(self.classes_)
+        return self.expansion_.mixed(np.array([[-1.0], [1.0]])) if two else self.expansion_
 
     def _columns(self, scores):
         if scores.shape[1] == 2 == len(self.classes_):

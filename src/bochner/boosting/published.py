@@ -11,6 +11,7 @@ from .._compute import LocalRows, Rows, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
+from .._state import all_or_nothing
 from .._validation import check_count, check_rows
 from ..expansions import Expansion
 from ..losses import Exponential
@@ -50,13 +51,15 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for several classes."""
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
+    train_loss_: np.ndarray
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing."""
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
         if not continued:
-            vars(self).pop("expansion_", None)
+            self.__dict__.pop("expansion_", None)
         rows = check_rows(self, X, reset=not continued)
         if not rows.is_local:
             raise TypeError(
@@ -105,8 +108,8 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
                 added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
             fresh_losses.append(weights.mean(axis=1))
         if added:
-            atoms = map(np.concatenate, zip(*added))
-            expansion = expansion.extended(Expansion.of_phases(*atoms, expansion.intercept))
+            frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
+            expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
             losses = np.concatenate([losses, fresh_losses])
         self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, self.n_rounds
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from .._state import all_or_nothing
 from .._validation import check_choice, check_positive, check_rows, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
 from ..priors.base import SpectralPrior
@@ -67,6 +68,7 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
         self.level = level
 
     @with_callbacks
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
@@ -116,6 +118,10 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predictions after each round."""
         return map(self._answer, self._staged_scores(X))
+
+    @property
+    def score_link(self) -> str:  # type: ignore[override]
+        return "Exp" if isinstance(self.loss_, Poisson) else "Identity"
 
     def _answer(self, scores):
         predicted = self.loss_.link(scores)

@@ -99,9 +99,7 @@ class OperatorKernel(NestedDefaults, ABC):
         """
         return self
 
-    @property
-    def _defaults(self) -> dict[str, Any]:
-        return {"prior": Gaussian(gamma="scale")}
+    _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
 
     def checked_prior(self) -> SpectralPrior | FourierMeasure:
         """The prior, or the measure that stands in its place."""

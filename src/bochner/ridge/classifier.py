@@ -11,13 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Block, gathered
+from .._state import all_or_nothing
 from .._validation import check_rows, check_weights
-from ..expansions import Expansion
+from ..expansions import Expansion, ExpansionModel
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
 
 
-class OperatorRidgeClassifier(ClassifierMixin, OperatorParameters):
+class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameters):
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
 
     A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
@@ -45,6 +46,7 @@ class OperatorRidgeClassifier(ClassifierMixin, OperatorParameters):
     True
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
         ridge = OperatorRidge(**self.get_params(deep=False))
@@ -72,10 +74,14 @@ class OperatorRidgeClassifier(ClassifierMixin, OperatorParameters):
         return float(np.exp(minimize_scalar(log_loss, bounds=(-7, 3), method="bounded", options={"xatol": 1e-8}).x))
 
     @property
-    def expansion_(self) -> Expansion:
+    def expansion_(self) -> Expansion:  # type: ignore[override]
         """The scores of all classes, (n_samples, n_classes), as one function: inner products with the corners."""
         check_is_fitted(self)
         return self.ridge_.expansion_.mixed(self.code_)
+
+    def score_expansion(self) -> Expansion:
+        """The decision function: for two classes the score of the second alone."""
+        return self.ridge_.expansion_.mixed(self.code_[:, 1:] if len(self.classes_) == 2 else self.code_)
 
     def decision_function(self, X: Any) -> Any:
         """Inner products with the corners, (n_samples, n_classes); for two classes the score of the second, (n_samples,)."""

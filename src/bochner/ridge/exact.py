@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Block
 from .._defaults import NestedDefaults
+from .._state import all_or_nothing
 from .._validation import check_count, check_rows
 from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
@@ -55,6 +56,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         self.alpha = alpha
         self.max_bytes = max_bytes
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> OperatorKernelRidge:
         """Solve for the coefficients of the training points."""
         alphas = check_alphas(self.alpha)

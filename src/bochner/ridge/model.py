@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._compute import Block, Rows, as_dense, mean_rows
 from .._defaults import NestedDefaults
 from .._random import as_generator
+from .._state import all_or_nothing
 from .._validation import check_positive, check_rows, check_weights
-from ..expansions import Expansion
+from ..expansions import Expansion, ExpansionModel
 from ..features import SpectralFeatures
 from ..landmarks import LandmarkFeatures
 from ..measures import FourierMeasure
@@ -65,7 +66,7 @@ class RidgeFit:
     outputs: Outputs
 
 
-class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
+class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefaults):
     """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
 
     ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_measure``.
@@ -94,6 +95,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     # --- fitting --------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features, then the ridge."""
         self._check_parameters()
@@ -101,6 +103,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
         rows, target, weights = self._read(X, y, sample_weight, reset=True)
         return self._fit_rows(rows, target, target, weights)
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows; after any sequence of calls the ridge is that of all rows together, up to rounding.
 
@@ -261,7 +264,7 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, NestedDefaults):
         return self._solution.n_iter
 
     @property
-    def expansion_(self) -> Expansion:
+    def expansion_(self) -> Expansion:  # type: ignore[override]
         """The fitted function as a sum of waves."""
         solution = self._solution
         if not isinstance(self._measure, FourierMeasure):
