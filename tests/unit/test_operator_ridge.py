@@ -18,6 +18,7 @@ from bochner import (
     DivergenceFree,
     Eigen,
     Gaussian,
+    HarmonicMeasure,
     Helmholtz,
     Matern,
     OperatorKernelRidge,
@@ -291,6 +292,19 @@ class FourierPeaks(Learner):
     def _learn(self, measure, rows, target, rng, weights):
         power = potential(measure, rows, target.rows - target.rows.mean(axis=0))
         return Learned(measure.reweighted(power / power.sum()), None)
+
+
+class Harmonics(Learner):
+    """Leaves frequencies for the sphere."""
+
+    def _learn(self, measure, rows, target, rng, weights):
+        return Learned(HarmonicMeasure(np.array([[1, 0]]), np.ones(1)), None)
+
+
+def test_measures_without_frequencies_are_refused():
+    X, Y = problem(20)
+    with pytest.raises(TypeError, match=r"Harmonics\(\) gives a HarmonicMeasure"):
+        OperatorRidge(features=SpectralFeatures(learner=Harmonics())).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def problem(n=40, seed=0, noise=0.3):
 def ridge_problem(outputs, measure, X, Y, intercept):
     data = TrainingRows(as_rows(X), Y, None)
     statistics = RidgeStatistics.of(measure.block(), data, np.zeros(2))
-    centered = CenteredRows.of(measure.block(), statistics, intercept)
+    centered = CenteredRows.of(measure, statistics, intercept)
     return RidgeProblem(statistics.centered() if intercept else statistics, centered, outputs), data
 
 
@@ -225,7 +225,7 @@ def test_every_ridge_on_waves_is_an_expansion():
                 _ = model.expansion_
             continue
         np.testing.assert_allclose(model.expansion_.evaluate(X), model.predict(X))
-        by_hand = model._features(X) @ model.coef_.T + model.intercept_
+        by_hand = model.features_.transform(X) @ model.coef_.T + model.intercept_
         np.testing.assert_allclose(model.predict(X), by_hand, atol=1e-10)
     classifier = OperatorRidgeClassifier(random_state=0).fit(X, np.digitize(Y[:, 0], [-1, 1]))
     np.testing.assert_allclose(classifier.expansion_.evaluate(X), classifier.decision_function(X))

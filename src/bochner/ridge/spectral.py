@@ -72,13 +72,12 @@ class SpectralRidge(RidgeModel):
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)
         self._kernel = Decomposable()
-        self._measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
+        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
         # A measure's own block needs no second check of its rows.
-        if isinstance(self._measure, FourierMeasure):
-            return self._measure.block(), self._measure.n_columns
-        return self.features_.transform, self.features_.transform(rows.take(np.array([0]))).shape[
-            1
-        ] if rows.is_local else 0
+        self._source = measure if isinstance(measure, FourierMeasure) else self.features_
+        if self._source is measure:
+            return measure.n_columns
+        return self._source.transform(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
 
     @property
     def noise_variance_(self) -> Any:
