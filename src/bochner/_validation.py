@@ -44,7 +44,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Non-negative weights of the rows in float64, not all zero; None stays None."""
     if sample_weight is None:
         return None
-    if not np.any(sample_weight):
+    if not np.any(np.asarray(sample_weight)):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     rows = np.empty((n_rows, 0))
     return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
