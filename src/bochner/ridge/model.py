@@ -53,6 +53,19 @@ def check_alphas(alpha: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """Features of a block of rows: of a measure, whose rows need no second check, or of a transformer.
+
+    A value rather than a function, so that a fitted ridge can be stored.
+    """
+
+    source: Any
+
+    def __call__(self, X: Any) -> Any:
+        return self.source.block()(X) if isinstance(self.source, FourierMeasure) else self.source.transform(X)
+
+
+@dataclass(frozen=True, eq=False)
 class RidgeFit:
     """The solution of a ridge: f(x) = features(x) @ coefficients + intercept."""
 

@@ -14,7 +14,7 @@ from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel, OperatorMeasure
 from ..solvers import Solver
 from .fields import FieldMethods
-from .model import RidgeModel
+from .model import FeatureMap, RidgeModel
 
 
 def check_kernel(kernel: Any) -> None:
@@ -46,7 +46,7 @@ class OperatorParameters(NestedDefaults):
         self.random_state = random_state
 
     @property
-    def _defaults(self):  # type: ignore[override]
+    def _defaults(self):
         return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
 
 
@@ -127,7 +127,7 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
             self._measure = self.features_.measure_
             kernel = clone(kernel).set_params(prior=self.features_.prior_)
         self._kernel = kernel
-        return self._measure.block(), self._measure.n_columns
+        return FeatureMap(self._measure), self._measure.n_columns
 
     @property
     def kernel_(self) -> OperatorKernel:

@@ -10,7 +10,7 @@ from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..operators import Decomposable
 from ..solvers import Solver
-from .model import RidgeModel
+from .model import FeatureMap, RidgeModel
 
 
 class SpectralRidge(RidgeModel):
@@ -73,12 +73,10 @@ class SpectralRidge(RidgeModel):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)
         self._kernel = Decomposable()
         self._measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
-        # A measure's own block needs no second check of its rows.
         if isinstance(self._measure, FourierMeasure):
-            return self._measure.block(), self._measure.n_columns
-        return self.features_.transform, self.features_.transform(rows.take(np.array([0]))).shape[
-            1
-        ] if rows.is_local else 0
+            return FeatureMap(self._measure), self._measure.n_columns
+        features = FeatureMap(self.features_)
+        return features, features(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
 
     @property
     def noise_variance_(self) -> Any:
