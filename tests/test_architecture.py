@@ -87,7 +87,7 @@ def test_only_compute_knows_where_rows_live(path):
         for name in names:
             if isinstance(name, str):
                 assert "dask" not in name.lower(), f"{path} names {name}"
-                assert name not in ("map_blocks", "to_delayed", "memmap", "chunks"), f"{path} names {name}"
+                assert name not in ("map_blocks", "to_delayed", "memmap"), f"{path} names {name}"
 
 
 def test_the_walk_sees_relative_imports():
