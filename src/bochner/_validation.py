@@ -44,11 +44,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Non-negative weights of the rows in float64, not all zero; None stays None."""
     if sample_weight is None:
         return None
-    rows = np.empty((n_rows, 0))
-    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights):
+    if not np.any(sample_weight):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-    return weights
+    rows = np.empty((n_rows, 0))
+    return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
 
 
 def check_block_size(block_size: Any) -> None:

@@ -18,6 +18,7 @@ from bochner import (
     DivergenceFree,
     Eigen,
     Gaussian,
+    HarmonicMeasure,
     Helmholtz,
     Matern,
     OperatorKernelRidge,
@@ -293,6 +294,19 @@ class FourierPeaks(Learner):
         return Learned(measure.reweighted(power / power.sum()), None)
 
 
+class Harmonics(Learner):
+    """Leaves frequencies for the sphere."""
+
+    def _learn(self, measure, rows, target, rng, weights):
+        return Learned(HarmonicMeasure(np.array([[1, 0]]), np.ones(1)), None)
+
+
+def test_measures_without_frequencies_are_refused():
+    X, Y = problem(20)
+    with pytest.raises(TypeError, match=r"Harmonics\(\) gives a HarmonicMeasure"):
+        OperatorRidge(features=SpectralFeatures(learner=Harmonics())).fit(X, Y)
+
+
 @pytest.mark.parametrize(
     "kernel", [CurlFree(Gaussian(0.4)), DivergenceFree(Gaussian(0.4)), Decomposable(Gaussian(0.4))]
 )
@@ -385,8 +399,8 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
         ({"kernel": Decomposable(Gaussian(), np.eye(2))}, ValueError, "2 outputs on these points, but y has 3"),
         ({"kernel": Decomposable(Gaussian(), -np.eye(3))}, ValueError, "positive semi-definite"),
         ({"kernel": Decomposable(Gaussian(), "cov")}, ValueError, "must be one of"),
-        ({"kernel": Gaussian()}, TypeError, "operator-valued kernel"),
-        ({"features": Gaussian()}, TypeError, "must be SpectralFeatures"),
+        ({"kernel": Gaussian()}, TypeError, "kernel must be a OperatorKernel"),
+        ({"features": Gaussian()}, TypeError, "features must be a SpectralFeatures"),
         (
             {"kernel": CurlFree(Gaussian()), "features": SpectralFeatures(Matern())},
             ValueError,

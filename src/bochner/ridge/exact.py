@@ -17,7 +17,6 @@ from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
 from .model import check_alphas
-from .operator import check_kernel
 
 
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
@@ -50,26 +49,25 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     True
     """
 
+    _defaults: ClassVar = {"kernel": Decomposable()}
+
     def __init__(self, kernel: OperatorKernel | None = None, *, alpha: Any = 1.0, max_bytes: int = 2**31):
         self.kernel = kernel
         self.alpha = alpha
         self.max_bytes = max_bytes
-
-    _defaults: ClassVar = {"kernel": Decomposable()}
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> OperatorKernelRidge:
         """Solve for the coefficients of the training points."""
         alphas = check_alphas(self.alpha)
         check_count(self.max_bytes, "max_bytes")
-        check_kernel(self._part("kernel"))
         rows = check_rows(self, X, reset=True)
         if not rows.is_local:
             raise TypeError(
                 "OperatorKernelRidge needs all rows at once on this machine; use OperatorRidge for a Dask array."
             )
         y = Values.of(y, len(rows), owner=type(self).__name__, need_columns=True).rows
-        kernel = self._part("kernel").resolved(rows)
+        kernel = self._part("kernel", OperatorKernel).resolved(rows)
         kernel.check_outputs(rows.n_features, y.shape[1])
         side = len(rows) * (1 if kernel.decomposable else y.shape[1])
         if 8 * side**2 > self.max_bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -36,6 +36,7 @@ from ..solvers import (
     TrainingRows,
     check_solver,
     chosen_solver,
+    feature_block,
     matrix_fits,
     rows_are_few,
 )
@@ -50,19 +51,6 @@ def check_alphas(alpha: Any) -> np.ndarray:
             raise ValueError("alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from.")
         return np.array(alphas)
     return np.array([check_positive(alpha, "alpha")])
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """Features of a block of rows: of a measure, whose rows need no second check, or of a transformer.
-
-    A value rather than a function, so that a fitted ridge can be stored.
-    """
-
-    source: Any
-
-    def __call__(self, X: Any) -> Any:
-        return self.source.block()(X) if isinstance(self.source, FourierMeasure) else self.source.transform(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +70,7 @@ class RidgeFit:
 class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefaults):
     """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
 
-    ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_measure``.
+    ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_source``.
     """
 
     alpha: Any
@@ -91,20 +79,16 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
     random_state: Any
     loo_errors_: np.ndarray
     _statistics: RidgeStatistics  # over all rows so far
-    _features: Callable  # of a block of rows
     _kernel: OperatorKernel
-    _measure: Any
+    _source: Any  # of the features: a FourierMeasure, or a fitted transformer
     _one_dimensional: bool
     # Whether y must have columns, and whether matrices of all unknowns are only formed up to a limit.
     _need_columns = False
     _bounded = False
 
     @abstractmethod
-    def _start(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> tuple[Callable, int]:
-        """The feature map of a block of rows and its number of columns (0 where it is not known yet).
-
-        A learner of the features learns from ``taught``.
-        """
+    def _start(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> int:
+        """The number of columns of the features, 0 where it is not known yet; their learner learns from ``taught``."""
 
     # --- fitting --------------------------------------------------------------------------------------------------
 
@@ -130,7 +114,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         first = not self.__sklearn_is_fitted__()
         rows, target, weights = self._read(X, y, sample_weight, reset=first)
         if first:
-            self._features, n_columns = self._start(rows, target, target, weights)
+            n_columns = self._start(rows, target, target, weights)
             self._one_dimensional, shift = target.one_dimensional, self._shift(target, weights)
         else:
             self._check_continuation(y, target)
@@ -140,14 +124,14 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
                 f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with solver={self.solver!r} have none. "
                 "Lower n_components, or call fit."
             )
-        added = RidgeStatistics.of(self._features, TrainingRows(rows, target.rows, weights), shift)
+        added = RidgeStatistics.of(feature_block(self._source), TrainingRows(rows, target.rows, weights), shift)
         self._statistics = added if first else self._statistics + added
         self._forget()
         return self
 
     def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Self:
         """The fit on rows that have been read; a learner of the features learns from ``taught``."""
-        self._features, n_columns = self._start(rows, target, taught, weights)
+        n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
         data = TrainingRows(rows, target.rows, weights)
         alphas = check_alphas(self.alpha)
@@ -155,7 +139,9 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         solver = self._chosen_solver(n_columns, len(alphas), few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
-        statistics = RidgeStatistics.of(self._features, data, self._shift(target, weights), whole_gram=whole)
+        statistics = RidgeStatistics.of(
+            feature_block(self._source), data, self._shift(target, weights), whole_gram=whole
+        )
         self._solution = self._solve(statistics, solver, alphas, data, few)
         self._statistics = statistics
         return self
@@ -168,7 +154,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
 
     def _chosen_solver(self, n_columns, n_alphas=1, few=False):
         coupled = not self._kernel.decomposable
-        n_unknowns = self._kernel.lift(self._measure).n_columns if coupled else n_columns
+        n_unknowns = self._kernel.lift(self._source).n_columns if coupled else n_columns
         return chosen_solver(self.solver, n_alphas, n_columns, n_unknowns, few_rows=few, bounded=self._bounded)
 
     def _solve(self, statistics, solver, alphas, data=None, few=False):
@@ -183,7 +169,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         # The words "covariance" and "learned" are resolved again after more rows: what was asked for is kept.
         kernel = self._kernel.resolved_outputs(statistics.target_covariance, known)
         outputs = (
-            DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._measure))
+            DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._source))
         )
         rng = as_generator(self.random_state) if solver.needs_rows else None
         factorization = solver.init(RidgeProblem(sums, centered, outputs, spectrum), data, rng)
@@ -280,11 +266,11 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
     def expansion_(self) -> Expansion:  # type: ignore[override]
         """The fitted function as a sum of waves."""
         solution = self._solution
-        if not isinstance(self._measure, FourierMeasure):
+        if not isinstance(self._source, FourierMeasure):
             raise TypeError(
                 f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
             )
-        return Expansion.of(self._measure, solution.coefficients, solution.intercept)
+        return Expansion.of(self._source, solution.coefficients, solution.intercept)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions, and with ``return_std`` the standard deviation of an observation around them.
@@ -299,10 +285,10 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         return mean, self._as_given(np.sqrt(self._eigen().variance(self.alpha_, noise, rows)))
 
     def _evaluate(self, rows):
-        if isinstance(self._measure, FourierMeasure):
+        if isinstance(self._source, FourierMeasure):
             return self.expansion_.evaluate(rows)
         coefficients, intercept = self._solution.coefficients, self._solution.intercept
-        block = Block(_linear_block, self._features, coefficients, intercept, row_bytes=16 * len(coefficients))
+        block = Block(_linear_block, self._source.transform, coefficients, intercept, row_bytes=16 * len(coefficients))
         return rows.map(block, coefficients.shape[1])
 
     def jacobian(self, X: Any) -> Any:
@@ -329,7 +315,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
 
     def _centered(self, statistics):
         sums = statistics.centered() if self.fit_intercept else statistics
-        return sums, CenteredRows.of(self._features, statistics, self.fit_intercept)
+        return sums, CenteredRows.of(self._source, statistics, self.fit_intercept)
 
     def _problem(self):
         sums, centered = self._centered(self._statistics)

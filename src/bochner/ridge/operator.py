@@ -14,13 +14,7 @@ from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel, OperatorMeasure
 from ..solvers import Solver
 from .fields import FieldMethods
-from .model import FeatureMap, RidgeModel
-
-
-def check_kernel(kernel: Any) -> None:
-    """An operator-valued kernel."""
-    if not isinstance(kernel, OperatorKernel):
-        raise TypeError(f"kernel must be an operator-valued kernel such as CurlFree(Gaussian()), got {kernel!r}.")
+from .model import RidgeModel
 
 
 class OperatorParameters(NestedDefaults):
@@ -101,11 +95,8 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
 
     def _check_parameters(self):
         check_count(self.n_components, "n_components")
-        check_kernel(self._part("kernel"))
-        if not isinstance(self._part("features"), SpectralFeatures):
-            raise TypeError(
-                f"features must be SpectralFeatures, whose frequencies the kernel uses; got {self.features!r}."
-            )
+        self._part("kernel", OperatorKernel)
+        self._part("features", SpectralFeatures)
         return super()._check_parameters()
 
     def _start(self, rows, target, taught, weights):
@@ -113,10 +104,10 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
         kernel.check_outputs(rows.n_features, target.rows.shape[1])
         prior = kernel.checked_prior()
         if isinstance(prior, FourierMeasure):
-            self._measure = prior
+            self._source = prior
             if features.learner is not None:
                 learned = features.learner.learn(prior, rows, taught, as_generator(self.random_state), weights)
-                self._measure = learned.measure
+                self._source = learned.measure
         else:
             if features.prior is not None and kernel.prior is not None:
                 raise ValueError(
@@ -124,10 +115,14 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
                 )
             drawn = clone(features).set_params(prior=prior if features.prior is None else features.prior)
             self.features_ = self._fitted_features(drawn, rows, taught, weights)
-            self._measure = self.features_.measure_
+            self._source = self.features_.measure_
             kernel = clone(kernel).set_params(prior=self.features_.prior_)
+        if not isinstance(self._source, FourierMeasure):
+            raise TypeError(
+                f"Operator-valued kernels stand on frequencies, but {features.learner!r} gives a {type(self._source).__name__}."
+            )
         self._kernel = kernel
-        return FeatureMap(self._measure), self._measure.n_columns
+        return self._source.n_columns
 
     @property
     def kernel_(self) -> OperatorKernel:
@@ -137,7 +132,7 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     @property
     def measure_(self) -> OperatorMeasure:
         """The operator-valued measure of the fit."""
-        return self.kernel_.lift(self._measure)
+        return self.kernel_.lift(self._source)
 
     @property
     def noise_variance_(self) -> float:

@@ -10,7 +10,7 @@ from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..operators import Decomposable
 from ..solvers import Solver
-from .model import FeatureMap, RidgeModel
+from .model import RidgeModel
 
 
 class SpectralRidge(RidgeModel):
@@ -52,6 +52,8 @@ class SpectralRidge(RidgeModel):
     True
     """
 
+    _defaults: ClassVar = {"features": SpectralFeatures()}
+
     def __init__(
         self,
         features: Any = None,
@@ -67,16 +69,15 @@ class SpectralRidge(RidgeModel):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    _defaults: ClassVar = {"features": SpectralFeatures()}
-
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)
         self._kernel = Decomposable()
-        self._measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
-        if isinstance(self._measure, FourierMeasure):
-            return FeatureMap(self._measure), self._measure.n_columns
-        features = FeatureMap(self.features_)
-        return features, features(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
+        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
+        # A measure's own block needs no second check of its rows.
+        self._source = measure if isinstance(measure, FourierMeasure) else self.features_
+        if self._source is measure:
+            return measure.n_columns
+        return self._source.transform(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
 
     @property
     def noise_variance_(self) -> Any:

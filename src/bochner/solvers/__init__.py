@@ -1,6 +1,6 @@
 """Solvers of ridge problems: parameter objects that say what they need, and factorizations that answer for any ridge."""
 
-from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
+from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver, feature_block
 from .choice import check_solver, chosen_solver, matrix_fits, rows_are_few
 from .direct import Cholesky, Eigen, EigenFactorization
 from .iterative import LBFGS, ConjugateGradient, StochasticGradient
@@ -28,6 +28,7 @@ __all__ = [
     "TrainingRows",
     "check_solver",
     "chosen_solver",
+    "feature_block",
     "left_out_residuals",
     "matrix_fits",
     "ridge_solution",

@@ -11,32 +11,38 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compute import as_dense
+from ..measures import FourierMeasure
 from .outputs import Outputs
 from .statistics import RidgeStatistics, TrainingRows
 from .systems import Eigensystem
+
+
+def feature_block(source: Any) -> Callable:
+    """The features of a FourierMeasure or a fitted transformer, as a function of a block of rows."""
+    return source.block() if isinstance(source, FourierMeasure) else source.transform
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
     """Features and targets of rows around the means of the training rows; without an intercept, as they are.
 
-    ``share`` is what the intercept adds to a leverage: 1 / Σ weights, or 0.  An object, so that it travels to workers.
+    ``source`` is a FourierMeasure or a fitted transformer; ``share`` is what the intercept adds to a leverage: 1 / Σ weights, or 0.
     """
 
-    features: Callable
+    source: Any
     feature_mean: np.ndarray
     target_mean: np.ndarray
     share: float
 
     @classmethod
-    def of(cls, features: Callable, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
+    def of(cls, source: Any, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
         """Around the means of these sums."""
         if fit_intercept:
-            return cls(features, statistics.feature_mean, statistics.target_mean, 1 / statistics.weight)
-        return cls(features, np.zeros_like(statistics.feature_sum), np.zeros_like(statistics.target_sum), 0.0)
+            return cls(source, statistics.feature_mean, statistics.target_mean, 1 / statistics.weight)
+        return cls(source, np.zeros_like(statistics.feature_sum), np.zeros_like(statistics.target_sum), 0.0)
 
     def __call__(self, X: Any) -> np.ndarray:
-        return as_dense(self.features(X)).astype(np.float64, copy=False) - self.feature_mean
+        return as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False) - self.feature_mean
 
     def targets(self, Y: Any) -> np.ndarray:
         """Targets around their mean."""
