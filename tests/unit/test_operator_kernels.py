@@ -245,6 +245,10 @@ def test_measures_of_different_ranks_and_kernels_add_up():
     shared = Decomposable(Gaussian(0.3), np.diag([1.0, 2.0, 0.0])).sample(2, 3, rng)
     both = concatenate([gradient, shared, rotation])
     np.testing.assert_allclose(both.kernel(X), sum(m.kernel(X) for m in (gradient, shared, rotation)), atol=1e-12)
+    # Equal frequencies with different matrices stay apart.
+    both = concatenate([gradient, DivergenceFree(Gaussian(0.3)).lift(gradient.scalar)])
+    assert len(both.merged()) == 6
+    np.testing.assert_allclose(both.merged().kernel(X), both.kernel(X), atol=1e-12)
     with pytest.raises(ValueError, match="as many outputs"):
         concatenate([gradient, Decomposable(Gaussian(0.3), np.eye(2)).sample(2, 3, rng)])
     with pytest.raises(TypeError, match="one kind"):
