@@ -77,6 +77,19 @@ def test_heavy_libraries_stay_behind_their_doors(path):
             assert not at_module_level, f"{library} must be imported inside a function"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_compute_knows_where_rows_live(path):
+    """No name of Dask in the code of other rooms (texts may speak of it), nor a question about where rows are."""
+    if room_of(path) == "_compute":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "module")]
+        for name in names:
+            if isinstance(name, str):
+                assert "dask" not in name.lower(), f"{path} names {name}"
+                assert name not in ("map_blocks", "to_delayed", "memmap"), f"{path} names {name}"
+
+
 def test_the_walk_sees_relative_imports():
     seen = {name for name, _ in imports(PACKAGE / "measures.py")}
     assert "bochner._compute.as_rows" in seen

@@ -16,6 +16,7 @@ from .evidence import Evidence, LearnedPrior
 from .expansions import Expansion
 from .features import SpectralFeatures
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .inputs import SmoothScaler, TableInputs
 from .kernel_expansions import KernelExpansion
 from .kernel_machine import KernelMachine
 from .landmarks import LandmarkFeatures
@@ -95,10 +96,12 @@ __all__ = [
     "QuasiNewtonPeaks",
     "RationalQuadratic",
     "Sinc",
+    "SmoothScaler",
     "SpectralFeatures",
     "SpectralMixture",
     "SpectralRidge",
     "StochasticGradient",
+    "TableInputs",
     "TargetSimilarity",
     "WaveSearch",
     "alignment_losses",

@@ -183,7 +183,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     def decision_function(self, X: Any) -> np.ndarray:
         """w·φ(x) + intercept for the mean weights."""
         check_is_fitted(self)
-        return self._columns(check_rows(self, X, reset=False)) @ np.append(self.coef_, self.intercept_)
+        rows = check_rows(self, X, reset=False)
+        return (self._columns(rows) @ np.append(self.coef_, self.intercept_)).astype(rows.dtype)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class on whose side the mean weights, and so most weights of the posterior, put each row."""

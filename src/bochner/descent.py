@@ -7,7 +7,7 @@ number of threads.  Parameters are float32 views of one vector.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,8 +89,8 @@ class Descended:
     """``losses``: mean loss of the rows met in each epoch; ``held_out_losses``: loss of the rows kept apart after each."""
 
     expansion: Expansion
-    losses: list[float] = field(default_factory=list)
-    held_out_losses: list[float] = field(default_factory=list)
+    losses: list[float]
+    held_out_losses: list[float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +132,8 @@ class Descent:
         if weights is not None:
             weights = (weights / (weights if kept is None else weights[kept]).mean()).astype(parameters.vector.dtype)
         steps = _Steps(self, parameters, len(rows) if kept is None else int(kept.sum()))
-        best = reached = Descended(parameters.expansion(with_slopes))
-        lowest = np.inf if held_out is None else held_out(best.expansion)
+        best = parameters.expansion(with_slopes)
+        lowest = np.inf if held_out is None else held_out(best)
         losses: list[float] = []
         held_out_losses: list[float] = []
         with threads_for_rows_only():
@@ -146,15 +146,14 @@ class Descent:
                         row_weights *= weights[numbers, None]
                     total += steps.take(batch, targets[numbers], row_weights) * len(numbers)
                 losses.append(total / steps.n_rows)
-                reached = Descended(parameters.expansion(with_slopes), losses, held_out_losses)
+                reached = parameters.expansion(with_slopes)
                 if held_out is not None:
-                    held_out_losses.append(held_out(reached.expansion))
+                    held_out_losses.append(held_out(reached))
                 if held_out is None or held_out_losses[-1] < lowest:
-                    lowest = held_out_losses[-1] if held_out_losses else lowest
-                    best = reached
-                if after_epoch(reached):
+                    best, lowest = reached, min([lowest, *held_out_losses])
+                if after_epoch(Descended(reached, losses, held_out_losses)):
                     break
-        return Descended(best.expansion, losses, held_out_losses)
+        return Descended(best, losses, held_out_losses)
 
 
 class _Steps:

@@ -131,7 +131,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.solver_ = self._chosen_solver(len(rows))
         for name in ("loo_errors_", "held_out_errors_"):
             self.__dict__.pop(name, None)
-        self._system = self._left_out = None  # made when first asked for
+        # Made when first asked for.
+        self._system: CholeskySystem | None = None
+        self._left_out: np.ndarray | None = None
         solve = self._solve_directly if self.solver_ == "cholesky" else self._solve_iteratively
         self._store(rows, solve(rows, alphas, several))
         # Rows of weight zero take no part: their predictions are those without them already.

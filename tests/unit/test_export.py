@@ -2,14 +2,24 @@
 
 import numpy as np
 import pytest
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from bochner import Matern, SpectralFeatures
+from bochner import (
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    LandmarkFeatures,
+    Matern,
+    SpectralFeatures,
+    SpectralRidge,
+)
 from bochner.export import to_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -56,3 +66,33 @@ def test_what_cannot_be_exported_is_named():
         to_onnx(SpectralFeatures())
     with pytest.raises(ValueError, match="float32 or float64"):
         to_onnx(SpectralFeatures().fit(X), dtype=np.int32)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_links_and_linear_parts_are_exported(loss):
+    X, y = load_diabetes(return_X_y=True)
+    model = FourierBoostingRegressor(loss, n_rounds=5, random_state=0).fit(X, y)
+    np.testing.assert_allclose(run(to_onnx(model, dtype=np.float64), X)[:, 0], model.predict(X), rtol=1e-8)
+
+
+def test_two_classes_by_two_scores_are_exported_as_their_difference():
+    rows = Y < 2
+    model = FourierBoostingClassifier("multinomial", n_rounds=5, random_state=0).fit(X[rows], Y[rows])
+    scores = run(to_onnx(model, dtype=np.float64), X[rows])
+    np.testing.assert_allclose(scores[:, 0], model.decision_function(X[rows]), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "last", [PoissonRegressor(), GammaRegressor(), PLSRegression(), SVC(kernel="linear"), KernelRidge()], ids=str
+)
+def test_models_whose_coefficients_are_not_the_whole_story_are_refused(last):
+    """All of them have ``coef_`` or the like, and other predictions than coef_ · x + intercept_."""
+    model = make_pipeline(SpectralFeatures(n_components=5, random_state=0), last).fit(X, Y + 1)
+    with pytest.raises(TypeError, match="cannot be exported"):
+        to_onnx(model)
+
+
+def test_ridges_on_other_features_are_refused():
+    model = SpectralRidge(LandmarkFeatures(n_landmarks=5, random_state=0)).fit(X, Y)
+    with pytest.raises(TypeError, match="sum of waves"):
+        to_onnx(model)

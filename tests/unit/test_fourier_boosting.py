@@ -168,7 +168,7 @@ def test_weights_are_repetitions(moons):
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
 def test_weights_repetitions_and_any_order_of_rows_give_one_model(Booster, form):
     """Hundred rounds on fifteen rows amplify rounding to the fourth digit; here nothing is rounded differently."""
     rng = np.random.default_rng(42)

@@ -181,12 +181,10 @@ def without_repetitions(
     models that differ in the fourth digit; this makes them one and the same.  ``columns`` are the numbers of the target.
     """
     points = as_dense(rows.take(np.arange(len(rows))))
-    table = (
-        np.column_stack([points, columns]).astype(np.float64) + 0.0
-    )  # no negative zeros: rows are compared by their bytes
-    _, first, group = np.unique(
-        table.view(f"V{table.itemsize * table.shape[1]}"), return_index=True, return_inverse=True
-    )
+    # Rows are compared by their bytes, so without negative zeros.
+    table = np.ascontiguousarray(np.column_stack([points, columns]), dtype=np.float64) + 0.0
+    as_bytes = table.view(f"V{table.itemsize * table.shape[1]}")
+    _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
     totals = np.bincount(group.ravel(), weights)
     kept = first[totals > 0]
     return LocalRows(points[kept]), target.take(kept), totals[totals > 0].astype(np.float64)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._compute import as_dense
 from .._random import as_generator
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
@@ -119,18 +118,12 @@ class JointDescent(Learner):
         if isinstance(target, Values) and self.loss != "log_loss":
             return Squared(), target.rows.astype(np.float32)
         if isinstance(target, Labels) and self.loss != "squared":
-            if len(target.classes) < 2:
-                raise ValueError(
-                    f"JointDescent needs at least 2 classes, but y has only 1 class: {target.classes[0]!r}."
-                )
-            return (
-                (Logistic(), target.signs(np.float32))
-                if len(target.classes) == 2
-                else (Multinomial(), target.one_hot())
-            )
-        if (
-            isinstance(target, Labels) and target.classes.dtype.kind in "fiu"
-        ):  # numbers that nobody called values before
+            n_classes = len(target.classes)
+            if n_classes < 2:
+                raise ValueError(f"JointDescent needs at least 2 classes, y has only 1 class: {target.classes[0]!r}.")
+            return (Logistic(), target.signs(np.float32)) if n_classes == 2 else (Multinomial(), target.one_hot())
+        if isinstance(target, Labels) and target.classes.dtype.kind in "fiu":
+            # Whole numbers that nobody called values before.
             return Squared(), target.decode(target.codes).astype(np.float32)[:, None]
         need = "numbers" if self.loss == "squared" else "labels"
         other = "" if self.loss == "auto" else ', or write loss="auto"'
@@ -143,7 +136,7 @@ def _start(measure, rows, loss, targets, rng, weights) -> Expansion:
     """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
     intercept = np.average(targets, axis=0, weights=weights)
-    waves = measure.features(as_dense(rows.take(numbers)).astype(np.float32))
+    waves = measure.features(rows.take(numbers).astype(np.float32))
     weighted = waves if weights is None else waves * weights[numbers, None].astype(np.float32)
     gram = (weighted.T @ waves).astype(np.float64)
     gram[np.diag_indices_from(gram)] += _START_RIDGE * (np.mean(measure.weights) or 1.0)

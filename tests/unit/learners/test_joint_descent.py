@@ -128,6 +128,33 @@ def test_heavy_atoms_take_the_longer_steps_and_atoms_without_weight_none():
     np.testing.assert_array_equal(steps[0], 0)
 
 
+def test_the_mass_of_the_measure_changes_nothing_but_the_features(seed):
+    """Rates and penalties refer to plain waves: four times the weights are the same waves with the same amplitudes."""
+    X, y, rng = ringed(200, seed)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    learner = JointDescent(n_epochs=4, penalty=0.1)
+    one, four = (
+        learner.learn(start.reweighted(mass * start.weights), X, y, np.random.default_rng(0)).report.expansion
+        for mass in (1, 4)
+    )
+    np.testing.assert_allclose(four.frequencies, one.frequencies, atol=1e-4)
+    np.testing.assert_allclose(four.cosine, one.cosine, atol=1e-3 * np.abs(one.cosine).max())
+
+
+def test_decay_and_penalty_shrink_what_they_are_for():
+    """One step: a decay of 0.1 takes a tenth of the frequencies; a penalty above all turns each amplitude towards zero."""
+    X, y, rng = ringed(100, 0)
+    start = Gaussian(0.5).sample(6, 4, rng)
+    still = JointDescent(1, batch_size=100, learning_rate=0.0, start_scale=0.5, amplitude_rate=0.0, frequency_decay=0.0)
+    before = still.learn(start, X, y, np.random.default_rng(0)).report.expansion
+    np.testing.assert_allclose(before.frequencies, 0.5 * start.frequencies, rtol=1e-6)
+    decayed = clone(still).set_params(frequency_decay=0.1).learn(start, X, y, np.random.default_rng(0)).report.expansion
+    np.testing.assert_allclose(decayed.frequencies, 0.9 * before.frequencies, rtol=1e-6)
+    np.testing.assert_array_equal(decayed.cosine, before.cosine)
+    held = clone(still).set_params(penalty=1e6, amplitude_rate=0.01).learn(start, X, y, np.random.default_rng(0))
+    np.testing.assert_allclose(held.report.expansion.sine, before.sine - 0.01 * np.sign(before.sine), rtol=1e-3)
+
+
 def test_auto_is_the_loss_that_the_target_asks_for():
     X, y, rng = ringed(200, 0)
     start = Gaussian(0.5).sample(6, 4, rng)
