@@ -128,7 +128,7 @@ MUTANTS: list[Mutant] = [
             "loss-trace": ("0.5 - (energy - trace) / (2 * n_pairs)", "0.5 - energy / (2 * n_pairs)"),
             "loss-pairs": ("n_samples * (n_samples - 1)", "n_samples**2"),
             "loss-classes": ("return 2 * np.sum(self.sums**2", "return np.sum(self.sums**2"),
-            "loss-gradient": ("2 * row_sum(pull", "row_sum(pull"),
+            "loss-gradient": ("2 * rows.sum(pull", "rows.sum(pull"),
             "loss-values-scale": ("max(self.high[0] - mean, mean - self.low[0])", "self.high[0] - mean"),
             "loss-values-trace": (
                 "self.second - self.n_samples * float(offset @ offset)",
@@ -142,7 +142,10 @@ MUTANTS: list[Mutant] = [
         {
             "pac-bayes-betas-free!": ("n_samples, beta, len(BETA_GRID))", "n_samples, beta, 1)"),
             "pac-bayes-gibbs-root": ("beta * np.sqrt(n_samples) * gaps", "beta * n_samples * gaps"),
-            "pac-bayes-bound-t": ("(report.tradeoff or 1.0) * np.sqrt", "np.sqrt"),
+            "pac-bayes-bound-t": (
+                "np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt",
+                "np.sqrt",
+            ),
         },
     ),
     *_room(
@@ -151,8 +154,8 @@ MUTANTS: list[Mutant] = [
         {
             "ball-exponent": ("/ (mu - 1))", "/ mu)"),
             "ball-largest-radius": ("** (1 - mu) - 1", "** (1 - mu) / 2 - 1"),
-            "ball-sign": ("prior_weights, -losses,", "prior_weights, losses,"),
-            "ball-bound": ("f_divergence(report.empirical(weights), divergence,", "f_divergence(report.empirical(weights), 0.0,"),
+            "ball-sign": ("prior_weights, -row,", "prior_weights, row,"),
+            "ball-bound": ("f_divergence(empirical, divergence, int(", "f_divergence(empirical, 0.0, int("),
         },
     ),
     *_room(
@@ -163,10 +166,10 @@ MUTANTS: list[Mutant] = [
             "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
             "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
             "landmark-gibbs-root": (
-                "-self.beta * np.sqrt(self._n_samples) * self.losses_",
-                "-self.beta * self._n_samples * self.losses_",
+                "mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)",
+                "mass, t = prior_weights.sum(), beta * n_samples",
             ),
-            "landmark-bound-union": ("self._n_samples if chosen_by_label else n_landmarks,", "n_landmarks,"),
+            "landmark-bound-union": ("union = report.n_samples if in_sample and self.per_label and self._by_label else len", "union = len"),
         },
     ),
     # --- the margin game ---------------------------------------------------------------------------------------------
@@ -178,7 +181,7 @@ MUTANTS: list[Mutant] = [
             "dual-hinge-gradient": ("return 1 - self.targets * response\n", "return 1 - self.targets * response / 2\n"),
             "dual-squared-hinge-gradient": ("1 - self.targets * response - alpha / self.C", "1 - self.targets * response"),
             "dual-squared-gradient": ("self.targets - response - alpha / self.C", "self.targets - response + alpha / self.C"),
-            "dual-gradient-bound": ("* (1 + self.C * n)", "* (1 + 2 * self.C)"),
+            "dual-gradient-bound": ("* (1 + self.C * self.total)", "* (1 + 2 * self.C)"),
             "dual-scaled": ("return s * linear - s**2 * quadratic / 2", "return s * linear - s * quadratic / 2"),
         },
     ),
@@ -186,13 +189,13 @@ MUTANTS: list[Mutant] = [
         "learners/game_value.py learners/margin_game.py learners/equilibrium.py",
         "unit/learners/test_margin_game.py unit/learners/test_duals.py unit/bounds/test_margin_bounds.py",
         {
-            "game-local-search!": ("plays = [bound.find(signal, rng, 1), learned]", "plays = [learned]"),
+            "game-local-search!": ("plays = [search.find(signal, rng, 1), learned]", "plays = [learned]"),
             "game-lower-curvature": ("2 * dual.curvature(alpha)", "dual.curvature(alpha)"),
             "game-upper-norm": (
-                "np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(features @",
-                "np.sum(dual.primal_loss(features @",
+                "penalty = float(np.sum(coefficients**2)) / 2",
+                "penalty = 0.0",
             ),
-            "game-upper-sampled": ("np.sum(problem.primal_loss(scores)) * dual.C / problem.C", "np.sum(problem.primal_loss(scores))"),
+            "game-upper-sampled": ("return penalty + float(losses)", "return penalty + float(losses) / 2"),
             "game-margin": ("1 / np.sqrt(2 * self.upper)", "1 / np.sqrt(self.upper)"),
             "game-ratio": ("np.sqrt(max(self.lower, 0.0) / self.upper)", "max(self.lower, 0.0) / self.upper"),
             "game-theory-step": (
@@ -216,10 +219,9 @@ MUTANTS: list[Mutant] = [
         "learners/joint_descent.py",
         "unit/learners/test_joint_descent.py",
         {
-            "descent-gradient": ("- pull[:, :n_atoms] * waves[:, n_atoms:]", "+ pull[:, :n_atoms] * waves[:, n_atoms:]"),
-            "descent-penalty": ("np.float32(settings.penalty * self.mean_weight)", "np.float32(settings.penalty)"),
-            "descent-adam-mean": ("1 / (1 - 0.9**self.n_steps)", "1"),
-            "descent-adam-square": ("1 / (1 - 0.999**self.n_steps)", "1"),
+            "descent-penalty": ("np.divide(self.penalty, shares", "np.divide(self.penalty, shares**2"),
+            "descent-head-rate": ("head_rate * np.sqrt(shares)", "head_rate"),
+            "descent-decay": ("decays=parameters.like(self.frequency_decay)", "decays=parameters.like(0.0)"),
         },
     ),
     # --- priors, measures, harmonics ---------------------------------------------------------------------------------
@@ -238,7 +240,7 @@ MUTANTS: list[Mutant] = [
             "prior-sinc-width": ("2 * uniform - 1", "uniform - 0.5"),
             "prior-mixture-scale": ("scales[part] * normals", "scales[part] ** 2 * normals"),
             "prior-orthogonal-radii": ("rng.chisquare(n_features, n_draws)", "np.full(n_draws, float(n_features))"),
-            "prior-scale-length": ("X.shape[1] * variance / 2", "X.shape[1] * variance"),
+            "prior-scale-length": ("n_features * variance / 2", "n_features * variance"),
         },
     ),
     *_room(
@@ -246,13 +248,13 @@ MUTANTS: list[Mutant] = [
         "unit/test_measures.py properties/test_measure_properties.py unit/test_spectral_features_learning.py",
         {
             "measure-systematic-start": ("(rng.random() + np.arange(n_atoms))", "(0.5 + np.arange(n_atoms))"),
-            "measure-resampled-mass": ("np.full(n_atoms, self.mass / n_atoms)", "np.full(n_atoms, 1 / n_atoms)"),
+            "measure-resampled-mass": ("np.full(n_atoms, np.sum(weights) / n_atoms)", "np.full(n_atoms, 1 / n_atoms)"),
             "measure-merged-weights": (
                 "np.bincount(labels, weights=self.weights, minlength=len(first))",
                 "self.weights[first]",
             ),
             "measure-merged-signs": ("np.where(signs == 0, 1, signs)", "np.abs(signs) + (signs == 0)"),
-            "measure-top-mass": ("* (mass / weights[largest].sum())", "* mass"),
+            "measure-top-mass": ("* (cumulative[-1] / weights[largest].sum())", "* cumulative[-1]"),
         },
     ),
     *_room(
@@ -335,14 +337,14 @@ MUTANTS: list[Mutant] = [
         {
             "gbrff-step": ("return 0.5 * float(np.log((total + edge", "return float(np.log((total + edge"),
             "gbrff-step-sign": ("(total + edge + guard) / (total - edge + guard)", "(total - edge + guard) / (total + edge + guard)"),
-            "gbrff-start": ("0.5 * np.log1p(2 * mean / (1 - mean)) if", "np.log1p(2 * mean / (1 - mean)) if"),
+            "gbrff-start": ("return 0.5 * np.log1p(2 * mean / (1 - mean))", "return 0.25 * np.log1p(2 * mean / (1 - mean))"),
             "gbrff-probabilities": ("expit(2 * scores)", "expit(scores)"),
             "gbrff1-landmark-gradient": (
                 "cosine * back[n_frequencies:] - sine * back",
                 "cosine * back[n_frequencies:] + sine * back",
             ),
-            "gbrff1-posterior-root": ("-self.beta * np.sqrt(X.shape[0])", "-self.beta * X.shape[0]"),
-            "gbrff2-penalty-slope": ("2 * lam * frequency", "lam * frequency"),
+            "gbrff1-posterior-root": (".weigh(equal, losses, n_rows)", ".weigh(equal, losses, n_rows**2)"),
+            "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
             "gbrff2-phase-step": ("center -= np.clip(", "center += np.clip("),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
@@ -368,26 +370,26 @@ MUTANTS: list[Mutant] = [
         "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
         "reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
-            "round-newton-slope!": ("target = columns @ pull + 2", "target = 0.5 * (columns @ pull) + 2"),
+            "round-newton-slope!": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
             "round-lbfgs-slope!": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
             "round-several-slopes!": (
                 "np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)",
                 "np.multiply.outer(state.cosines, sine) + np.multiply.outer(state.sines, cosine)",
             ),
             "round-kernel-slopes!": ("slope = sine * cosines[i] - cosine * sines[i]", "slope = sine * cosines[i] + cosine * sines[i]"),
-            "round-penalty-slope": ("+ 2 * self.frequency_penalty * state.frequency", "+ self.frequency_penalty * state.frequency"),
+            "round-penalty-slope": ("penalty = 2 * self._penalty_weight(", "penalty = self._penalty_weight("),
             "boost-pilots-inverse!": (
                 "factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
                 "factors = 1 / np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
             ),
-            "boost-worst-epoch!": ("if loss_now < best[0]:", "if loss_now > best[0]:"),
-            "boost-worst-round": ("if loss < best_loss:", "if loss > best_loss:"),
+            "boost-worst-epoch!": ("held_out_losses[-1] < lowest:", "held_out_losses[-1] > lowest:"),
+            "boost-worst-round": ("if validation_losses[-1] < best_loss:", "if validation_losses[-1] > best_loss:"),
             "boost-phase-shift": (
-                "np.arctan2(sine, cosine) + (frequencies @",
-                "np.arctan2(sine, cosine) - (frequencies @",
+                "cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)",
+                "cosine = self.cosine * np.cos(turn) + self.sine * np.sin(turn)",
             ),
-            "boost-relevance-units": ("self._target_scaling()[1]) * spread", "self._target_scaling()[1])"),
-            "boost-deviations": ("np.sqrt(2 * gammas.astype", "np.sqrt(gammas.astype"),
+            "boost-relevance-units": ("self._in_units_of_the_target(fit), rng) * spread", "self._in_units_of_the_target(fit), rng)"),
+            "boost-deviations": ("np.sqrt(2 * np.array(_DEFAULT_GAMMAS)", "np.sqrt(np.array(_DEFAULT_GAMMAS)"),
         },
     ),
     *_room(
@@ -397,10 +399,33 @@ MUTANTS: list[Mutant] = [
             "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),
             "joint-several-gradient": ("turns -= sines * (pull @", "turns += sines * (pull @"),
             "joint-intercept-gradient": ("np.sum(pull, axis=0, out=self.gradient.intercept)", "self.gradient.intercept[...] = 0"),
-            "joint-adam-rate": ("rate / (1 - _FIRST_DECAY**self.steps)", "rate"),
-            "joint-adam-root": ("1 / np.sqrt(1 - _SECOND_DECAY**self.steps)", "1.0"),
+            "joint-adam-rate": ("1 / (1 - _FIRST_DECAY**self.n_taken)", "1.0"),
+            "joint-adam-root": ("1 / np.sqrt(1 - second_decay**self.n_taken)", "1.0"),
             "joint-adam-square": ("(one - second_decay) * g * g", "(one - second_decay) * g"),
-            "joint-weights": ("row_weights *= weights[picked, None]", "row_weights *= 1"),
+            "joint-weights": ("row_weights *= weights[numbers, None]", "row_weights *= 1"),
+        },
+    ),
+    # --- learned priors, exact kernels, expansions, targets ----------------------------------------------------------
+    *_room(
+        "evidence.py kernel_systems.py kernel_expansions.py priors/anova.py",
+        "unit/test_evidence.py unit/test_kernel_machine.py unit/test_kernel_expansions.py unit/test_priors.py conformance/test_priors.py",
+        {
+            "evidence-determinant": ("half_log_determinant / n_samples", "2 * half_log_determinant / n_samples"),
+            "evidence-noise-slope": ("noise_slope = noise * np.sum", "noise_slope = np.sum"),
+            "machine-left-out": ("remainder = 1 - share * (1 - diagonal * alpha / weights)", "remainder = 1 - share * (1 - diagonal * alpha)"),
+            "machine-intercept-share": ("diagonal -= self.flat**2 / self.flat.sum()", "diagonal -= 0.0"),
+            "anova-share": ("shares = weights / (1 + weights)\n        points", "shares = 1 / (1 + weights)\n        points"),
+        },
+    ),
+    *_room(
+        "expansions.py targets.py alignment.py",
+        "conformance/test_value_laws.py reference/test_alignment_double_sums.py unit/test_rows.py unit/test_targets.py",
+        {
+            "expansion-derivative": ("self.sine[:, :, None] * along, -self.cosine", "self.sine[:, :, None] * along, self.cosine"),
+            "expansion-weights": ("np.sqrt(measure.weights)[:, None] * np.reshape", "measure.weights[:, None] * np.reshape"),
+            "expansion-divergence": ("-np.sum(self.cosine * along, axis=1", "np.sum(self.cosine * along, axis=1"),
+            "target-signs": ("2 * self.one_hot(dtype) - 1", "2 * self.one_hot(dtype)"),
+            "alignment-weighted-trace": ("trace = float(counts @ (target.factors**2", "trace = float(np.sum(target.factors**2"),
         },
     ),
 ]  # fmt: skip

@@ -255,16 +255,15 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -
         _check_labels(y, "")
     if type_of_target(y, input_name="y") not in ("binary", "multiclass"):
         return Values.of(y, n_rows)
-    labels = Labels.of(y, n_rows)
-    n_levels = len(labels.classes)
-    if y.dtype.kind in "fiu" and n_levels > _MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
+    n_levels = len(np.unique(y)) if y.dtype.kind in "fiu" else 0
+    if n_levels > _MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
             f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
             "Write target='values' or target='labels' to say which is meant.",
             stacklevel=2,
         )
         return Values.of(y, n_rows)
-    return labels
+    return Labels.of(y, n_rows)
 
 
 def _given(y, n_rows, owner, gather=True):

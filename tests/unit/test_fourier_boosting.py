@@ -110,7 +110,9 @@ def test_jacobian_is_the_derivative_of_the_score(loss, waves, moons):
     model.fit(X, y)
     points = np.asarray(X[:5], dtype=float)
     gradient = model.jacobian(points)
-    assert gradient.shape == (5, model.expansion_.n_outputs, X.shape[1])
+    n_outputs = model.expansion_.n_outputs
+    assert gradient.shape == ((5, X.shape[1]) if n_outputs == 1 else (5, n_outputs, X.shape[1]))
+    gradient = gradient.reshape(5, n_outputs, -1)
     for j in range(X.shape[1]):
         step = np.zeros(X.shape[1])
         step[j] = 1e-6
