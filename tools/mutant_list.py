@@ -351,7 +351,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_room(
         "boosting/losses.py boosting/rounds.py",
-        "unit/test_boosting_losses.py reference/test_boosting_formulas.py properties/test_boosting_properties.py",
+        "conformance/test_loss_laws.py reference/test_boosting_formulas.py properties/test_boosting_properties.py",
         {
             "loss-logistic-curvature": ("np.maximum(miss * (1 - miss),", "np.maximum(miss,"),
             "loss-multinomial-curvature": ("np.maximum(shares * (1 - shares),", "np.maximum(shares,"),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bochner import (
+    LBFGS,
     Anova,
     AscentPeaks,
     CandidatePeaks,
@@ -10,12 +11,19 @@ from bochner import (
     CertifiedClassifier,
     Cholesky,
     ConjugateGradient,
+    CurlFree,
     Decomposable,
+    DivergenceFree,
+    Eigen,
+    Expansion,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
+    FourierMeasure,
     Gaussian,
     GBRFF1Classifier,
     GBRFF2Classifier,
+    HarmonicMeasure,
+    Helmholtz,
     JointDescent,
     KernelMachine,
     LandmarkFeatures,
@@ -33,7 +41,9 @@ from bochner import (
     SpectralFeatures,
     SpectralMixture,
     SpectralRidge,
+    StochasticGradient,
 )
+from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
 
 def mixture(n_features):
@@ -63,6 +73,8 @@ PRIORS = {
     "Sinc ARD": lambda d: Sinc(bandwidth=np.linspace(0.5, 1.5, d)),
     "SpectralMixture": mixture,
 }
+
+_RNG = np.random.default_rng(0)
 
 ESTIMATORS = [
     SpectralFeatures(n_components=8),
@@ -100,3 +112,63 @@ ESTIMATORS = [
     SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
     SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]
+
+# Learners whose result does not depend on rounding, and those that search.
+LEARNERS = {
+    "PacBayes": PacBayes(3.0),
+    "PacBayes by bound": PacBayes("bound"),
+    "OptimalAlignment": OptimalAlignment(0.5, mu=1.7),
+    "MarginGame": MarginGame(6, peaks=CandidatePeaks()),
+    "MarginGame squared hinge": MarginGame(6, peaks=CandidatePeaks(top=2), loss="squared_hinge"),
+}
+SEARCHING = {
+    "MarginGame by ascent": MarginGame(3, peaks=AscentPeaks(5, 3)),
+    "MarginGame by Langevin": MarginGame(2, peaks=LangevinPeaks(5, 3)),
+}
+
+LOSSES = [Logistic(), Exponential(), Multinomial(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson()]
+
+SOLVERS = [Eigen(), Cholesky(), ConjugateGradient(tol=1e-13), LBFGS(tol=1e-12), StochasticGradient(n_epochs=400)]
+
+# Each is a function of a scalar prior and of the number of features.
+OPERATOR_KERNELS = {
+    "Decomposable": lambda prior, d: Decomposable(prior, np.array([[2.0, 0.5], [0.5, 1.0]])),
+    "CurlFree": lambda prior, d: CurlFree(prior),
+    "DivergenceFree": lambda prior, d: DivergenceFree(prior),
+    "Helmholtz": lambda prior, d: Helmholtz(prior, curl_share=0.3),
+    "CurlFree in time": lambda prior, d: CurlFree(prior, coordinates=[d - 1, 0]),
+    "Helmholtz in time": lambda prior, d: Helmholtz(prior, 0.6, coordinates=[0, d - 1]),
+}
+
+
+def sampled(kernel):
+    return kernel.sample(12, 3, np.random.default_rng(1))
+
+
+MEASURES = {
+    "Fourier": FourierMeasure(_RNG.normal(size=(12, 3)), _RNG.random(12)),
+    "harmonic": HarmonicMeasure(np.array([[0, 0], [1, 2], [2, 1], [2, 4], [5, 3]]), _RNG.random(5)),
+    "decomposable": sampled(Decomposable(Gaussian(), np.array([[2.0, 1.0], [1.0, 2.0]]))),
+    "curl-free": sampled(CurlFree(Gaussian())),
+    "divergence-free": sampled(DivergenceFree(Gaussian())),
+    "Helmholtz": sampled(Helmholtz(Gaussian(), curl_share=0.3)),
+}
+
+
+def expansion(n_outputs, slopes=True):
+    rng = np.random.default_rng(2)
+    return Expansion(
+        rng.normal(size=(6, 3)),
+        rng.normal(size=(6, n_outputs)),
+        rng.normal(size=(6, n_outputs)),
+        rng.normal(size=n_outputs),
+        rng.normal(size=(3, n_outputs)) if slopes else None,
+    )
+
+
+EXPANSIONS = {
+    "one output": expansion(1),
+    "three outputs": expansion(3),
+    "bounded": expansion(2, slopes=False),
+    "constant": Expansion.constant([1.0, -2.0], 3),
+}

@@ -6,17 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import EXPANSIONS, MEASURES, expansion
 from laws import stored
 
 from bochner import (
-    CurlFree,
-    Decomposable,
-    DivergenceFree,
     Expansion,
-    FourierMeasure,
-    Gaussian,
     HarmonicMeasure,
-    Helmholtz,
     concatenate,
 )
 
@@ -25,18 +20,6 @@ X = RNG.normal(size=(60, 3))
 UNIT = X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def sampled(kernel):
-    return kernel.sample(12, 3, np.random.default_rng(1))
-
-
-MEASURES = {
-    "Fourier": FourierMeasure(RNG.normal(size=(12, 3)), RNG.random(12)),
-    "harmonic": HarmonicMeasure(np.array([[0, 0], [1, 2], [2, 1], [2, 4], [5, 3]]), RNG.random(5)),
-    "decomposable": sampled(Decomposable(Gaussian(), np.array([[2.0, 1.0], [1.0, 2.0]]))),
-    "curl-free": sampled(CurlFree(Gaussian())),
-    "divergence-free": sampled(DivergenceFree(Gaussian())),
-    "Helmholtz": sampled(Helmholtz(Gaussian(), curl_share=0.3)),
-}
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
 
 
@@ -100,17 +83,6 @@ def test_values_are_frozen_and_travel(measure):
     np.testing.assert_array_equal(gram(again), gram(measure))
 
 
-def expansion(n_outputs, slopes=True):
-    rng = np.random.default_rng(2)
-    return Expansion(
-        rng.normal(size=(6, 3)),
-        rng.normal(size=(6, n_outputs)),
-        rng.normal(size=(6, n_outputs)),
-        rng.normal(size=n_outputs),
-        rng.normal(size=(3, n_outputs)) if slopes else None,
-    )
-
-
 def by_hand(f, X):
     """The definition, wave by wave."""
     values = np.tile(f.intercept, (len(X), 1))
@@ -120,12 +92,6 @@ def by_hand(f, X):
     return values if f.slopes is None else values + X @ f.slopes
 
 
-EXPANSIONS = {
-    "one output": expansion(1),
-    "three outputs": expansion(3),
-    "bounded": expansion(2, slopes=False),
-    "constant": Expansion.constant([1.0, -2.0], 3),
-}
 every_expansion = pytest.mark.parametrize("f", EXPANSIONS.values(), ids=EXPANSIONS.keys())
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from cases import mixture
+from cases import OPERATOR_KERNELS, mixture
 from sklearn.base import clone
 
 from bochner import (
@@ -42,14 +42,6 @@ SMOOTH_PRIORS = {
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "SpectralMixture": mixture,
-}
-KERNELS = {
-    "Decomposable": lambda prior, d: Decomposable(prior, np.array([[2.0, 0.5], [0.5, 1.0]])),
-    "CurlFree": lambda prior, d: CurlFree(prior),
-    "DivergenceFree": lambda prior, d: DivergenceFree(prior),
-    "Helmholtz": lambda prior, d: Helmholtz(prior, curl_share=0.3),
-    "CurlFree in time": lambda prior, d: CurlFree(prior, coordinates=[d - 1, 0]),
-    "Helmholtz in time": lambda prior, d: Helmholtz(prior, 0.6, coordinates=[0, d - 1]),
 }
 
 
@@ -126,12 +118,12 @@ def test_factors_multiply_to_the_operators(n_features):
 
 @pytest.mark.parametrize("n_features", [2, 4])
 @pytest.mark.parametrize("prior", ["Gaussian ARD", "Matern 7/2", "RationalQuadratic", "Sinc", "SpectralMixture"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", OPERATOR_KERNELS)
 def test_sampled_measure_has_the_closed_form_as_its_mean(name, prior, n_features, seed):
     prior = SMOOTH_PRIORS[prior](n_features)
     if isinstance(prior, RationalQuadratic):
         prior = RationalQuadratic(alpha=5.0)  # fourth moments of the frequencies, so that a z-score has a meaning
-    kernel = KERNELS[name](prior, n_features)
+    kernel = OPERATOR_KERNELS[name](prior, n_features)
     rng = np.random.default_rng([seed, n_features])
     X, origin = rng.normal(size=(4, n_features)), np.zeros((1, n_features))
     draws = np.array([kernel.sample(200, n_features, child).kernel(X, origin)[:, 0] for child in rng.spawn(150)])
@@ -140,9 +132,9 @@ def test_sampled_measure_has_the_closed_form_as_its_mean(name, prior, n_features
     assert np.abs(scores).max() < 5
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", OPERATOR_KERNELS)
 def test_closed_form_is_a_positive_kernel_and_keeps_parameters(name):
-    kernel = KERNELS[name](Gaussian(gamma=0.4), 3)
+    kernel = OPERATOR_KERNELS[name](Gaussian(gamma=0.4), 3)
     X = np.random.default_rng(0).normal(size=(12, 3))
     gram = kernel.kernel(X)
     n_outputs = kernel.n_outputs(3)
@@ -175,10 +167,10 @@ def test_a_learned_measure_takes_the_place_of_a_prior():
 # --- OperatorMeasure ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", OPERATOR_KERNELS)
 def test_measure_features_and_expand_agree_with_its_kernel(name):
     rng = np.random.default_rng(0)
-    measure = KERNELS[name](Gaussian(gamma=0.3), 3).sample(9, 3, rng)
+    measure = OPERATOR_KERNELS[name](Gaussian(gamma=0.3), 3).sample(9, 3, rng)
     X, Z = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
     left, right = measure.features(X), measure.features(Z)
     np.testing.assert_allclose(np.einsum("nac,kbc->nkab", left, right), measure.kernel(X, Z), atol=1e-13)
@@ -209,11 +201,11 @@ def test_resampled_measure_has_the_same_mean_kernel(seed):
     assert np.abs((draws.mean(axis=0) - measure.kernel(X, origin)[:, 0]) / error).max() < 5
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", OPERATOR_KERNELS)
 def test_laws_of_measures_hold_for_matrices_too(name):
     """Reweighting, joining and merging are what they are for kernels: K is linear in the weights."""
     rng = np.random.default_rng(0)
-    kernel = KERNELS[name](Gaussian(gamma=0.3), 3)
+    kernel = OPERATOR_KERNELS[name](Gaussian(gamma=0.3), 3)
     one, two = kernel.sample(5, 3, rng), kernel.sample(4, 3, rng)
     X = rng.normal(size=(6, 3))
     weights = rng.uniform(size=5)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import SOLVERS
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
@@ -10,11 +11,9 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 
 from bochner import (
     LBFGS,
-    Cholesky,
     ConjugateGradient,
     CurlFree,
     Decomposable,
-    Eigen,
     Gaussian,
     Helmholtz,
     JointDescent,
@@ -40,7 +39,6 @@ from bochner.solvers import (
 )
 from bochner.solvers.systems import ridge_solution, ridge_spent
 
-SOLVERS = [Eigen(), Cholesky(), ConjugateGradient(tol=1e-13), LBFGS(tol=1e-12), StochasticGradient(n_epochs=400)]
 MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
 
 

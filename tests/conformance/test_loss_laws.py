@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import LOSSES
 from scipy.optimize import minimize_scalar
 
 from bochner.boosting.rounds import exact_step
@@ -16,8 +17,6 @@ from bochner.losses import (
     class_probabilities,
     weighted_quantile,
 )
-
-LOSSES = [Logistic(), Exponential(), Multinomial(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson()]
 
 
 def targets_for(loss, rng, n=12):

@@ -4,30 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import LEARNERS, SEARCHING
 
-from bochner import (
-    AscentPeaks,
-    CandidatePeaks,
-    Gaussian,
-    LangevinPeaks,
-    MarginGame,
-    OptimalAlignment,
-    PacBayes,
-    SpectralFeatures,
-)
+from bochner import Gaussian, SpectralFeatures
 from bochner.learners import Learner
 
-LEARNERS = {
-    "PacBayes": PacBayes(3.0),
-    "PacBayes by bound": PacBayes("bound"),
-    "OptimalAlignment": OptimalAlignment(0.5, mu=1.7),
-    "MarginGame": MarginGame(6, peaks=CandidatePeaks()),
-    "MarginGame squared hinge": MarginGame(6, peaks=CandidatePeaks(top=2), loss="squared_hinge"),
-}
-SEARCHING = {
-    "MarginGame by ascent": MarginGame(3, peaks=AscentPeaks(5, 3)),
-    "MarginGame by Langevin": MarginGame(2, peaks=LangevinPeaks(5, 3)),
-}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))
 TARGETS = {
