@@ -27,5 +27,7 @@ class DefaultParts:
         part = getattr(self, name)
         default = self._default_parts[name]
         if part is not None and not isinstance(part, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {part!r}. Write e.g. {name}={default()!r}.")
+            raise TypeError(
+                f"{name} must be an object of {kind.__name__}, got {part!r}. Write e.g. {name}={default()!r}."
+            )
         return default() if part is None else part
