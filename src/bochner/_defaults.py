@@ -19,7 +19,9 @@ class NestedDefaults(BaseEstimator):
         """The parameter ``name``, or what None stands for; it must be an object of this kind."""
         value, default = getattr(self, name), self._defaults[name]
         if value is not None and kind is not None and not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}.")
+            raise TypeError(
+                f"{name} must be an object of {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}."
+            )
         return clone(default) if value is None else value
 
     def set_params(self, **parameters: Any) -> Self:

@@ -181,9 +181,11 @@ def test_parts_are_parameters_even_where_none_was_given(moons):
     assert GBRFF1Classifier().prior is None
     same = GBRFF1Classifier(3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0).fit(*moons)
     np.testing.assert_array_equal(model.fit(*moons).decision_function(moons[0]), same.decision_function(moons[0]))
-    with pytest.raises(TypeError, match=r"learner must be a AlignmentLearner, got .* Write e.g. learner=PacBayes"):
+    with pytest.raises(
+        TypeError, match=r"learner must be an object of AlignmentLearner, got .* Write e.g. learner=PacBayes"
+    ):
         GBRFF1Classifier(learner=PacBayes).fit(*moons)
-    with pytest.raises(TypeError, match="prior must be a SpectralPrior"):
+    with pytest.raises(TypeError, match="prior must be an object of SpectralPrior"):
         GBRFF2Classifier(prior=0.5).fit(*moons)
 
 

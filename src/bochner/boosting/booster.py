@@ -246,7 +246,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         check_count(self.n_rounds, "n_rounds", minimum=0)
         check_learning_rate(self.learning_rate)
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a SpectralPrior, got {self.prior!r}. Write e.g. prior=Gaussian(gamma=0.1).")
+            raise TypeError(
+                f"prior must be an object of SpectralPrior, got {self.prior!r}. Write e.g. prior=Gaussian(gamma=0.1)."
+            )
         for name, default in self._defaults.items():
             self._part(name, type(default)).check_parameters()
         _check_auto_count(self.n_pilots, "n_pilots")

@@ -32,7 +32,7 @@ def in_few_blocks(rows: Rows | np.ndarray) -> Rows:
     rows = rows if isinstance(rows, Rows) else LocalRows(rows)
     if not rows.in_memory:
         return rows
-    return rows.in_blocks(-(-len(rows) // (1 if rows.source.size <= SMALL else 8)))
+    return rows.in_blocks(-(-len(rows) // (1 if np.prod(rows.shape) <= SMALL else 8)))
 
 
 def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
