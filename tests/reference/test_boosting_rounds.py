@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from bochner import FourierBoostingClassifier, FourierBoostingRegressor
+from bochner import (
+    EarlyStopping,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    Gaussian,
+    JointEpochs,
+    WaveSearch,
+)
 
 RIDGE, PENALTY = 3.0, 0.05
 
@@ -32,10 +39,11 @@ def gain(frequency, X, Y):
 
 
 def one_round(X, Y, seed, n_refinements):
+    search = WaveSearch(1, n_refinements, amplitude_penalty=RIDGE, frequency_penalty=PENALTY)
+    prior = Gaussian(gamma=0.3 / X.shape[1])
     model = FourierBoostingRegressor(
-        n_rounds=1, learning_rate=1.0, n_candidates=1, n_refinements=n_refinements, amplitude_penalty=RIDGE,
-        frequency_penalty=PENALTY, linear=False, gamma=0.3 / X.shape[1], random_state=seed,
-    )  # fmt: skip
+        n_rounds=1, learning_rate=1.0, prior=prior, search=search, linear=False, random_state=seed
+    )
     return model.fit(X, Y)
 
 
@@ -54,20 +62,20 @@ def test_refinement_ends_where_the_gain_has_no_slope(n_features, n_outputs, seed
 def test_a_round_takes_the_amplitudes_of_its_closed_form(n_outputs, seed):
     """(a, b) = (M + ρI)⁻¹ Σ y (c, s), as the squared loss's line search finds nothing better than about one."""
     X, Y = wave_problem(3, n_outputs, seed)
-    model = FourierBoostingRegressor(
-        n_rounds=1, learning_rate=1.0, amplitude_penalty=RIDGE, linear=False, line_search=False, random_state=seed
-    ).fit(X, Y)
+    search = WaveSearch(amplitude_penalty=RIDGE, line_search=False)
+    model = FourierBoostingRegressor(n_rounds=1, learning_rate=1.0, search=search, linear=False, random_state=seed)
+    model.fit(X, Y)
     angle = X @ model.expansion_.frequencies[0]
     waves = np.column_stack([np.cos(angle), np.sin(angle)])
     fitted = waves @ np.linalg.solve(waves.T @ waves + RIDGE * np.eye(2), waves.T @ Y)
     np.testing.assert_allclose(model.predict(X).reshape(fitted.shape), fitted, atol=1e-8)
 
 
-def test_candidates_come_from_the_prior_that_gamma_names(seed):
+def test_candidates_come_from_the_prior(seed):
     """N(0, 2γ I) on standardised rows: the mean of 1500 squares is 2γ up to its standard error."""
     X, Y = wave_problem(5, 1, seed)
     model = FourierBoostingRegressor(
-        n_rounds=300, n_candidates=1, n_refinements=0, gamma=0.7, linear=False, random_state=seed
+        n_rounds=300, search=WaveSearch(1, 0), prior=Gaussian(gamma=0.7), linear=False, random_state=seed
     ).fit(X, Y[:, 0])
     mean_square = np.mean(model.expansion_.frequencies**2)
     assert abs(mean_square / 1.4 - 1) < 5 * np.sqrt(2 / 1500)
@@ -77,7 +85,7 @@ def test_pilots_point_the_frequencies_at_the_columns_that_matter(seed):
     rng = np.random.default_rng(seed)
     X = standardized(rng.normal(size=(1000, 8)))
     y = X[:, 3] + 0.1 * rng.normal(size=1000)
-    settings = {"n_rounds": 60, "n_candidates": 1, "n_refinements": 0, "random_state": seed}
+    settings = {"n_rounds": 60, "search": WaveSearch(1, 0), "random_state": seed}
     sizes = {}
     for n_pilots in (0, 2):
         frequencies = FourierBoostingRegressor(n_pilots=n_pilots, **settings).fit(X, y).expansion_.frequencies
@@ -91,8 +99,11 @@ def test_the_first_step_of_an_epoch_is_its_learning_rate_in_every_coordinate(see
     """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
     X, Y = wave_problem(3, 1, seed)
     X, y = X[:200].astype(np.float32), Y[:200, 0]  # one batch
-    settings = {"n_rounds": 10, "linear": False, "epoch_learning_rate": 0.003, "random_state": seed}
-    before, after = (FourierBoostingRegressor(n_epochs=n, **settings).fit(X, y).expansion_ for n in (0, 1))
+    settings = {"n_rounds": 10, "linear": False, "random_state": seed}
+    before, after = (
+        FourierBoostingRegressor(epochs=JointEpochs(n, learning_rate=0.003), **settings).fit(X, y).expansion_
+        for n in (0, 1)
+    )
     deviation = X.std(axis=0)
     moves = np.abs(after.frequencies - before.frequencies) * deviation
     assert moves.max() == pytest.approx(0.003, rel=2e-3)
@@ -111,15 +122,16 @@ SHORT = {
     "n_rounds": 15,
     "n_pilots": 0,
     "max_rows": 1000,
-    "early_stopping": True,
-    "n_iter_no_change": 15,
     "random_state": 0,
 }
 
 
 def test_epochs_that_only_spoil_the_waves_are_taken_back(large):
     boosted, spoiled = (
-        FourierBoostingClassifier(n_epochs=n, epoch_learning_rate=3.0, **SHORT).fit(*large) for n in (0, 3)
+        FourierBoostingClassifier(
+            epochs=JointEpochs(n, learning_rate=3.0), stopping=EarlyStopping(patience=15), **SHORT
+        ).fit(*large)
+        for n in (0, 3)
     )
     assert min(spoiled.validation_loss_[-3:]) > min(spoiled.validation_loss_[:-3])
     np.testing.assert_array_equal(spoiled.decision_function(large[0]), boosted.decision_function(large[0]))
@@ -128,7 +140,10 @@ def test_epochs_that_only_spoil_the_waves_are_taken_back(large):
 def test_of_epochs_that_help_the_best_is_kept(large):
     """Half of the rows judge, so the loss over all rows is known up to how the other half fares: it falls as well."""
     boosted, moved = (
-        FourierBoostingClassifier(n_epochs=n, validation_fraction=0.5, **SHORT).fit(*large) for n in (0, 3)
+        FourierBoostingClassifier(
+            epochs=JointEpochs(n), stopping=EarlyStopping(fraction=0.5, patience=15), **SHORT
+        ).fit(*large)
+        for n in (0, 3)
     )
     assert min(moved.validation_loss_[-3:]) < min(moved.validation_loss_[:-3]) - 0.01
     signs = np.where(large[1], 1.0, -1.0)

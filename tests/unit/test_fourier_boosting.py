@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_moons
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from bochner import (
@@ -431,15 +430,6 @@ def test_a_single_nan_on_a_cluster_is_refused(settings, large):
     for Booster, target in ((FourierBoostingClassifier, y), (FourierBoostingRegressor, X[:, 0])):
         with pytest.raises(ValueError, match="NaN or infinity"):
             Booster(**({"n_rounds": 3, "random_state": 0} | settings)).fit(rows, target)
-
-
-def test_a_failed_refit_leaves_no_half_fitted_model(moons):
-    X, y = moons
-    model = FourierBoostingClassifier(n_rounds=3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="only 1 class"):
-        model.fit(np.column_stack([X, X]), np.zeros(len(X)))
-    with pytest.raises(NotFittedError):
-        model.predict(X)
 
 
 def test_no_rounds_constant_columns_and_separable_data(moons):
