@@ -134,7 +134,8 @@ def test_epochs_that_only_spoil_the_waves_are_taken_back(large):
         for n in (0, 3)
     )
     assert min(spoiled.validation_loss_[-3:]) > min(spoiled.validation_loss_[:-3])
-    np.testing.assert_array_equal(spoiled.decision_function(large[0]), boosted.decision_function(large[0]))
+    # The epochs begin from the waves in float32.
+    np.testing.assert_allclose(spoiled.decision_function(large[0]), boosted.decision_function(large[0]), atol=1e-5)
 
 
 def test_of_epochs_that_help_the_best_is_kept(large):
