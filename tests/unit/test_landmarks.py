@@ -264,13 +264,12 @@ def test_alignment_bound_is_theorem_1_over_all_that_may_be_chosen(per_label, pro
     """Q·L̂ + (KL + t²/(8(n−1)) + ln(K/δ))/t, t = β √n: K the landmarks, or all n rows when labels had a say in the choice."""
     X, y = problem
     n = len(X)
-    fitted = LandmarkFeatures(
-        Gaussian(1.0), n_landmarks=6, landmarks="random", n_components=10, beta=2.0, per_label=per_label, random_state=0
-    ).fit(X, y)
-    q, t = fitted.similarity_map_.weights[3], 2.0 * np.sqrt(n)
+    settings = {"n_landmarks": 6, "landmarks": "random", "n_components": 10, "random_state": 0}
+    fitted = LandmarkFeatures(Gaussian(1.0), PacBayes(2.0), per_label=per_label, **settings).fit(X, y)
+    q, t = fitted.report_.weights[3], 2.0 * np.sqrt(n)
     counted = n if per_label else 6
     complexity = (np.sum(q * np.log(10 * q)) + t**2 / (8 * (n - 1)) + np.log(counted / 0.05)) / t
-    assert fitted.alignment_bound(landmark=3).value == pytest.approx(q @ fitted.losses_[3] + complexity)
+    assert fitted.alignment_bound(landmark=3).value == pytest.approx(q @ fitted.report_.losses[3] + complexity)
 
 
 def test_other_priors_and_no_labels(problem, seed):

@@ -399,8 +399,8 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
         ({"kernel": Decomposable(Gaussian(), np.eye(2))}, ValueError, "2 outputs on these points, but y has 3"),
         ({"kernel": Decomposable(Gaussian(), -np.eye(3))}, ValueError, "positive semi-definite"),
         ({"kernel": Decomposable(Gaussian(), "cov")}, ValueError, "must be one of"),
-        ({"kernel": Gaussian()}, TypeError, "kernel must be a OperatorKernel"),
-        ({"features": Gaussian()}, TypeError, "features must be a SpectralFeatures"),
+        ({"kernel": Gaussian()}, TypeError, "kernel must be an object of OperatorKernel"),
+        ({"features": Gaussian()}, TypeError, "features must be an object of SpectralFeatures"),
         (
             {"kernel": CurlFree(Gaussian()), "features": SpectralFeatures(Matern())},
             ValueError,

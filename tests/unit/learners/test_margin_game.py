@@ -131,7 +131,7 @@ class LatePeaks(PeakSearch):
     def __init__(self, n_blind, played, found):
         self.n_blind, self.played, self.found = n_blind, played, found
 
-    def prepare(self, measure, X):
+    def prepare(self, measure, X, weights=None):
         return self
 
     def kept_features(self, peaks):
