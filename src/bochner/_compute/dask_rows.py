@@ -1,7 +1,5 @@
 """Rows of a Dask array: sums and maps run on the partitions, where they are, and only results travel."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -4,8 +4,6 @@ A ``ProductKernel`` is a product over columns, a ``RadialKernel`` a function of 
 float32 or float64 and answer in that precision; blocks of rows are shared by threads.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Compiled kernels, imported at their first use: ``import bochner`` starts no compiler."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

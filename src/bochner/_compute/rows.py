@@ -5,8 +5,6 @@ sums are added in row order, so the result does not depend on the number of thre
 are an array, a sparse matrix, a memory map or a Dask array; another place for rows is another subclass of ``Rows``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs, stopping."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

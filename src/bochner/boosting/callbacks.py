@@ -1,7 +1,5 @@
 """scikit-learn's callbacks (1.9 and later): one task a round and one an epoch; older versions run without them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al. 2020, Algorithm 2)."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020, Algorithm 3)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a fitted expansion predicts: scores, classes, stages and derivatives, shared by all boosters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

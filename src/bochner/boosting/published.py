@@ -1,7 +1,5 @@
 """What GBRFF1 and GBRFF2 share (Gautheron et al. 2020): the exponential loss, its weights, the step, one-vs-rest."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """A learner is a type: a stateless rule ``measure, rows, target -> measure``, with a report of what it found."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any

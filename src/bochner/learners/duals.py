@@ -5,8 +5,6 @@ one-vs-rest problem or output.  The measure λ only enters through the Fourier p
 A row of weight w_i stands for w_i equal rows, which share their α_i: sums over rows and norms of α are weighted.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The game on a finite set of atoms, solved nearly to the end: what the no-regret dynamics only approach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a fitted game is worth: computed upper and lower values, in place of the theorem's worst case."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

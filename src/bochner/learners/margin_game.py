@@ -1,7 +1,5 @@
 """MarginGame: frequencies found one after another in a game against the dual variables of a support vector machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """OptimalAlignment: the best-aligned kernel within a divergence ball around the prior."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._validation import check_positive

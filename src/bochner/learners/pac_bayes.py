@@ -1,7 +1,5 @@
 """PacBayes: the pseudo-posterior over frequencies."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import logsumexp, rel_entr
 

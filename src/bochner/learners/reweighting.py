@@ -1,7 +1,5 @@
 """What the learners share that keep the frequencies and change their weights by the alignment losses."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How well random frequencies approximate an operator-valued kernel: exact variances, constants, and measured errors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An operator-valued kernel: a scalar prior, and a matrix factor B(ω) for each frequency."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The divergence-free kernel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .vector_field import VectorFieldKernel

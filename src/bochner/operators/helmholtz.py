@@ -1,7 +1,5 @@
 """The Helmholtz kernel."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any
 

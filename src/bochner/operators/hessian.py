@@ -1,7 +1,5 @@
 """−∇∇ᵀ k for every prior that has one: the curl-free kernel, from which all vector-field kernels follow."""
 
-from __future__ import annotations
-
 from functools import singledispatch
 
 import numpy as np

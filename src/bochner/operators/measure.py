@@ -1,7 +1,5 @@
 """OperatorMeasure: a measure over frequencies whose atoms carry matrices instead of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The matrix of a decomposable kernel: checks, factors, and three ways to get one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

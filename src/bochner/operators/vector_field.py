@@ -4,8 +4,6 @@ All of them split a frequency's operator along and across the frequency:
 A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ).  c = 1 is curl-free, c = 0 divergence-free.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Calculus on a fitted field: derivatives and parts of an expansion are expansions again, so all of it is exact."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the ridges on features share: from rows to sums, from sums to a solution, and what can be asked of it."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

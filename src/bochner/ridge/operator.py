@@ -1,7 +1,5 @@
 """OperatorRidge: ridge regression with an operator-valued kernel, on random features with matrix factors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.base import clone

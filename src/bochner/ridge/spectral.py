@@ -1,7 +1,5 @@
 """SpectralRidge: ridge regression on the features of a measure, by sums over rows."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which solver fits a ridge, by its structure and its size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .base import Solver
