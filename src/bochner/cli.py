@@ -1,7 +1,5 @@
 """The ``bochner`` command."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 ``make demo`` runs this; it prints a table and writes a picture to ``demo-output/``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What each known data set must look like: the checksum of its file, its shape, and where else the same rows can be had."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

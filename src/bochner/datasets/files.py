@@ -1,7 +1,5 @@
 """Data sets by name: from the folder BOCHNER_DATA, from scikit-learn's own copies, or from OpenML."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

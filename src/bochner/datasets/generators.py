@@ -3,8 +3,6 @@
 ``rng`` is a ``numpy.random.Generator`` or a seed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import Bunch
 

@@ -1,7 +1,5 @@
 """Which experiments there are: every module of this package that states a claim."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

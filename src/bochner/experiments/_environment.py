@@ -1,7 +1,5 @@
 """Where numbers were computed: versions, processor, threads."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

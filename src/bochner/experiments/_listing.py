@@ -1,7 +1,5 @@
 """What ``bochner list`` tells: each experiment with its claim, its data, and the time that each scale takes."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap

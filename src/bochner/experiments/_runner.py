@@ -1,7 +1,5 @@
 """Run experiments: many cases on several processes, resumable, ending in a verdict."""
 
-from __future__ import annotations
-
 import datetime
 import traceback
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Summaries and verdicts for a terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._text import aligned, cell_text

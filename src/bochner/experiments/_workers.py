@@ -1,7 +1,5 @@
 """A crew of worker processes that run cases; each is limited to its share of the cores."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import multiprocessing

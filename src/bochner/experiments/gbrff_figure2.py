@@ -1,7 +1,5 @@
 """Accuracy against the number of landmarks (Gautheron et al. 2020, Figure 2)."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Frequencies per round at equal total (Gautheron et al. 2020, Figure 3)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

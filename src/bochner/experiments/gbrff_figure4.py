@@ -1,7 +1,5 @@
 """Time to fit and predict against the number of rows (Gautheron et al. 2020, Figure 4)."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Smooth waves against trees on three toy sets (Gautheron et al. 2020, Figure 5)."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

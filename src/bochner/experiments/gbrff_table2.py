@@ -1,7 +1,5 @@
 """Accuracy of six methods on sixteen tables (Gautheron et al. 2020, Table 2)."""
 
-from __future__ import annotations
-
 import itertools
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Windmill in the plane and checkerboard on the sphere: a learned kernel against fixed ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

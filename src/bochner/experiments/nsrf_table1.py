@@ -1,7 +1,5 @@
 """Accuracy against the number of features on image pairs: random features, OKRFF, the margin game, joint descent."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

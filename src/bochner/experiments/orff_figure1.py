@@ -1,7 +1,5 @@
 """Figure 1: how fast operator-valued random features approach their kernels, and how large their variance is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figure 2: MNIST by simplex codes; time against the number of rows, error against the number of frequencies."""
 
-from __future__ import annotations
-
 import time
 from functools import lru_cache
 from typing import Any

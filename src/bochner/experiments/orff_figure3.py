@@ -1,7 +1,5 @@
 """Figure 3: a curl-free field in five dimensions; structured against independent outputs, features against exact kernels."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target sets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Five landmarks in the plane: learned similarities against RBF ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Error against the share of rows used as landmarks, random rows against centroids, RBF against learned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Greedy kernel learning: error against the number of frequencies for RFF, OKRFF and PBRFF."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,11 +1,9 @@
 """What the experiments of Letarte et al. 2019 share: splits, bandwidths, the linear SVM and its validation."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -119,7 +117,7 @@ class SquaredHingeSVM(ClassifierMixin, BaseEstimator):
     def __init__(self, C: float = 1.0):
         self.C = C
 
-    def fit(self, X: Any, y: Any, start: np.ndarray | None = None) -> SquaredHingeSVM:
+    def fit(self, X: Any, y: Any, start: np.ndarray | None = None) -> Self:
         columns = np.column_stack([np.asarray(X, dtype=np.float64), np.ones(len(X))])
         weights = np.zeros(columns.shape[1]) if start is None else start
         margins = y * (columns @ weights)
@@ -180,7 +178,7 @@ class AuthorsSVM(LinearSVC):
     def __init__(self, C: float = 1.0):
         super().__init__(C=C, dual=True, max_iter=1000, random_state=0)
 
-    def fit(self, X: Any, y: Any, start: Any = None) -> AuthorsSVM:
+    def fit(self, X: Any, y: Any, start: Any = None) -> Self:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return super().fit(np.asarray(X, dtype=np.float64), y)

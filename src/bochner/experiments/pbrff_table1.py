@@ -1,7 +1,5 @@
 """Landmarks at 10 % of the training rows: learned similarities against RBF ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

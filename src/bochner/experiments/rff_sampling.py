@@ -4,8 +4,6 @@ Found with 40 draws a size: orthogonal frequencies have about four fifths of the
 points halve it at 1024, but with as few frequencies as dimensions (8) they are a few percent worse: the claim is too strong.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates on the risk of the final predictor, which the kernel-alignment bounds do not give."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HTML documents that need nothing but themselves; every text is escaped unless it is ``Markup``."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

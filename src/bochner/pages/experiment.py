@@ -1,7 +1,5 @@
 """The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the index over all."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

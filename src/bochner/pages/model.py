@@ -1,7 +1,5 @@
 """The page of a fitted table model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._text import spread_text

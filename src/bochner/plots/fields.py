@@ -1,8 +1,6 @@
 """Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -42,7 +40,7 @@ class VectorFieldDisplay:
         n_grid: int = 40,
         at: np.ndarray | None = None,
         axes: Any = None,
-    ) -> VectorFieldDisplay:
+    ) -> Self:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
         ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
@@ -76,7 +74,7 @@ class VectorFieldDisplay:
         )
         return display.plot(X[:, space], y, axes=axes)
 
-    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> VectorFieldDisplay:
+    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> Self:
         """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field over its background."""
         import matplotlib.pyplot as plt
 

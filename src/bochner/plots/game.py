@@ -1,7 +1,5 @@
 """The margin game in the plane: the potential with its peaks, the weighted data, and the boundary as rounds go by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al. 2019, Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a learner did to a kernel: weights over frequencies, and the kernel itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions on the sphere: the harmonics that a measure uses, and the data they were chosen for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

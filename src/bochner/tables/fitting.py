@@ -1,7 +1,5 @@
 """A model for a table: chosen on the training part, judged on a part it has not seen, rivals beside it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

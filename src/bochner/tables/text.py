@@ -1,7 +1,5 @@
 """Models and predictions as text for a terminal or a file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """BMKR: boosting that picks the best of eleven support vector regressions each round (Wu et al. 2017)."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

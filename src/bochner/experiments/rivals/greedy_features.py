@@ -1,7 +1,5 @@
 """GFC: greedy construction of cosines by least squares, then a linear SVM (Oglic and Gärtner 2016, as run by Gautheron et al.)."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 from sklearn.base import BaseEstimator, ClassifierMixin

@@ -1,7 +1,5 @@
 """The linear SVM that two of the methods end with."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PBRFF landmarks as run in the boosting paper: drawn with replacement, ten frequencies of their own each, a linear SVM."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
