@@ -25,8 +25,8 @@ class BoostedKernelRegression(ClassifierMixin, BaseEstimator):
         for _ in range(self.n_rounds):
             machines = [SVR(kernel="linear", C=self.C, epsilon=0.1, max_iter=10_000)]
             machines += [SVR(gamma=gamma, C=self.C, epsilon=0.1, max_iter=10_000) for gamma in RBF_GAMMAS]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the iteration limit is part of the protocol
+            # The iteration limit is part of the protocol.
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 left = [residual - machine.fit(X, residual).predict(X) for machine in machines]
             best = int(np.argmin([r @ r for r in left]))
             self.machines_.append(machines[best])

@@ -2,9 +2,8 @@
 
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
-from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .linear_machine import fitted_machine
+from .linear_machine import LinearMachine
 
 
 def ridge_mse_and_gradient(parameters, X, fitted, y):
@@ -27,7 +26,7 @@ def ridge_mse_and_gradient(parameters, X, fitted, y):
     return float(error @ error / n), gradient
 
 
-class GreedyFourierFeatures(ClassifierMixin, BaseEstimator):
+class GreedyFourierFeatures(LinearMachine):
     """T greedy frequencies, then a linear SVM on their sines and cosines; the greedy amplitudes are thrown away."""
 
     def __init__(self, n_rounds=100, C=1.0, random_state=None):
@@ -35,12 +34,7 @@ class GreedyFourierFeatures(ClassifierMixin, BaseEstimator):
         self.C = C
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Construct the frequencies and fit the SVM on labels −1 and +1."""
-        self.construct(X, y)
-        return self.fit_machine(X, y)
-
-    def construct(self, X, y):
+    def represent(self, X, y):
         """Only the frequencies: they do not depend on C."""
         rng = np.random.default_rng(self.random_state)
         y = y.astype(np.float64)
@@ -56,16 +50,7 @@ class GreedyFourierFeatures(ClassifierMixin, BaseEstimator):
             fitted = columns @ np.linalg.solve(normal, columns.T @ y / len(y))
         return self
 
-    def fit_machine(self, X, y):
-        """Only the linear SVM, on frequencies constructed before."""
-        self.classes_ = np.array([-1, 1])
-        self.machine_ = fitted_machine(self._columns(X), y, self.C)
-        return self
-
-    def predict(self, X):
-        """The side of the SVM's plane."""
-        return self.machine_.predict(self._columns(X))
-
-    def _columns(self, X):
+    def map(self, X):
+        """Sines and cosines."""
         angle = X @ self.frequencies_.T
         return np.concatenate([np.sin(angle), np.cos(angle)], axis=1)

@@ -2,12 +2,11 @@
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .linear_machine import fitted_machine
+from .linear_machine import LinearMachine
 
 
-class RandomLandmarks(ClassifierMixin, BaseEstimator):
+class RandomLandmarks(LinearMachine):
     """ψ_l(x) = Σ_m Q^l_m cos ω^l_m·(x_l − x), Q^l the pseudo-posterior of landmark l (Letarte et al. 2019, Eq. 13)."""
 
     def __init__(self, n_landmarks=100, n_frequencies=10, gamma=1.0, beta=1.0, C=1.0, random_state=None):
@@ -17,10 +16,6 @@ class RandomLandmarks(ClassifierMixin, BaseEstimator):
         self.beta = beta
         self.C = C
         self.random_state = random_state
-
-    def fit(self, X, y):
-        """Map and SVM on labels −1 and +1."""
-        return self.represent(X, y).fit_machine(X, y)
 
     def represent(self, X, y):
         """Only the landmark map: it does not depend on C."""
@@ -38,18 +33,8 @@ class RandomLandmarks(ClassifierMixin, BaseEstimator):
         self.weights_ = softmax(-self.beta * np.sqrt(n) * losses, axis=1)
         return self
 
-    def fit_machine(self, X, y):
-        """Only the linear SVM, on the map of ``represent``."""
-        self.classes_ = np.array([-1, 1])
-        self.machine_ = fitted_machine(self.map(X), y, self.C)
-        return self
-
     def map(self, X):
         """ψ(X) as (n_samples, n_landmarks)."""
         angle = X @ self.frequencies_.reshape(-1, X.shape[1]).T
         similarity = np.cos(angle - self.phases_.ravel()) * self.weights_.ravel()
         return similarity.reshape(len(X), self.n_landmarks, self.n_frequencies).sum(axis=2)
-
-    def predict(self, X):
-        """The side of the SVM's plane."""
-        return self.machine_.predict(self.map(X))
