@@ -62,7 +62,8 @@ def record_seconds(out: Path) -> None:
         if any(entry.get("seconds", {}).values())
     }
     target = Path(str(files(__package__) / "measured_seconds.json"))
-    target.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    rows = [f"{json.dumps(name)}: {json.dumps(seconds)}" for name, seconds in known.items()]
+    target.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 def listing_text(entries: list[dict[str, Any]]) -> str:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-Results = list[tuple[dict[str, Any], dict[str, Any]]]
+Case = dict[str, Any]  # as it is written to JSON; so are results
+Results = list[tuple[Case, Case]]
+Figure = Any  # of matplotlib
 
 
-def every(**choices: Iterable[Any]) -> list[dict[str, Any]]:
+def every(**choices: Iterable[Any]) -> list[Case]:
     """A dictionary for each combination, the last entry varying fastest.
 
     >>> every(seed=range(2), method=["a"])

@@ -1,7 +1,6 @@
 """FourierBoostingRegressor beside scikit-learn's histogram trees, both with their defaults."""
 
 import time
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -9,7 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from ..boosting import FourierBoostingRegressor
 from ..datasets import load
-from ._results import Results, every, grouped, judged, listed
+from ._results import Case, Results, every, grouped, judged, listed
 
 PAPER = "Not in the five papers: regression with boosted waves"
 CLAIM = (
@@ -19,14 +18,14 @@ NEEDS = ["uci_kin40k", "california", "sarcos_4449"]
 METHODS = ["FourierBoosting", "HistGradientBoosting"]
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each data set, split and method."""
     tables, rows = (NEEDS[:1], 2000) if scale == "smoke" else (NEEDS, None)
     n_splits = {"smoke": 1, "quick": 3, "paper": 10}[scale]
     return every(split=range(n_splits), dataset=tables, method=METHODS, rows=[rows])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on a quarter of the rows; for several outputs histogram trees are fitted one by one."""
     data = load(case["dataset"])
     X, Y = (np.asarray(part, dtype=np.float64)[: case["rows"]] for part in (data.data, data.target))

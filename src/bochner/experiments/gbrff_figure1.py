@@ -1,14 +1,12 @@
 """One landmark a round on the two moons: the periodic loss over landmarks, and the boundary (Gautheron et al. 2020, Figure 1)."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.datasets import make_moons
 
 from ..boosting import GBRFF1Classifier
 from ..priors import Gaussian
 from ._figures import blank
-from ._results import Results, every, judged
+from ._results import Case, Figure, Results, every, judged
 
 PAPER = "Gautheron et al. 2020, Figure 1"
 CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
@@ -18,7 +16,7 @@ DEVIATIONS = (
 )
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case a seed; every case has 10 rounds."""
     return every(seed=range(1 if scale == "smoke" else 10))
 
@@ -35,7 +33,7 @@ def fitted(n_rounds: int, seed: int) -> GBRFF1Classifier:
     return GBRFF1Classifier(n_rounds, 1, Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Accuracy and loss after each round, and what the panels need."""
     X, y = moons()
     model = fitted(10, case["seed"])
@@ -56,7 +54,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(np.median(final) == 100, why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary after them."""
     from ..plots.boosting import plot_boundary, plot_landmark_loss
 

@@ -1,24 +1,14 @@
 """Accuracy against the number of landmarks (Gautheron et al. 2020, Figure 2)."""
 
-from typing import Any
-
 import numpy as np
 
+from . import gbrff_protocol as protocol
 from ._figures import blank, draw_curves
-from ._results import Results, every, judged, listed, means
-from .gbrff_protocol import (
-    LARGE,
-    PAPER_GRIDS,
-    SMALL,
-    TABLES,
-    cross_validated,
-    named_model,
-    standardized_split,
-)
+from ._results import Case, Figure, Results, every, judged, listed, means
 
 PAPER = "Gautheron et al. 2020, Figure 2"
 CLAIM = "With at most 25 landmarks GBRFF1 beats PBRFF on average, and GBRFF2 beats both."
-NEEDS = [*SMALL, *LARGE]
+NEEDS = [*protocol.SMALL, *protocol.LARGE]
 METHODS = ["PBRFF", "GBRFF1", "GBRFF2"]
 COUNTS = [1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50]
 DEVIATIONS = (
@@ -33,25 +23,25 @@ _GRIDS = {
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each table, split and method."""
     n_splits = {"smoke": 1, "quick": 5, "paper": 20}[scale]
-    grids: dict[str, Any] = {"smoke": {method: {} for method in METHODS}, "quick": _GRIDS, "paper": PAPER_GRIDS}[scale]
+    grids: Case = {"smoke": {method: {} for method in METHODS}, "quick": _GRIDS, "paper": protocol.PAPER_GRIDS}[scale]
     fixed = {"folds": 5 if scale == "paper" else 3, "counts": [1, 5] if scale == "smoke" else COUNTS}
-    listed_cases = every(split=range(n_splits), dataset=TABLES[scale], method=METHODS)
+    listed_cases = every(split=range(n_splits), dataset=protocol.TABLES[scale], method=METHODS)
     return [case | {"grid": grids[case["method"]]} | fixed for case in listed_cases]
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracies at each number of landmarks, each with its own best setting."""
-    X, X_test, y, y_test = standardized_split(case["dataset"], case["split"])
+    X, X_test, y, y_test = protocol.standardized_split(case["dataset"], case["split"])
     seed = int(rng.integers(2**31))
     settings = every(**case["grid"])
 
     def scores(*parts):
         return [_accuracies(case, setting, seed, *parts) for setting in settings]
 
-    found = cross_validated(scores, X, y, len(settings), case["folds"], case["split"])
+    found = protocol.cross_validated(scores, X, y, len(settings), case["folds"], case["split"])
     best = np.broadcast_to(found.argmax(axis=0), len(case["counts"])).tolist()
     tested = {k: _accuracies(case, settings[k], seed, X, y, X_test, y_test) for k in set(best)}
     return {"accuracies": [100 * float(tested[k][i]) for i, k in enumerate(best)]}
@@ -62,16 +52,16 @@ def _accuracies(case, setting, seed, X, y, X_test, y_test):
     method, counts = case["method"], case["counts"]
     setting = setting | {"gamma": setting.get("gamma", 1.0) / X.shape[1]}
     if method == "PBRFF":
-        predicted = [named_model(method, count, seed, **setting).fit(X, y).predict(X_test) for count in counts]
+        predicted = [protocol.named_model(method, count, seed, **setting).fit(X, y).predict(X_test) for count in counts]
     else:
-        stages = list(named_model(method, max(counts), seed, **setting).fit(X, y).staged_predict(X_test))
+        stages = list(protocol.named_model(method, max(counts), seed, **setting).fit(X, y).staged_predict(X_test))
         predicted = [stages[count - 1] for count in counts]
     return np.mean(np.array(predicted) == y_test, axis=1)
 
 
 def verdict(results: Results) -> tuple[str, str]:
     """Compares the means over up to 25 landmarks."""
-    if len({case["dataset"] for case, _ in results}) < len(SMALL):
+    if len({case["dataset"] for case, _ in results}) < len(protocol.SMALL):
         return "cannot tell", "fewer than twelve tables were run"
     few = [i for i, count in enumerate(COUNTS) if count <= 25]
     found = {method: curve[few].mean() for method, curve in means(results, "accuracies", "method").items()}
@@ -79,7 +69,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(holds, f"{listed(found)} (mean over 1 to 25 landmarks)")
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Accuracy against landmarks."""
     chart, ax = blank(size=(6, 4))
     counts = results[0][0]["counts"]

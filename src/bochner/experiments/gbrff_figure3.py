@@ -1,13 +1,11 @@
 """Frequencies per round at equal total (Gautheron et al. 2020, Figure 3)."""
 
-from typing import Any
-
 import numpy as np
 
 from ..boosting import GBRFF1Classifier
 from ..priors import Gaussian
 from ._figures import blank
-from ._results import Results, every, judged, means
+from ._results import Case, Figure, Results, every, judged, means
 from .gbrff_protocol import LARGE, SMALL, TABLES, standardized_split
 
 PAPER = "Gautheron et al. 2020, Figure 3"
@@ -21,14 +19,14 @@ DEVIATIONS = (
 )
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each table, split and K."""
     n_splits = {"smoke": 1, "quick": 10, "paper": 20}[scale]
     largest = 100 if scale == "smoke" else 1000
     return every(split=range(n_splits), dataset=TABLES[scale], K=COUNTS, largest=[largest])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy when T·K reaches each of ``TOTALS``."""
     X, X_test, y, y_test = standardized_split(case["dataset"], case["split"])
     seed = int(rng.integers(2**31))
@@ -49,7 +47,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(found[1][0] > found[20][0] and max(ends) - min(ends) < 1.5, why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Grouped bars, as in the paper."""
     chart, ax = blank(size=(7, 4))
     found = means(results, "accuracies", "K")

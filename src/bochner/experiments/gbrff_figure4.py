@@ -2,13 +2,12 @@
 
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_classification
 
 from ._figures import blank, draw_curves
-from ._results import Results, every, judged
+from ._results import Case, Figure, Results, every, judged
 from .gbrff_protocol import named_model
 
 PAPER = "Gautheron et al. 2020, Figure 4"
@@ -23,13 +22,13 @@ _SETTINGS = {method: {"gamma": 1 / 20} for method in ("PBRFF", "GBRFF1", "GBRFF2
 _SETTINGS["LGBM"] = {"max_depth": 5, "num_leaves": 32}
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case a method: it goes up the sizes until its limit."""
     limit, largest, rounds = _SCALES[scale]
     return every(method=METHODS, limit=[limit], largest=[largest], rounds=[rounds])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """CPU seconds to fit and predict the whole data, for sizes 150 · 1.5^k."""
     sizes: list[int] = []
     seconds: list[float] = []
@@ -71,7 +70,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(all(times["GBRFF2"] <= times[method] for method in kernels), why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Both axes logarithmic."""
     chart, ax = blank(size=(6.5, 4.2))
     ax.loglog()

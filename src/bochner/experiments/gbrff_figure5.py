@@ -1,14 +1,13 @@
 """Smooth waves against trees on three toy sets (Gautheron et al. 2020, Figure 5)."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 
 from .. import datasets
 from ._figures import blank, draw_curves
-from ._results import Results, chosen, curve, every, judged, listed
+from ._results import Case, Figure, Results, chosen, curve, every, judged, listed
 from .gbrff_protocol import PENALTIES, named_model
 
 PAPER = "Gautheron et al. 2020, Figure 5"
@@ -21,7 +20,7 @@ DEVIATIONS = (
     "FourierBoostingClassifier is added. Scale quick: 100, 200, 400, 700 and 1000 rows (half of them for training), 5 seeds, 3-fold "
     "CV over 3 gammas and 2 lambdas for GBRFF2, depths 2, 5, 8 for LightGBM, frequency_penalty 0.01 and 0.001 for FourierBoosting."
 )
-_GRIDS: dict[str, dict[str, Any]] = {
+_GRIDS: dict[str, Case] = {
     "smoke": {method: {} for method in METHODS},
     "quick": {
         "GBRFF2": {"gamma": [0.25, 1.0, 2.0], "lam": [0.0, 2.0**-5]},
@@ -40,7 +39,7 @@ _STARTS = {"LGBM": {"num_leaves": 31}, "GBRFF2": {"gamma": 0.5}, "FourierBoostin
 _PARAMETERS = {"gamma": "prior__gamma", "lam": "penalty", "frequency_penalty": "search__frequency_penalty"}
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each set, number of rows, seed and method."""
     sizes = {"smoke": [100], "quick": [100, 200, 400, 700, 1000], "paper": list(range(50, 2001, 50))}[scale]
     seeds = {"smoke": 1, "quick": 5, "paper": 20}[scale]
@@ -65,7 +64,7 @@ def _tuned(case):
     return model, X, y, scores
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Train and test accuracy of the tuned method; half of the rows are for training, nothing is scaled."""
     return dict(zip(("train", "accuracy"), _tuned(case)[-1]))
 
@@ -87,7 +86,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(all(min(of["GBRFF2"], of["FourierBoosting"]) > of["LGBM"] for of in means.values()), why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Boundaries on 400 rows (or as many as were run) above, accuracy against training rows below."""
     from ..plots.boosting import plot_boundary
 

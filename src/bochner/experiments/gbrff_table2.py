@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import train_test_split
 
-from ._results import Results, every, judged, listed, means
+from ._results import Case, Results, every, judged, listed, means
 from ._summary import published
 from .gbrff_protocol import LARGE, PAPER_GRIDS, SMALL, binary_split, cross_validated, named_model, standardized
 
@@ -20,7 +20,7 @@ NEEDS = [*SMALL, *LARGE, APART]
 METHODS = ["GBRFF2", "GBRFF1", "LGBM", "PBRFF", "GFC", "BMKR"]
 
 
-def _printed() -> dict[str, Any]:
+def _printed() -> Case:
     """(mean, spread) over 20 splits as the paper prints them, for each table and method."""
     paper = published("gbrff_table2")
     assert paper is not None
@@ -63,7 +63,7 @@ DEVIATIONS = (
 )
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each table, split and method; the quick ones first."""
     if scale == "smoke":
         tiny = {
@@ -104,7 +104,7 @@ def _shortened(table, method):
     return {"n_rounds": {"GFC": 30, "BMKR": 3}.get(method, 100), "max_train": limit}
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Tune by cross-validation on the training part, fit it whole, score the test part."""
     X, X_test, y, y_test = binary_split(case["dataset"], case["split"])
     if case["max_train"] and len(y) > case["max_train"]:
@@ -150,7 +150,7 @@ def _accuracies(case, settings, seed, X, y, X_test, y_test):
     return np.array(scores)
 
 
-def summary(results: Results) -> dict[str, Any]:
+def summary(results: Results) -> Case:
     """Mean accuracy of each method on each table, and over the fifteen tables where it has all of them; average ranks."""
     cells = means(results, "accuracy", "dataset", "method")
     fifteen = [*SMALL, *LARGE]

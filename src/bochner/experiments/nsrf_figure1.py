@@ -1,7 +1,5 @@
 """Windmill in the plane and checkerboard on the sphere: a learned kernel against fixed ones."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, LinearSVC
@@ -11,7 +9,7 @@ from ..features import SpectralFeatures
 from ..harmonics import arc_cosine_kernel
 from ..learners import AscentPeaks, GameReport, HarmonicPeaks, JointDescent, MarginGame
 from ..priors import Gaussian
-from ._results import Results, chosen, every, judged, listed, means
+from ._results import Case, Figure, Results, chosen, every, judged, listed, means
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Figure 1 and Section 5 (synthetic data)"
 CLAIM = (
@@ -32,7 +30,7 @@ _SCALES = {
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each data set, method and seed."""
     n_train, n_test, n_seeds, rounds = _SCALES[scale]
     game = f"game {rounds[0]}"
@@ -56,7 +54,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     return listed_cases
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Accuracy of one method on one draw of the data, which depends on the case's seed alone."""
     data_rng = np.random.default_rng([case["seed"], 2018])
     X, y = draw(case["data"], case["n_train"], data_rng)
@@ -71,7 +69,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     # libsvm is exact, and too slow for many rows.
     machine = SVC(kernel="linear", C=1.0) if len(X) <= 4000 else LinearSVC(loss="hinge", C=1.0, max_iter=3000)
     machine.fit(features.fit_transform(X, y), y)
-    result: dict[str, Any] = {
+    result: Case = {
         "train": machine.score(features.transform(X), y),
         "test": machine.score(features.transform(X_test), y_test),
         "n_atoms": len(features.measure_),
@@ -99,7 +97,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(held, f"test accuracy in %, {told}; at most {atoms} harmonics")
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """The windmill as the game goes on: weighted data, potential and peaks, boundary."""
     from ..plots.game import game_evolution
 

@@ -16,7 +16,7 @@ from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..priors import Gaussian
 from ._figures import panels
-from ._results import Results, chosen, every, listed
+from ._results import Case, Figure, Results, chosen, every, listed
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Table 1"
 CLAIM = "About 100 features of the margin game beat random features and OKRFF (LKRF) with 5000, on every pair."
@@ -34,7 +34,7 @@ _LEARNED, _BASELINES = ("game", "joint"), ("rff", "okrff")
 _N_CANDIDATES = 20_000
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each pair, method and seed; a case covers all numbers of features."""
     if scale == "smoke":
         methods = ["rff", "okrff", "game", "joint"]
@@ -58,7 +58,7 @@ def _n_seeds(scale, pair, learned):
     return 5 if learned else 2
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy by number of features (two to a frequency), and the CPU seconds that learning took."""
     X, y, X_test, y_test = pair_rows(case["pair"])
     if case["n_train"] is not None:
@@ -89,7 +89,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return "holds", "; ".join(told)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Mean and spread of the accuracy against the number of features, one panel for each pair."""
     fig, axes = panels([pair for pair in PAIRS if chosen(results, pair=pair)], size=(4.5, 3.6))
     names = {"rff": "random features", "okrff": "OKRFF", "game": "MarginGame", "joint": "JointDescent"}

@@ -1,13 +1,11 @@
 """Figure 1: how fast operator-valued random features approach their kernels, and how large their variance is."""
 
-from typing import Any
-
 import numpy as np
 
 from ..operators import CurlFree, Decomposable, DivergenceFree, OperatorKernel, estimator_variance, variance_bound
 from ..priors import Gaussian
 from ._figures import blank
-from ._results import Results, chosen, curve, every, exponent, judged
+from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 1"
 CLAIM = (
@@ -37,7 +35,7 @@ def kernels() -> dict[str, OperatorKernel]:
     }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
     sizes, n_seeds, n_points = _SCALES[scale]
     fixed = {"part": ["error"], "n_points": [n_points]}
@@ -47,7 +45,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     return errors + variances
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """The largest error over all pairs of points, or the variance at one difference with its bounds."""
     if case["part"] == "error":
         kernel = kernels()[case["kernel"]]
@@ -90,7 +88,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(bounded and all(abs(slope + 0.5) < 0.1 for slope in slopes.values()), words)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Left: the largest error of each kernel. Right: the variance of the curl-free features, and what bounds it."""
     canvas, (left, right) = blank(1, 2, size=(10, 4))
     for name, points in error_curves(results).items():

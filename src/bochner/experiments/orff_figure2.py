@@ -16,7 +16,7 @@ from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..targets import simplex_code
 from ._figures import blank
-from ._results import Results, chosen, curve, every, exponent, judged
+from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 2"
 CLAIM = (
@@ -68,7 +68,7 @@ def _mnist():
     return load("mnist")
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """Times at D = 1000, errors at N = 1000, and the largest problem, N = 12000."""
     smoke = scale == "smoke"
     frequencies = [20] if smoke else [10, 30, 100, 300, 1000, 3000, 10000]
@@ -85,7 +85,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test error and CPU seconds of the fit."""
     data = _mnist()
     train = rng.choice(data.n_train, case["n_train"], replace=False)
@@ -143,7 +143,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(growth <= 1.1 and ours < theirs + 1, words)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Left: time to fit against the number of rows. Right: test error at 1000 rows against the number of frequencies."""
     canvas, (left, right) = blank(1, 2, size=(10, 4))
     for method, marker, label in (("ORFF", "o", "ORFF, D = 1000"), ("OVK", "s", "OVK (exact)")):

@@ -10,7 +10,7 @@ from ..operators import CurlFree, Decomposable
 from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidge
 from ._figures import blank
-from ._results import Results, chosen, curve, every, exponent, judged, listed, means
+from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged, listed, means
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 3"
 CLAIM = (
@@ -29,7 +29,7 @@ FEATURES, EXACT = ("curl-ORFF", "independent ORFF"), ("curl-OVK", "independent O
 _LAMBDAS = 10.0 ** np.arange(-8, 2)
 
 
-def gradient_field(n_samples: int, rng: np.random.Generator, seed: int = 0) -> Any:
+def gradient_field(n_samples: int, rng: np.random.Generator, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Points in [-1, 1]⁵ and the gradient of f = φ(x)·θ there, φ Gaussian features of length 0.4, θ ~ N(0, I)."""
     truth = np.random.default_rng([55, seed])
     frequencies = truth.normal(size=(1000, N_FEATURES)) / 0.4
@@ -42,7 +42,7 @@ def gradient_field(n_samples: int, rng: np.random.Generator, seed: int = 0) -> A
     return X, Y
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """R² against D at fixed N and against N at fixed D, for four methods and two bandwidths; times of larger fits."""
     n_seeds = {"smoke": 1, "quick": 3, "paper": 10}[scale]
     sizes = {"smoke": [20], "quick": [30, 100, 300, 1000, 2000], "paper": [10, 30, 100, 300, 1000, 2000]}[scale]
@@ -50,7 +50,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     fixed_rows, largest_exact = min(1000, rows[-1]), {"smoke": 100, "quick": 1000, "paper": 3000}[scale]
     fixed_size = {"smoke": 20, "quick": 300, "paper": 1000}[scale]
     pairs = sorted({(fixed_rows, size) for size in sizes} | {(n, fixed_size) for n in rows})
-    planned: list[dict[str, Any]] = []
+    planned: list[Case] = []
     for shared in every(part=["accuracy"], bandwidth=BANDWIDTHS, seed=range(n_seeds)):
         planned += [shared | {"method": m, "n_train": n, "n_components": size} for m in FEATURES for n, size in pairs]
         planned += [shared | {"method": m, "n_train": n} for m in EXACT for n in rows if n <= largest_exact]
@@ -59,7 +59,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     return planned + [timed | case for case in every(method=FEATURES, n_train=times)]
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on 2000 new points, and CPU seconds of the final fit."""
     X, Y = gradient_field(case["n_train"], rng, seed=case["seed"])
     Z, truth = gradient_field(2000, rng, seed=case["seed"])
@@ -102,7 +102,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(not missed, "; ".join([*missed, *words, f"time ~ N^{growth:.2f}"]))
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """R² against the number of frequencies and of rows for both bandwidths, exact kernels dashed; time against rows."""
     canvas, axes = blank(1, 3, size=(14, 5))
     accuracy = chosen(results, part="accuracy")

@@ -1,7 +1,6 @@
 """Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target sets."""
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
@@ -15,7 +14,7 @@ from ..operators import Decomposable, Helmholtz
 from ..priors import Gaussian
 from ..ridge import OperatorRidge
 from ._figures import panels
-from ._results import Results, every, judged, listed, means
+from ._results import Case, Figure, Results, every, judged, listed, means
 from .gbrff_protocol import standardized
 
 PAPER = "Beyond Brault, Heinonen, d'Alché-Buc 2016: their methods on real data"
@@ -39,7 +38,7 @@ _SCALES = (0.25, 1.0, 4.0)  # times gamma="scale"
 _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """Every method on every data set."""
     n_seeds, size, n_train = {"smoke": (1, 50, 300), "quick": (2, 500, 10_000), "paper": (10, 1000, 60_000)}[scale]
     planned = []
@@ -51,7 +50,7 @@ def cases(scale: str) -> list[dict[str, Any]]:
     return planned + every(data=["winds_coads"], method=methods, seed=seeds, n_components=[size], n_train=[n_train])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """R² of each output on held-out rows, and the settings that were chosen."""
     split = np.random.default_rng(case["seed"])  # the same rows for every method
     data = load(case["data"])
@@ -152,7 +151,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(wins > len(coupled) / 2 and losses == 0 and level, words)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """R² of each method on each data set."""
     table = _table(results)
     canvas, axes = panels(list(table), size=(2.9, 3.6), most=len(table))

@@ -1,7 +1,5 @@
 """Five landmarks in the plane: learned similarities against RBF ones."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -11,7 +9,7 @@ from ..landmarks import LandmarkFeatures
 from ..learners import PacBayes
 from ..plots import plot_landmark_maps
 from ..priors import Gaussian
-from ._results import Results, every, judged
+from ._results import Case, Figure, Results, every, judged
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 1 and 4"
 CLAIM = "On five random landmarks in the plane, a linear SVM makes fewer errors with learned similarities than with RBF ones."
@@ -22,11 +20,11 @@ DEVIATIONS = (
 _METHODS = {"RBF": "exact", "PB": "learned"}
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     return every(seed=range({"smoke": 2, "quick": 30, "paper": 100}[scale]), landmarks=[5], D=[20], beta=[1.0])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     new = toy_landmarks(2000, np.random.default_rng(10_000 + case["seed"]))
     return {name: 100 * (1 - model.score(new.data, new.target)) for name, model in _models(case).items()}
 
@@ -65,7 +63,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(mean < 0, why) if abs(mean) > 2 * error else ("cannot tell", why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """The maps of the first draw, as in the paper."""
     case = results[0][0]
     data = toy_landmarks(200, np.random.default_rng(case["seed"]))

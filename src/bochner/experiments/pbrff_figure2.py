@@ -1,30 +1,16 @@
 """Error against the share of rows used as landmarks, random rows against centroids, RBF against learned."""
 
-from typing import Any
-
 import numpy as np
 
-from ._results import Results, judged
-from .pbrff_protocol import (
-    DATASETS,
-    PAPER_GRID,
-    AuthorsSVM,
-    LandmarkTrials,
-    best_error,
-    by_set,
-    gamma_of,
-    set_cases,
-    set_panels,
-    split,
-    svm_error,
-)
+from . import pbrff_protocol as protocol
+from ._results import Case, Figure, Results, judged
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 2 and 6"
 CLAIM = (
     "Over shares of 1 to 25 % landmarks, learned similarities have lower mean test errors than RBF ones on most data sets, "
     "and centroids vary less between seeds than random rows."
 )
-NEEDS = DATASETS
+NEEDS = protocol.DATASETS
 DEVIATIONS = (
     "The paper shows one split; here five, of which seed 0 is the authors'.",
     "Figure 2 is about ads, of which only the 1966 distinct rows (ads_dedup) could be had.",
@@ -32,7 +18,7 @@ DEVIATIONS = (
     "Landmarks of farm share their frequencies.",
 )
 
-_SETTINGS: dict[str, dict[str, Any]] = {
+_SETTINGS: dict[str, Case] = {
     "smoke": {"shares": [0.05, 0.1], "D": [16], "beta": [1.0], "C": [1.0], "rows": 200},
     "quick": {
         "shares": [0.01, 0.05, 0.1, 0.25],
@@ -41,31 +27,36 @@ _SETTINGS: dict[str, dict[str, Any]] = {
         "C": [0.01, 1.0, 100.0],
         "rows": 2500,
     },
-    "paper": {"shares": [0.01, 0.05, 0.1, 0.15, 0.2, 0.25], **PAPER_GRID},
+    "paper": {"shares": [0.01, 0.05, 0.1, 0.15, 0.2, 0.25], **protocol.PAPER_GRID},
 }
 _CURVES = ("RBF-R", "PB-R", "RBF-C", "PB-C")
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
-    return set_cases(scale, 5, **_SETTINGS[scale])
+def cases(scale: str) -> list[Case]:
+    return protocol.set_cases(scale, 5, **_SETTINGS[scale])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    parts = split(case["dataset"], case["seed"], case["rows"])
-    gamma = gamma_of(case["dataset"], parts)
+def run(case: Case, rng: np.random.Generator) -> Case:
+    parts = protocol.split(case["dataset"], case["seed"], case["rows"])
+    gamma, costs = protocol.FOUND_GAMMAS[case["dataset"]], case["C"]
     curves: dict[str, list[float]] = {name: [] for name in _CURVES}
-    shared = {"share_frequencies": case["dataset"] == "farm"}
     for share in case["shares"]:
         for rule, letter in (("random", "R"), ("kmeans", "C")):
-            trials = LandmarkTrials(case, parts, gamma, n_landmarks=share, landmarks=rule, **shared)
-            curves[f"RBF-{letter}"].append(round(trials.rbf(AuthorsSVM), 4))
-            curves[f"PB-{letter}"].append(round(best_error(trials.learned(AuthorsSVM)), 4))
-    return curves | {"SVM": svm_error(parts, gamma, [*case["C"], 10 * max(case["C"])]), "gamma": gamma}
+            settings = {"n_landmarks": share, "landmarks": rule, "share_frequencies": case["dataset"] == "farm"}
+            plain, learned = protocol.landmark_features(case, parts, gamma, **settings)
+            tried = {
+                pair: protocol.linear_svm(mapped, parts, costs, protocol.AuthorsSVM) for pair, mapped in learned.items()
+            }
+            curves[f"RBF-{letter}"].append(
+                round(protocol.linear_svm(plain, parts, costs, protocol.AuthorsSVM).test_error, 4)
+            )
+            curves[f"PB-{letter}"].append(round(protocol.best_error(tried), 4))
+    return curves | {"SVM": protocol.svm_error(parts, gamma, [*costs, 10 * max(costs)]), "gamma": gamma}
 
 
 def verdict(results: Results) -> tuple[str, str]:
     """Holds when PB's mean over shares and seeds is below RBF's, and centroids' spread below random rows', on most sets."""
-    found = by_set(results)
+    found = protocol.by_set(results)
     if len(found) < 3 or len(results) < 5 * len(found):
         why = f"{len(results)} results on {len(found)} data sets; it takes five seeds on three at least."
         return "cannot tell", why
@@ -84,9 +75,9 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(min(len(better), len(steadier)) * 2 > len(found), why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Test error against the share of landmarks: RBF (red) and learned (blue) similarities, centroids (solid) and random rows (dashed)."""
-    return set_panels(results, _curves, "landmarks, % of the training rows", "test error, %")
+    return protocol.set_panels(results, _curves, "landmarks, % of the training rows", "test error, %")
 
 
 def _curves(axis, results):

@@ -1,21 +1,19 @@
 """Greedy kernel learning: error against the number of frequencies for RFF, OKRFF and PBRFF."""
 
-from typing import Any
-
 import numpy as np
 
 from ..features import SpectralFeatures
 from ..learners import OptimalAlignment, PacBayes
 from ..priors import Gaussian
-from ._results import Results, chosen, judged
-from .pbrff_protocol import DATASETS, PAPER_GRID, by_set, gamma_of, linear_svm, set_cases, set_panels, split
+from . import pbrff_protocol as protocol
+from ._results import Case, Figure, Results, chosen, judged
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 3 and 5"
 CLAIM = (
     "With few frequencies (8 to 64), PBRFF and OKRFF have lower test errors than plain random features on most data sets; "
     "with 1000 all are about equal."
 )
-NEEDS = DATASETS
+NEEDS = protocol.DATASETS
 DEVIATIONS = (
     "Five splits instead of one: seed 0 is the authors' split, the others are drawn the same way.",
     "The full ads set could not be had: ads_dedup holds its 1966 distinct rows.",
@@ -25,7 +23,7 @@ DEVIATIONS = (
     "The linear SVM is LinearSVC's objective solved by Newton's method; equal frequencies are joined before it.",
 )
 
-_SETTINGS: dict[str, dict[str, Any]] = {
+_SETTINGS: dict[str, Case] = {
     "smoke": {
         "candidates": 300,
         "D": [8, 32],
@@ -44,7 +42,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
         "rows": 3000,
         "settled": 64,
     },
-    "paper": PAPER_GRID
+    "paper": protocol.PAPER_GRID
     | {
         "candidates": 20_000,
         "D": [1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 1000, 2000, 5000],
@@ -56,15 +54,15 @@ _METHODS = ("RFF", "OKRFF", "PBRFF")
 _FEW = (8, 64)
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     settings = _SETTINGS[scale]
     wide = {"candidates": 8000, "D": [D for D in settings["D"] if D <= 256]} if scale == "quick" else {}
-    return [case | (wide if case["dataset"] == "farm" else {}) for case in set_cases(scale, 5, **settings)]
+    return [case | (wide if case["dataset"] == "farm" else {}) for case in protocol.set_cases(scale, 5, **settings)]
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    parts = split(case["dataset"], case["seed"], case["rows"])
-    gamma, n_candidates = gamma_of(case["dataset"], parts), case["candidates"]
+def run(case: Case, rng: np.random.Generator) -> Case:
+    parts = protocol.split(case["dataset"], case["seed"], case["rows"])
+    gamma, n_candidates = protocol.FOUND_GAMMAS[case["dataset"]], case["candidates"]
     features = SpectralFeatures(Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"])
     fitted = features.fit(*parts.train)
     learners = {
@@ -73,14 +71,14 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         "OKRFF": [OptimalAlignment(n_candidates * rho) for rho in case["rho"]],
         "PBRFF": [PacBayes(beta) for beta in case["beta"]],
     }
-    result: dict[str, Any] = {f"{m} {part}": [] for m in _METHODS for part in ("train", "test")}
+    result: Case = {f"{m} {part}": [] for m in _METHODS for part in ("train", "test")}
     for D in case["D"]:
         for method in _METHODS:
             tried = []
             # Beyond D = 64 the quick scale keeps the learner that was best there.
             for learner in learners[method]:
                 measure = fitted.relearned(learner, D).measure_.merged()
-                tried.append(linear_svm([measure.features(X) for X in parts.rows], parts, case["C"]))
+                tried.append(protocol.linear_svm([measure.features(X) for X in parts.rows], parts, case["C"]))
             best = max(tried, key=lambda one: one.valid)
             if case["settled"] == D:
                 learners[method] = [learners[method][tried.index(best)]]
@@ -94,7 +92,7 @@ def few_means(results: Results) -> tuple[dict[str, dict[str, float]], dict[str, 
     """{dataset: {method: mean test error over seeds and D in 8..64}}, and the same at the largest D."""
     few: dict[str, dict[str, float]] = {}
     ends: dict[str, dict[str, float]] = {}
-    for name in by_set(results):
+    for name in protocol.by_set(results):
         of_set = chosen(results, dataset=name)
         small = [_FEW[0] <= D <= _FEW[1] for D in of_set[0][0]["D"]]
         errors = {m: np.array([result[f"{m} test"] for _, result in of_set]) for m in _METHODS}
@@ -105,7 +103,7 @@ def few_means(results: Results) -> tuple[dict[str, dict[str, float]], dict[str, 
 
 def verdict(results: Results) -> tuple[str, str]:
     """Holds when both learners are below RFF on most sets at small D, and within a point or a tenth at the largest D."""
-    complete = by_set(results, least=5)
+    complete = protocol.by_set(results, least=5)
     if len(complete) < 5:
         return "cannot tell", f"{len(results)} results; it takes five seeds on five data sets at least."
     means, ends = few_means([pair for pair in results if pair[0]["dataset"] in complete])
@@ -124,9 +122,9 @@ def verdict(results: Results) -> tuple[str, str]:
     return judged(most and not apart, why)
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted)."""
-    return set_panels(results, _curves, "number of frequencies D", "error, %")
+    return protocol.set_panels(results, _curves, "number of frequencies D", "error, %")
 
 
 def _curves(axis, results):

@@ -20,12 +20,12 @@ from ..landmarks import LandmarkFeatures
 from ..learners import PacBayes
 from ..priors import Gaussian
 from ._figures import panels
-from ._results import Results, chosen, every
+from ._results import Case, Results, chosen, every
 
 DATASETS = ("breast", "ads_dedup", "farm", "mnist17", "mnist49", "mnist56", "adult")
 GAMMAS = [10.0**k for k in range(-7, 3)]
 COSTS = [10.0**k for k in range(-5, 5)]
-PAPER_GRID: dict[str, Any] = {
+PAPER_GRID: Case = {
     "D": [8, 16, 32, 64, 128],
     "beta": [10.0**k for k in range(-3, 4)],
     "C": COSTS,
@@ -59,7 +59,7 @@ class Split:
         return [self.train[0], self.valid[0], self.test[0]]
 
 
-def set_cases(scale: str, seeds: int, **settings: Any) -> list[dict[str, Any]]:
+def set_cases(scale: str, seeds: int, **settings: Any) -> list[Case]:
     """A case for each data set and seed; at the smallest scale, one."""
     names, seeds = (("breast",), 1) if scale == "smoke" else (DATASETS, seeds)
     return [case | settings for case in every(dataset=names, seed=range(seeds))]
@@ -94,11 +94,6 @@ def best_gamma(parts: Split, costs: list[float] = COSTS) -> float:
         for C in costs:
             scores[C, gamma] = _svm(C).fit(gram, parts.train[1]).score(across, parts.valid[1])
     return max(scores, key=lambda pair: (scores[pair], -pair[0], -pair[1]))[1]
-
-
-def gamma_of(name: str, parts: Split) -> float:
-    """The bandwidth found before, or found now."""
-    return FOUND_GAMMAS[name] if name in FOUND_GAMMAS else best_gamma(parts)
 
 
 def svm_error(parts: Split, gamma: float, costs: Sequence[float]) -> float:
@@ -212,29 +207,15 @@ def linear_svm(features: Sequence[Any], labels: Split, costs: Sequence[float], s
     return Tried(max(scores), *(100 * (1 - best.score(*part)) for part in parts))
 
 
-class LandmarkTrials:
-    """Landmarks of one kind on one split: the RBF similarities to them, and the learned ones for each (beta, D) of a case."""
-
-    def __init__(self, case: dict[str, Any], parts: Split, gamma: float, **settings: Any):
-        learned = LandmarkFeatures(
-            Gaussian(gamma), n_components=max(case["D"]), random_state=case["seed"], **settings
-        ).fit(*parts.train)
-        self.landmarks = learned.landmarks_
-        exact = LandmarkFeatures(Gaussian(gamma), landmarks=self.landmarks, similarity="exact").fit(parts.train[0])
-        self._parts, self._costs = parts, case["C"]
-        self._plain = [exact.transform(X) for X in parts.rows]
-        self._pairs = [(beta, D) for beta in case["beta"] for D in case["D"]]
-        variants = [(PacBayes(beta), D) for beta, D in self._pairs]
-        self._mapped = list(zip(*(learned.transform_each(X, variants) for X in parts.rows)))
-
-    def rbf(self, solver: type) -> float:
-        """The test error with RBF similarities."""
-        return linear_svm(self._plain, self._parts, self._costs, solver).test_error
-
-    def learned(self, solver: type) -> dict[tuple[float, int], Tried]:
-        """What each (beta, D) gives."""
-        tried = [linear_svm(mapped, self._parts, self._costs, solver) for mapped in self._mapped]
-        return dict(zip(self._pairs, tried))
+def landmark_features(case: Case, parts: Split, gamma: float, **settings: Any) -> tuple[list[Any], dict[Any, Any]]:
+    """RBF similarities to one choice of landmarks on the three parts, and the learned ones for each (beta, D) of a case."""
+    settings |= {"n_components": max(case["D"]), "random_state": case["seed"]}
+    learned = LandmarkFeatures(Gaussian(gamma), **settings).fit(*parts.train)
+    exact = LandmarkFeatures(Gaussian(gamma), landmarks=learned.landmarks_, similarity="exact").fit(parts.train[0])
+    pairs = [(beta, D) for beta in case["beta"] for D in case["D"]]
+    variants = [(PacBayes(beta), D) for beta, D in pairs]
+    mapped = zip(*(learned.transform_each(X, variants) for X in parts.rows))
+    return [exact.transform(X) for X in parts.rows], dict(zip(pairs, mapped))
 
 
 def best_error(tried: dict[tuple[float, int], Tried]) -> float:
@@ -242,7 +223,7 @@ def best_error(tried: dict[tuple[float, int], Tried]) -> float:
     return tried[max(tried, key=lambda pair: (tried[pair].valid, -pair[0], -pair[1]))].test_error
 
 
-def by_set(results: Results, least: int = 1) -> dict[str, list[dict[str, Any]]]:
+def by_set(results: Results, least: int = 1) -> dict[str, list[Case]]:
     """The results of each data set that has ``least`` seeds; verdicts speak of these."""
     names = dict.fromkeys(case["dataset"] for case, _ in results)
     found = {name: [result for _, result in chosen(results, dataset=name)] for name in names}

@@ -4,13 +4,11 @@ Found with 40 draws a size: orthogonal frequencies have about four fifths of the
 points halve it at 1024, but with as few frequencies as dimensions (8) they are a few percent worse: the claim is too strong.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..priors import Gaussian
 from ._figures import blank
-from ._results import Results, every, grouped
+from ._results import Case, Figure, Results, every, grouped
 
 PAPER = "Not in the five papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"
 CLAIM = "At equal numbers of frequencies, orthogonal and quasi-random ones approximate the Gaussian kernel better than iid ones."
@@ -25,12 +23,12 @@ _GRIDS = {
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     sizes, n_seeds = _GRIDS[scale]
     return every(frequencies=sizes, sampling=_SAMPLINGS, seed=range(n_seeds))
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     # The same points for the three samplings of a seed, so that they can be compared in pairs.
     X = np.random.default_rng(case["seed"]).standard_normal((_N_POINTS, _N_FEATURES))
     prior = Gaussian(gamma=1 / _N_FEATURES)
@@ -65,7 +63,7 @@ def verdict(results: Results) -> tuple[str, str]:
     return "holds", f"Both below iid at every size by more than two standard errors; {summary}."
 
 
-def figure(results: Results) -> Any:
+def figure(results: Results) -> Figure:
     """Error of the kernel against the number of frequencies, mean and standard deviation over draws."""
     chart, axes = blank(size=(6, 4))
     sizes = sorted({case["frequencies"] for case, _ in results})

@@ -1,7 +1,5 @@
 """Certificates on the risk of the final predictor, which the kernel-alignment bounds do not give."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -10,7 +8,7 @@ from ..certificates import CertifiedClassifier, certify
 from ..features import SpectralFeatures
 from ..learners import PacBayes
 from ..priors import Gaussian
-from ._results import Results
+from ._results import Case, Results
 from .pbrff_protocol import DATASETS, by_set, set_cases, split
 
 PAPER = "Not in Letarte, Morvant and Germain 2019, whose conclusion asks for it: guarantees on the final predictor"
@@ -21,18 +19,18 @@ CLAIM = (
 NEEDS = DATASETS
 DEVIATIONS = ("Columns of adult and breast are standardized; at the quick scale at most 8000 training rows are used.",)
 
-_SETTINGS: dict[str, dict[str, Any]] = {
+_SETTINGS: dict[str, Case] = {
     "smoke": {"candidates": 200, "D": 50, "rows": 300},
     "quick": {"candidates": 1000, "D": 200, "rows": 8000},
     "paper": {"candidates": 5000, "D": 500, "rows": None},
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     return set_cases(scale, 10 if scale == "paper" else 3, **_SETTINGS[scale])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     parts = split(case["dataset"], case["seed"], case["rows"])
     features = make_pipeline(
         StandardScaler() if case["dataset"] in ("adult", "breast") else "passthrough",
