@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from ..boosting import GBRFF1Classifier
+from ..plots._canvas import blank
 from ..priors import Gaussian
-from ._figures import blank
 from ._results import Case, Figure, Results, every, judged
 
 PAPER = "Gautheron et al. 2020, Figure 1"

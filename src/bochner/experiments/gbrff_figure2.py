@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..plots._canvas import blank, draw_curves
 from . import gbrff_protocol as protocol
-from ._figures import blank, draw_curves
 from ._results import Case, Figure, Results, every, judged, listed, means
 
 PAPER = "Gautheron et al. 2020, Figure 2"

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..boosting import GBRFF1Classifier
+from ..plots._canvas import blank
 from ..priors import Gaussian
-from ._figures import blank
 from ._results import Case, Figure, Results, every, judged, means
 from .gbrff_protocol import LARGE, SMALL, TABLES, standardized_split
 

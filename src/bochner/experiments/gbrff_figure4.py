@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 from sklearn.datasets import make_classification
 
-from ._figures import blank, draw_curves
+from ..plots._canvas import blank, draw_curves
 from ._results import Case, Figure, Results, every, judged
 from .gbrff_protocol import named_model
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 
 from .. import datasets
-from ._figures import blank, draw_curves
+from ..plots._canvas import blank, draw_curves
 from ._results import Case, Figure, Results, chosen, curve, every, judged, listed
 from .gbrff_protocol import PENALTIES, named_model
 

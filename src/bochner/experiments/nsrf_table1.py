@@ -14,8 +14,8 @@ from ..features import SpectralFeatures
 from ..learners import JointDescent, MarginGame, divergence_ball_weights
 from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
+from ..plots._canvas import panels
 from ..priors import Gaussian
-from ._figures import panels
 from ._results import Case, Figure, Results, chosen, every, listed
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Table 1"

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..operators import CurlFree, Decomposable, DivergenceFree, OperatorKernel, estimator_variance, variance_bound
+from ..plots._canvas import blank
 from ..priors import Gaussian
-from ._figures import blank
 from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 1"

@@ -12,10 +12,10 @@ from ..learners import JointDescent
 from ..learners.base import Learned, Learner
 from ..measures import FourierMeasure
 from ..operators import Decomposable
+from ..plots._canvas import blank
 from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..targets import simplex_code
-from ._figures import blank
 from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 2"

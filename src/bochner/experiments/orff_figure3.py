@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from ..operators import CurlFree, Decomposable
+from ..plots._canvas import blank
 from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidge
-from ._figures import blank
 from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged, listed, means
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 3"

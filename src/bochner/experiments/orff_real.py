@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from ..datasets import load
 from ..features import SpectralFeatures
 from ..operators import Decomposable, Helmholtz
+from ..plots._canvas import panels
 from ..priors import Gaussian
 from ..ridge import OperatorRidge
-from ._figures import panels
 from ._results import Case, Figure, Results, every, judged, listed, means
 from .gbrff_protocol import standardized
 

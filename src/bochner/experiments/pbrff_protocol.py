@@ -18,8 +18,8 @@ from sklearn.utils import gen_batches
 from ..datasets import load
 from ..landmarks import LandmarkFeatures
 from ..learners import PacBayes
+from ..plots._canvas import panels
 from ..priors import Gaussian
-from ._figures import panels
 from ._results import Case, Results, chosen, every
 
 DATASETS = ("breast", "ads_dedup", "farm", "mnist17", "mnist49", "mnist56", "adult")

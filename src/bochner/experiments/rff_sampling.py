@@ -6,8 +6,8 @@ points halve it at 1024, but with as few frequencies as dimensions (8) they are 
 
 import numpy as np
 
+from ..plots._canvas import blank
 from ..priors import Gaussian
-from ._figures import blank
 from ._results import Case, Figure, Results, every, grouped
 
 PAPER = "Not in the five papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"

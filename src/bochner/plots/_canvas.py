@@ -1,7 +1,9 @@
-"""What the experiments' figures share; matplotlib is imported when one is drawn."""
+"""What figures share: axes, points and grids of the plane, panels, curves; matplotlib is imported when one is drawn."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 
 def blank(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float], **options: Any) -> Any:
@@ -9,6 +11,27 @@ def blank(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float], **o
     import matplotlib.pyplot as plt
 
     return plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", **options)
+
+
+def given_or_new(ax: Any, **options: Any) -> Any:
+    """The axes that a caller gave, or those of a new figure."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(**options)[1] if ax is None else ax
+
+
+def plane_points(X: Any) -> np.ndarray:
+    """Rows as points of the plane, checked."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"This plot needs points of the plane, (n, 2); got shape {X.shape}.")
+    return X
+
+
+def plane_grid(X: np.ndarray, n_steps: int, margin: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The two sides of a grid over the points and ``margin`` around them, and its corners as (n_steps², 2)."""
+    columns, rows = np.linspace(np.min(X, axis=0) - margin, np.max(X, axis=0) + margin, n_steps).T
+    return columns, rows, np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
 
 
 def draw_curves(axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any) -> None:
