@@ -97,13 +97,10 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], y[train], y[test]
     started = time.perf_counter()
     pipeline, choice = _chosen(X_train, y_train, columns, classify, seed)
-    seconds = time.perf_counter() - started
-    judged = {"bochner": _judged(pipeline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}}
+    judged = {"bochner": _judged(pipeline, X_test, y_test, classify, started)}
     for name, baseline in _baselines(columns, len(y_train), classify, seed).items():
         started = time.perf_counter()
-        baseline.fit(X_train, y_train)
-        seconds = time.perf_counter() - started
-        judged[name] = _judged(baseline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}
+        judged[name] = _judged(baseline.fit(X_train, y_train), X_test, y_test, classify, started)
     facts = {
         "target": target,
         "task": task,
@@ -189,7 +186,8 @@ def _chosen(X, y, columns, classify, seed):
 
     losses = {("none", strength): scored(None, strength) for strength in _STRENGTHS}
     near = min(losses, key=lambda key: losses[key])[1]
-    learners = _learners(classify)
+    descent = JointDescent(loss="log_loss" if classify else "squared")
+    learners = {"PacBayes": PacBayes(beta="bound"), "JointDescent": descent}
     for name, learner in learners.items():
         for strength in (near, 10 * near):  # learned frequencies fit more closely, so they may need a larger penalty
             losses[name, strength] = scored(learner, strength)
@@ -206,13 +204,6 @@ def _chosen(X, y, columns, classify, seed):
         "frequencies": n_components,
     }
     return pipeline.fit(X, y), choice
-
-
-def _learners(classify):
-    return {
-        "PacBayes": PacBayes(beta="bound"),
-        "JointDescent": JointDescent(loss="log_loss" if classify else "squared"),
-    }
 
 
 def _head(strength, classify, max_iter):
@@ -244,34 +235,35 @@ def _baselines(columns, n_train, classify, seed):
     def pipeline(*steps):
         return make_pipeline(preprocessing(columns), *steps)
 
-    linear = LogisticRegression(max_iter=1000) if classify else Ridge()
-    if n_train <= _SVM_ROWS:
-        kernel = {"RBF-SVM": pipeline(SVC() if classify else SVR())}
+    if classify:
+        linear, svm, trees, constant = (
+            LogisticRegression(max_iter=1000),
+            SVC(),
+            HistGradientBoostingClassifier,
+            DummyClassifier,
+        )
     else:
-        nystroem = Nystroem(n_components=300, random_state=seed)
-        kernel = {"Nyström + linear": pipeline(nystroem, linear)}
-    trees = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+        linear, svm, trees, constant = Ridge(), SVR(), HistGradientBoostingRegressor, DummyRegressor
+    nystroem = Nystroem(n_components=300, random_state=seed)
+    few = n_train <= _SVM_ROWS
     return {
         "linear": pipeline(linear),
-        **kernel,
+        **({"RBF-SVM": pipeline(svm)} if few else {"Nyström + linear": pipeline(nystroem, linear)}),
         "HistGradientBoosting": pipeline(trees(random_state=seed)),
-        "constant": pipeline(DummyClassifier() if classify else DummyRegressor()),
+        "constant": pipeline(constant()),
     }
 
 
-def _judged(model, X, y, classify):
-    """Held-out quality with its certificate."""
+def _judged(model, X, y, classify, started):
+    """Held-out quality with its certificate, and the seconds since ``started``, when the fit began."""
+    seconds = {"seconds": round(time.perf_counter() - started, 2)}
     if classify:
         bound = certify(model, X, y)
-        return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence}
+        return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence} | seconds
     residuals = np.abs(y - model.predict(X))
-    interval = interval_certificate(residuals)
-    total = float(np.sum((y - y.mean()) ** 2))
-    return {
-        "rmse": float(np.sqrt(np.mean(residuals**2))),
-        "r2": 1 - float(np.sum(residuals**2)) / total if total > 0 else None,
-        **interval,
-    }
+    squares, total = float(np.sum(residuals**2)), float(np.sum((y - y.mean()) ** 2))
+    quality = {"rmse": float(np.sqrt(squares / len(y))), "r2": 1 - squares / total if total > 0 else None}
+    return quality | interval_certificate(residuals) | seconds
 
 
 def _importance(pipeline, X, y, seed):
@@ -287,5 +279,4 @@ def _details(pipeline, X, y, classify):
     if classify:
         classes = [str(label) for label in pipeline.classes_]
         return {"classes": classes, "confusion": confusion_matrix(y, predicted, labels=classes).tolist()}
-    points = np.column_stack([y, predicted])[:_POINTS_SHOWN]
-    return {"points": points.tolist()}
+    return {"points": np.column_stack([y, predicted])[:_POINTS_SHOWN].tolist()}
