@@ -20,12 +20,8 @@ from ._store import finished_records
 def listing(out: Path | None = None, names: Sequence[str] = ("all",)) -> list[dict[str, Any]]:
     """One plain dictionary for each experiment; times are those of the results in ``out``, else of the package's own run."""
     entries: list[dict[str, Any]] = [
-        {
-            "experiment": experiment.name,
-            "paper": experiment.paper,
-            "claim": experiment.claim,
-            "rule": experiment.rule,
-            "deviations": list(experiment.deviations),
+        experiment.words
+        | {
             "data": {needed: where(needed) for needed in experiment.needs},
             "cases": {scale: len(experiment.cases(scale)) for scale in SCALES},
             "seconds": {scale: _seconds(experiment, scale, out) for scale in SCALES},

@@ -122,17 +122,11 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     if left_out:
         why += f" {left_out} of {len(run.cases)} cases are missing."
     paper = published(experiment.name)
-    return {
-        "experiment": experiment.name,
-        "paper": experiment.paper,
-        "claim": experiment.claim,
+    return experiment.words | {
         "scale": scale,
         "verdict": verdict,
         "why": why,
-        "rule": experiment.rule,
-        "caption": experiment.caption,
         "command": f"bochner reproduce {experiment.name} --scale {scale}",
-        "deviations": list(experiment.deviations),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "environment": describe_environment(),
         "n_cases": len(run.cases),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
+from ..datasets import gradient_field
 from ..operators import CurlFree, Decomposable
 from ..plots._canvas import blank
 from ..priors import Gaussian
@@ -23,23 +24,9 @@ DEVIATIONS = (
     "a quarter of it, which is near the length 0.4 of the field."
 )
 
-N_FEATURES = 5
 BANDWIDTHS = ("median", "median / 4")
 FEATURES, EXACT = ("curl-ORFF", "independent ORFF"), ("curl-OVK", "independent OVK")
 _LAMBDAS = 10.0 ** np.arange(-8, 2)
-
-
-def gradient_field(n_samples: int, rng: np.random.Generator, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Points in [-1, 1]⁵ and the gradient of f = φ(x)·θ there, φ Gaussian features of length 0.4, θ ~ N(0, I)."""
-    truth = np.random.default_rng([55, seed])
-    frequencies = truth.normal(size=(1000, N_FEATURES)) / 0.4
-    cosine, sine = truth.normal(size=(2, 1000))
-    X = rng.uniform(-1, 1, size=(n_samples, N_FEATURES))
-    Y = np.empty_like(X)
-    for rows in np.array_split(np.arange(len(X)), max(1, len(X) // 4096)):
-        phase = X[rows] @ frequencies.T
-        Y[rows] = (sine * np.cos(phase) - cosine * np.sin(phase)) @ frequencies / np.sqrt(1000)
-    return X, Y
 
 
 def cases(scale: str) -> list[Case]:
@@ -59,10 +46,15 @@ def cases(scale: str) -> list[Case]:
     return planned + [timed | case for case in every(method=FEATURES, n_train=times)]
 
 
+def _field(n_rows, rng, seed):
+    drawn = gradient_field(n_rows, rng, function=np.random.default_rng([55, seed]))
+    return drawn.data, drawn.target
+
+
 def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on 2000 new points, and CPU seconds of the final fit."""
-    X, Y = gradient_field(case["n_train"], rng, seed=case["seed"])
-    Z, truth = gradient_field(2000, rng, seed=case["seed"])
+    # Points in [-1, 1]⁵ and the gradient of f = φ(x)·θ there, φ Gaussian features of length 0.4, θ ~ N(0, I).
+    (X, Y), (Z, truth) = (_field(n_rows, rng, case["seed"]) for n_rows in (case["n_train"], 2000))
     prior = Gaussian(gamma="median").resolved(X)
     if case["bandwidth"] == "median / 4":
         prior = Gaussian(gamma=16 * prior.gamma)

@@ -9,7 +9,7 @@ from typing import Any
 from .._files import write_whole, written_whole
 from .._text import cell_text
 from ..experiments._meter import duration
-from ..experiments._text import published_text
+from ..experiments._text import of_earlier_code, published_text, skipped_because, work_done
 from .document import Markup, bullets, document, folded, joined, section, sort_value, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 
@@ -47,12 +47,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         *rule,
         class_=f"verdict {_VERDICT_STYLES[summary['verdict']]}",
     )
-    reasons = list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
-    older = summary["n_of_earlier_code"]
-    earlier = [f"{older} results come from an earlier version of the experiment's file."] if older else []
-    work = f"{summary['n_finished']} of {summary['n_cases']} cases"
-    if summary["seconds"]:
-        work += f", {duration(summary['seconds'])} of work on one core"
+    work = work_done(summary) + (" on one core" if summary["seconds"] else "")
     averages = _averages(summary["table"])
     n_rows = len(summary["table"]["rows"])
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
@@ -67,13 +62,13 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section("Figure", picture),
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
-        section("Skipped", bullets(reasons)),
+        section("Skipped", bullets(skipped_because(summary))),
         section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
         section(
             "How it was made",
             tag("pre", tag("code", summary["command"])),
             tag("p", f"{work}; {summary['date']}."),
-            bullets(earlier),
+            bullets([f"{note}." for note in of_earlier_code(summary)]),
             tag("p", " · ".join(f"{name} {value}" for name, value in summary["environment"].items()), class_="soft"),
         ),
         section("All results", _all_results(summary["results"])),

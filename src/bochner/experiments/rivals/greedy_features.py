@@ -11,19 +11,23 @@ def ridge_mse_and_gradient(parameters, X, fitted, y):
 
     The ridge is g² + 1e-10; the gradient goes through the solution of the 3 x 3 system.
     """
-    frequency, root = parameters[:-1], parameters[-1]
-    n = len(y)
-    angle = X @ frequency
-    sine, cosine = np.sin(angle), np.cos(angle)
-    columns = np.stack([fitted, sine, cosine], axis=1)
-    normal = columns.T @ columns / n + (root**2 + 1e-10) * np.eye(3)
-    amplitudes = np.linalg.solve(normal, columns.T @ y / n)
+    n, root = len(y), parameters[-1]
+    columns, normal, amplitudes = _ridge_fit(parameters, X, fitted, y)
+    _, sine, cosine = columns.T
     error = columns @ amplitudes - y
     back = np.linalg.solve(normal, columns.T @ error / n)
     inner = (error - columns @ back) * (amplitudes[1] * cosine - amplitudes[2] * sine)
     inner -= error * (back[1] * cosine - back[2] * sine)
     gradient = np.append(2 / n * (inner @ X), -4 * root * back @ amplitudes)
     return float(error @ error / n), gradient
+
+
+def _ridge_fit(parameters, X, fitted, y):
+    """The three columns, their regularized normal matrix, and the solution."""
+    angle = X @ parameters[:-1]
+    columns = np.stack([fitted, np.sin(angle), np.cos(angle)], axis=1)
+    normal = columns.T @ columns / len(y) + (parameters[-1] ** 2 + 1e-10) * np.eye(3)
+    return columns, normal, np.linalg.solve(normal, columns.T @ y / len(y))
 
 
 class GreedyFourierFeatures(LinearMachine):
@@ -44,10 +48,8 @@ class GreedyFourierFeatures(LinearMachine):
             start = np.append(rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1]), 1e-2)
             best, _, _ = fmin_l_bfgs_b(ridge_mse_and_gradient, start, args=(X, fitted, y), maxiter=200)
             self.frequencies_[t] = best[:-1]
-            angle = X @ best[:-1]
-            columns = np.stack([fitted, np.sin(angle), np.cos(angle)], axis=1)
-            normal = columns.T @ columns / len(y) + (best[-1] ** 2 + 1e-10) * np.eye(3)
-            fitted = columns @ np.linalg.solve(normal, columns.T @ y / len(y))
+            columns, _, amplitudes = _ridge_fit(best, X, fitted, y)
+            fitted = columns @ amplitudes
         return self
 
     def map(self, X):
