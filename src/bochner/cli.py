@@ -188,7 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     summary = "rebuild tables and figures of the papers, published numbers beside ours"
     reproduce = command("reproduce", _reproduce, summary)
     reproduce.add_argument("names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, or all")
-    scales = {"choices": ("smoke", "quick", "paper"), "default": "quick"}
+    scales: dict[str, Any] = {"choices": ("smoke", "quick", "paper"), "default": "quick"}
     reproduce.add_argument("--scale", **scales, help="how much work (default: quick)")
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
     folder(reproduce, "folder of results and pages")

@@ -2,11 +2,12 @@
 
 import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bochner.datasets import data_folder
+from bochner.datasets import data_folder, load
 from bochner.experiments import (
     fourier_boosting_regression,
     gbrff_figure1,
@@ -146,3 +147,13 @@ def test_rivals_learn_the_moons(rival):
     X, y = make_moons(120, noise=0.1, random_state=0)
     y = 2 * y - 1
     assert np.mean(rival.fit(X, y).predict(X) == y) > 0.9
+
+
+@pytest.mark.skipif(data_folder() is None, reason="needs BOCHNER_DATA")
+def test_data_sets_have_the_printed_shapes():
+    printed = json.loads((Path(__file__).parent / "gbrff_table1.json").read_text())
+    for name, (n_rows, n_columns, positive) in printed["rows"].items():
+        bunch = load(name)
+        assert bunch.data.shape == (n_rows, n_columns)
+        classes = {str(label) for label in bunch.class_names[bunch.target[bunch.y_binary == 1]]}
+        assert classes == set(positive.split(", ")), name

@@ -66,13 +66,9 @@ def load(name: str) -> Bunch:
         )
     if name in _MNIST_PAIRS:
         return _mnist_pair(*_MNIST_PAIRS[name])
-    place = where(name)
-    if place == "file":
-        return _from_file(name)
-    if place == "scikit-learn":
-        return _from_sklearn(name)
-    if place in ("cache", "OpenML"):
-        return _from_openml(name, CATALOG[name])
+    readers = {"file": _from_file, "scikit-learn": _from_sklearn, "cache": _from_openml, "OpenML": _from_openml}
+    if (place := where(name)) in readers:
+        return readers[place](name)
     raise DatasetNotFound(_not_at_hand(name) + ".")
 
 
@@ -167,7 +163,8 @@ def _cached(name: str) -> Path:
     return cache_folder() / f"{name}.npz"
 
 
-def _from_openml(name: str, entry: Entry) -> Bunch:
+def _from_openml(name: str) -> Bunch:
+    entry = CATALOG[name]
     copy = entry.openml
     assert copy is not None
     path = _cached(name)

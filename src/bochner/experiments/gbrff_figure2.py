@@ -16,20 +16,23 @@ DEVIATIONS = (
     "tables, 5 splits, 3-fold CV over gamma in {1/4, 1, 4}/d, beta in {0.01, 1, 100} (PBRFF with C = 1), lambda in {0, 1/8}. The figure "
     "of the paper names 16 tables, its script runs 15."
 )
-_GRIDS = {
-    "PBRFF": {"gamma": [0.25, 1.0, 4.0], "beta": [0.01, 1.0, 100.0]},
-    "GBRFF1": {"gamma": [0.25, 1.0, 4.0], "beta": [0.01, 1.0, 100.0]},
-    "GBRFF2": {"gamma": [0.25, 1.0, 4.0], "lam": [0.0, 0.125]},
+_GRIDS: dict[str, Case] = {
+    "smoke": {method: {} for method in METHODS},
+    "quick": {
+        "PBRFF": {"gamma": [0.25, 1.0, 4.0], "beta": [0.01, 1.0, 100.0]},
+        "GBRFF1": {"gamma": [0.25, 1.0, 4.0], "beta": [0.01, 1.0, 100.0]},
+        "GBRFF2": {"gamma": [0.25, 1.0, 4.0], "lam": [0.0, 0.125]},
+    },
+    "paper": protocol.PAPER_GRIDS,
 }
 
 
 def cases(scale: str) -> list[Case]:
     """One case for each table, split and method."""
     n_splits = {"smoke": 1, "quick": 5, "paper": 20}[scale]
-    grids: Case = {"smoke": {method: {} for method in METHODS}, "quick": _GRIDS, "paper": protocol.PAPER_GRIDS}[scale]
     fixed = {"folds": 5 if scale == "paper" else 3, "counts": [1, 5] if scale == "smoke" else COUNTS}
     listed_cases = every(split=range(n_splits), dataset=protocol.TABLES[scale], method=METHODS)
-    return [case | {"grid": grids[case["method"]]} | fixed for case in listed_cases]
+    return [case | {"grid": _GRIDS[scale][case["method"]]} | fixed for case in listed_cases]
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:

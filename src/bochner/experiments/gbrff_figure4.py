@@ -18,7 +18,7 @@ DEVIATIONS = (
     "Our own implementations, so the ratios between methods are not the paper's. FourierBoostingClassifier is added."
 )
 _SCALES = {"smoke": (0.2, 150, 3), "quick": (10.0, 1_000_000, 100), "paper": (1000.0, 5_000_000, 100)}
-_SETTINGS = {method: {"gamma": 1 / 20} for method in ("PBRFF", "GBRFF1", "GBRFF2")}
+_SETTINGS: dict[str, Case] = {method: {"gamma": 1 / 20} for method in ("PBRFF", "GBRFF1", "GBRFF2")}
 _SETTINGS["LGBM"] = {"max_depth": 5, "num_leaves": 32}
 
 

@@ -33,7 +33,7 @@ _GRIDS: dict[str, Case] = {
         "FourierBoosting": {"frequency_penalty": [0.1, 0.01, 0.001]},
     },
 }
-_STARTS = {"LGBM": {"num_leaves": 31}, "GBRFF2": {"gamma": 0.5}, "FourierBoosting": {}}
+_STARTS: dict[str, Case] = {"LGBM": {"num_leaves": 31}, "GBRFF2": {"gamma": 0.5}, "FourierBoosting": {}}
 
 # What grids and results name by the paper's symbols.
 _PARAMETERS = {"gamma": "prior__gamma", "lam": "penalty", "frequency_penalty": "search__frequency_penalty"}

@@ -38,8 +38,8 @@ def kernels() -> dict[str, OperatorKernel]:
 def cases(scale: str) -> list[Case]:
     """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
     sizes, n_seeds, n_points = _SCALES[scale]
-    fixed = {"part": ["error"], "n_points": [n_points]}
-    errors = every(kernel=kernels(), n_components=sizes, seed=range(n_seeds), **fixed)
+    shared = {"part": "error", "n_points": n_points}
+    errors = [shared | case for case in every(kernel=kernels(), n_components=sizes, seed=range(n_seeds))]
     n_draws = {"smoke": 20, "quick": 200, "paper": 1000}[scale]
     variances = [{"part": "variance", "n_components": size, "n_draws": n_draws} for size in sizes if size <= 1000]
     return errors + variances

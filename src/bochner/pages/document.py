@@ -66,7 +66,7 @@ def _shown(cell: Any) -> str:
 
 def sort_value(cell: Any) -> Any:
     """The number behind a cell, where there is one."""
-    number = cell.get("mean") if isinstance(cell, dict) else cell
+    number: Any = cell.get("mean") if isinstance(cell, dict) else cell
     return number if is_number(number) and math.isfinite(number) else None
 
 
