@@ -33,6 +33,7 @@ def _printed() -> Case:
 
 PUBLISHED = _printed()
 
+_WHOLE = {"n_folds": 5, "n_rounds": 100, "max_train": None}  # the paper's effort
 QUICK_GRIDS = PAPER_GRIDS | {
     "GBRFF1": {"gamma": [0.25, 1.0, 4.0], "beta": [0.01, 1.0, 100.0]},
     "LGBM": {"max_depth": [1, 2, 3, 5, 8], "reg_lambda": [0.0, 0.25]},
@@ -75,33 +76,31 @@ def cases(scale: str) -> list[Case]:
             "BMKR": {"C": [1.0]},
         }
         rounds = {"GFC": 3, "BMKR": 2}
-        return [_case("wine", 0, m, grid, n_folds=2, n_rounds=rounds.get(m, 10)) for m, grid in tiny.items()]
+        shared = _WHOLE | {"dataset": "wine", "split": 0, "n_folds": 2}
+        return [shared | {"method": m, "grid": grid, "n_rounds": rounds.get(m, 10)} for m, grid in tiny.items()]
     if scale == "paper":
-        combinations = every(table=NEEDS, split=range(20), method=METHODS)
-        return [_case(**c, grid=PAPER_GRIDS[c["method"]]) for c in combinations if c["method"] in PUBLISHED[c["table"]]]
+        planned = every(dataset=NEEDS, split=range(20), method=METHODS, grid=[PAPER_GRIDS])
+        return [_WHOLE | _with_its_grid(case) for case in planned if case["method"] in PUBLISHED[case["dataset"]]]
     small = [
-        _case(**c, grid=QUICK_GRIDS[c["method"]], **QUICK_EFFORT.get(c["method"], {}))
-        for c in every(method=METHODS, split=range(10), table=SMALL)
+        _WHOLE | _with_its_grid(case) | QUICK_EFFORT.get(case["method"], {})
+        for case in every(method=METHODS, split=range(10), dataset=SMALL, grid=[QUICK_GRIDS])
     ]
     large = [
-        _case(**c, grid=LARGE_QUICK_GRIDS[c["method"]], n_folds=3, **_shortened(c["table"], c["method"]))
-        for c in every(method=METHODS, split=range(5), table=[*LARGE, APART])
-        if c["method"] in PUBLISHED[c["table"]] and (c["split"] < 2 or c["table"] != APART)
+        _with_its_grid(case) | _shortened(case["dataset"], case["method"])
+        for case in every(method=METHODS, split=range(5), dataset=[*LARGE, APART], grid=[LARGE_QUICK_GRIDS])
+        if case["method"] in PUBLISHED[case["dataset"]] and (case["split"] < 2 or case["dataset"] != APART)
     ]
     order = ["GBRFF2", "LGBM", "GBRFF1", "PBRFF", "GFC", "BMKR"]
     return sorted(small + large, key=lambda case: order.index(case["method"]))
 
 
-def _case(table, split, method, grid, n_folds=5, n_rounds=100, max_train=None):
-    return {
-        "dataset": table, "split": split, "method": method, "grid": grid,
-        "n_folds": n_folds, "n_rounds": n_rounds, "max_train": max_train,
-    }  # fmt: skip
+def _with_its_grid(case):
+    return case | {"grid": case["grid"][case["method"]]}
 
 
 def _shortened(table, method):
     limit = {"GFC": 3000, "BMKR": 3000, "PBRFF": 6000}.get(method) if table == "occupancy" else None
-    return {"n_rounds": {"GFC": 30, "BMKR": 3}.get(method, 100), "max_train": limit}
+    return {"n_folds": 3, "n_rounds": {"GFC": 30, "BMKR": 3}.get(method, 100), "max_train": limit}
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
