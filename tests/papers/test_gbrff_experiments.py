@@ -15,8 +15,12 @@ from bochner.experiments import (
     gbrff_figure5,
     gbrff_table2,
 )
-from bochner.experiments.rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
-from bochner.experiments.rivals.greedy_features import ridge_mse_and_gradient
+from bochner.experiments.rivals import (
+    BoostedKernelRegression,
+    GreedyFourierFeatures,
+    RandomLandmarks,
+    ridge_mse_and_gradient,
+)
 
 NAMES = ["gbrff_table2", "gbrff_figure1", "gbrff_figure2", "gbrff_figure3", "gbrff_figure4", "gbrff_figure5"]
 NAMES += ["fourier_boosting_regression"]
