@@ -107,7 +107,10 @@ def entry_text(entry: dict[str, Any]) -> str:
     for place, words in _PLACES.items():
         names = [name for name, found in entry["data"].items() if found == place]
         lines += _wrapped(f"Data {words}: {', '.join(names)}") if names else []
-    times = [f"{scale} {_time_text(entry, scale)}" for scale in SCALES]
+    times = []
+    for scale, seconds in entry["seconds"].items():
+        cases = f"{entry['cases'][scale]} case{'s' * (entry['cases'][scale] != 1)}"
+        times.append(f"{scale} {'not measured' if seconds is None else duration(seconds)} ({cases})")
     return "\n".join([*lines, "  Time on one core: " + ", ".join(times)])
 
 
@@ -122,12 +125,6 @@ _PLACES = {
     "OpenML": "missing, --download fetches them",
     "nowhere": "missing, set BOCHNER_DATA",
 }
-
-
-def _time_text(entry: dict[str, Any], scale: str) -> str:
-    seconds = entry["seconds"][scale]
-    cases = f"{entry['cases'][scale]} case{'s' * (entry['cases'][scale] != 1)}"
-    return f"{duration(seconds)} ({cases})" if seconds is not None else f"not measured ({cases})"
 
 
 if __name__ == "__main__":

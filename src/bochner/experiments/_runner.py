@@ -29,9 +29,11 @@ class Progress:
     experiment: Experiment
     cases: list[dict[str, Any]]
     store: ResultFile
-    waiting: int = 0
     skipped: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
         """Cases without a result."""
@@ -83,11 +85,7 @@ def reproduce(
             if store.damaged:
                 say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
             runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store)
-        tasks = []
-        for module, run in runs.items():
-            todo = run.unfinished()
-            run.waiting = len(todo)
-            tasks += [Task(module, case) for case in todo]
+        tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
         kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
         if kept:
             say(f"{kept} of {kept + len(tasks)} cases are finished already.")

@@ -62,10 +62,10 @@ def overview_text(summaries: list[dict[str, Any]]) -> str:
 
 
 def _published_text(comparison: dict[str, Any]) -> str:
-    rows = []
-    for row in comparison["rows"]:
-        cells = [f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"]]
-        rows.append([row["name"], *cells])
+    rows = [
+        [row["name"], *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"])]
+        for row in comparison["rows"]
+    ]
     table = aligned([comparison["row"], *comparison["columns"]], rows)
     return f"{comparison['quantity']}: ours (published)\n{table}"
 

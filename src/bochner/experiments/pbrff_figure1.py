@@ -32,19 +32,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 def _models(case):
     """The two fitted pipelines, on the same landmarks."""
     data = toy_landmarks(200, np.random.default_rng(case["seed"]))
+    shared = {"n_landmarks": case["landmarks"], "n_components": case["D"], "random_state": case["seed"]}
+    shared |= {"landmarks": "random", "per_label": False, "share_frequencies": True}
     models = {}
     for name, similarity in _METHODS.items():
-        features = LandmarkFeatures(
-            Gaussian(1.0),
-            PacBayes(case["beta"]),
-            n_landmarks=case["landmarks"],
-            landmarks="random",
-            per_label=False,
-            n_components=case["D"],
-            similarity=similarity,
-            share_frequencies=True,
-            random_state=case["seed"],
-        )
+        features = LandmarkFeatures(Gaussian(1.0), PacBayes(case["beta"]), similarity=similarity, **shared)
         models[name] = make_pipeline(features, LinearSVC(C=1.0)).fit(data.data, data.target)
     return models
 

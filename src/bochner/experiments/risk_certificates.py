@@ -32,15 +32,10 @@ def cases(scale: str) -> list[Case]:
 
 def run(case: Case, rng: np.random.Generator) -> Case:
     parts = split(case["dataset"], case["seed"], case["rows"])
+    counts = {"n_candidates": case["candidates"], "n_components": case["D"]}
     features = make_pipeline(
         StandardScaler() if case["dataset"] in ("adult", "breast") else "passthrough",
-        SpectralFeatures(
-            Gaussian("scale"),
-            PacBayes(1.0),
-            n_candidates=case["candidates"],
-            n_components=case["D"],
-            selection="systematic",
-        ),
+        SpectralFeatures(Gaussian("scale"), PacBayes(1.0), **counts, selection="systematic"),
     )
     model = CertifiedClassifier(features, random_state=case["seed"]).fit(*parts.train)
     held_out = certify(model, *parts.valid)
