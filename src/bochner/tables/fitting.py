@@ -171,15 +171,17 @@ def _chosen(X, y, columns, classify, seed):
         rows = _with_all_classes(rows, y)
     Z, t = preprocessing(columns).fit(X).transform(X.iloc[rows]), y[rows]
     n_columns, n_components = Z.shape[1], 256 if len(y) < 5000 else 512
+    shared = {"n_components": n_components, "n_columns": n_columns, "seed": seed}
+    shared["target"] = "labels" if classify else "values"  # not to be guessed: whole numbers may be either
     ridge = (RidgeClassifierCV if classify else RidgeCV)(alphas=_STRENGTHS)
     errors = {}
     for bandwidth in _BANDWIDTHS:
-        features = _features(bandwidth / n_columns, None, n_components, n_columns, seed)
+        features = _features(bandwidth / n_columns, None, **shared)
         errors[bandwidth / n_columns] = -float(clone(ridge).fit(features.fit_transform(Z), t).best_score_)
     gamma = min(errors, key=lambda value: errors[value])
 
     def scored(learner, strength):
-        features = _features(gamma, learner, n_components, n_columns, seed)
+        features = _features(gamma, learner, **shared)
         pipeline = make_pipeline(features, _head(strength, classify, max_iter=300))
         scoring = "neg_log_loss" if classify else "neg_mean_squared_error"
         return -float(np.mean(cross_val_score(pipeline, Z, t, cv=3, scoring=scoring)))
@@ -192,7 +194,7 @@ def _chosen(X, y, columns, classify, seed):
         for strength in (near, 10 * near):  # learned frequencies fit more closely, so they may need a larger penalty
             losses[name, strength] = scored(learner, strength)
     name, strength = min(losses, key=lambda key: losses[key])
-    features = _features(gamma, learners.get(name), n_components, n_columns, seed)
+    features = _features(gamma, learners.get(name), **shared)
     head = _head(strength, classify, max_iter=1000)
     pipeline = Pipeline([("preprocessing", preprocessing(columns)), ("features", features), ("head", head)])
     choice = {
@@ -210,7 +212,7 @@ def _head(strength, classify, max_iter):
     return LogisticRegression(C=float(1 / strength), max_iter=max_iter) if classify else Ridge(alpha=float(strength))
 
 
-def _features(gamma, learner, n_components, n_columns, seed):
+def _features(gamma, learner, n_components, n_columns, target, seed):
     """The columns themselves, scaled to norm one on average, beside the Fourier features, whose norm is one."""
     fourier = SpectralFeatures(
         Gaussian(gamma=gamma),
@@ -219,6 +221,7 @@ def _features(gamma, learner, n_components, n_columns, seed):
         # Reweighting chooses among candidates; descent moves the frequencies themselves.
         n_candidates=4 * n_components if isinstance(learner, PacBayes) else None,
         sampling="orthogonal",
+        target=target,
         random_state=seed,
     )
     linear = float(1 / np.sqrt(n_columns))
