@@ -25,14 +25,14 @@ from bochner import (
     SpectralRidge,
     simplex_code,
 )
-from bochner.datasets import load
-from bochner.experiments.orff_figure3 import gradient_field
+from bochner.datasets import gradient_field, load
 
 _MILLION = """
 import numpy as np
 from bochner import CurlFree, Gaussian, OperatorRidge
-from bochner.experiments.orff_figure3 import gradient_field
-X, Y = gradient_field(1_000_000, np.random.default_rng(0))
+from bochner.datasets import gradient_field
+field = gradient_field(1_000_000, 0)
+X, Y = field.data, field.target
 OperatorRidge(CurlFree(Gaussian(gamma=2.5)), n_components=500, alpha=10.0, random_state=0).fit(X, Y)
 # VmHWM and not ru_maxrss, which a process inherits from the one that started it.
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
@@ -107,7 +107,8 @@ def normal_equations(n_rows=50_000, n_features=20, n_components=500):
 
 def linear_time():
     """Exponent of the fit's time between 1e3 and 1e5 rows, curl-free field in 5 dimensions, D = 300."""
-    X, Y = gradient_field(100_000, np.random.default_rng(0))
+    field = gradient_field(100_000, 0)
+    X, Y = field.data, field.target
     sizes = np.array([1_000, 10_000, 100_000])
     model = OperatorRidge(CurlFree(Gaussian(gamma=2.5)), n_components=300, alpha=1.0, random_state=0)
     times = cpu_seconds([lambda n=n: model.fit(X[:n], Y[:n]) for n in sizes], 2)

@@ -1,7 +1,5 @@
 """Parameters that are objects and None by default: what None stands for."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone

@@ -1,7 +1,5 @@
 """Files that are written whole or not at all: beside the old one first, then renamed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Progress of long work: a bar on a terminal, silence elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Random generators: one from anything that scikit-learn takes as ``random_state``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

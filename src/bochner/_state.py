@@ -1,7 +1,5 @@
 """Fitted state that is whole."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 

@@ -1,7 +1,5 @@
 """Numbers, names and plain tables as text."""
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any

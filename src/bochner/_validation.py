@@ -1,7 +1,5 @@
 """Input checks and their messages: what we got, what we need, what to write instead."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

@@ -1,10 +1,8 @@
 """Guarantees on the risk of the final predictor, where the alignment bounds stop at the kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -144,7 +142,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> CertifiedClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
         check_positive(self.C, "C")
         check_delta(self.delta)

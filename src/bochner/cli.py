@@ -1,16 +1,11 @@
 """The ``bochner`` command."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
         return options.run(options)
-    except (KeyboardInterrupt, _Interrupted):
+    except KeyboardInterrupt:
         kept = " Finished cases are kept: the same command goes on from here." if options.run is _reproduce else ""
         _say(f"Interrupted.{kept}")
         return EXIT_INTERRUPTED
@@ -71,23 +66,14 @@ def _reproduce(options: argparse.Namespace) -> int:
     from .pages import write_experiment, write_index
 
     experiments = {experiment.name: experiment for experiment in choose(options.names)}
+    out, summaries = Path(options.out), []
     if options.names == ["all"]:
         for name, reason in discover()[1].items():
             _say(f"Skipped {name}: {reason}.")
     if importlib.util.find_spec("matplotlib") is None:
         _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
-    out = Path(options.out)
-    summaries = []
-    for summary in reproduce(
-        list(experiments.values()),
-        options.scale,
-        out,
-        n_jobs=options.jobs,
-        fresh=options.fresh,
-        download=options.download,
-        quiet=options.json,
-        say=_say,
-    ):
+    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "download": options.download, "quiet": options.json}
+    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, say=_say):
         page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
         if not options.json:
@@ -119,40 +105,17 @@ def _fit(options: argparse.Namespace) -> int:
     out = Path(options.out or Path(options.table).with_suffix(".skops").name)
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    with _interrupts_end_everything():
-        model = fit_table(read_table(options.table), options.target, options.task, options.seed)
-        save_model(model, out)
+    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
+    save_model(model, out)
     print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
     return 0
-
-
-class _Interrupted(BaseException):
-    """Ctrl-C while fitting."""
-
-
-@contextmanager
-def _interrupts_end_everything() -> Iterator[None]:
-    """Learners answer a KeyboardInterrupt with what they have so far; a command that was told to stop must not go on."""
-
-    def stop(*_: object) -> NoReturn:
-        raise _Interrupted
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _predict(options: argparse.Namespace) -> int:
     from .tables import load_model, read_table
     from .tables.text import predictions_csv
 
-    model = load_model(options.model)
-    frame = read_table(options.table)
+    model, frame = load_model(options.model), read_table(options.table)
     predictions, notes = model.predict(frame)
     probabilities = model.predict_proba(frame) if options.proba else None
     for note in notes:
@@ -212,26 +175,23 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    def folder(added: argparse.ArgumentParser, what: str) -> None:
+        added.add_argument("--out", default="results", metavar="DIR", help=f"{what} (default: results)")
+
     command("demo", _demo, "a short tour on real data")
     listed = command("list", _list, "the experiments: paper, claim, data and time")
     listed.add_argument(
         "names", nargs="*", metavar="NAME", help="all about these only: rule, deviations, each data set"
     )
-    listed.add_argument(
-        "--out", default="results", metavar="DIR", help="folder whose results tell the times (default: results)"
-    )
+    folder(listed, "folder whose results tell the times")
 
-    reproduce = command(
-        "reproduce", _reproduce, "rebuild tables and figures of the papers, published numbers beside ours"
-    )
+    summary = "rebuild tables and figures of the papers, published numbers beside ours"
+    reproduce = command("reproduce", _reproduce, summary)
     reproduce.add_argument("names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, or all")
-    reproduce.add_argument(
-        "--scale", choices=("smoke", "quick", "paper"), default="quick", help="how much work (default: quick)"
-    )
+    scales: dict[str, Any] = {"choices": ("smoke", "quick", "paper"), "default": "quick"}
+    reproduce.add_argument("--scale", **scales, help="how much work (default: quick)")
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
-    reproduce.add_argument(
-        "--out", default="results", metavar="DIR", help="folder of results and pages (default: results)"
-    )
+    folder(reproduce, "folder of results and pages")
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
 
@@ -239,9 +199,8 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("table", metavar="TABLE")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    fit.add_argument(
-        "--out", metavar="MODEL", help="model file (default: the table's name with .skops, in this folder)"
-    )
+    named = "model file (default: the table's name with .skops, in this folder)"
+    fit.add_argument("--out", metavar="MODEL", help=named)
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
 
     predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV")

@@ -3,13 +3,11 @@
 ``make demo`` runs this; it prints a table and writes a picture to ``demo-output/``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from sklearn.svm import SVC
 
 from ._files import written_whole
 from ._progress import track
+from ._text import aligned
 from .certificates import certify
 from .features import SpectralFeatures
 from .learners import JointDescent, OptimalAlignment, PacBayes
@@ -31,6 +30,7 @@ SIZES = (5, 10, 20, 50)
 TABLE_SIZE = 20
 SEEDS = range(3)
 PLAIN, BAYES, ALIGNED, JOINT = "random features", "PacBayes", "OptimalAlignment", "JointDescent"
+EXACT = "exact RBF-SVM"
 COLORS = {PLAIN: "#888888", BAYES: "#1b7fbd", ALIGNED: "#e08214", JOINT: "#2a9d5c"}
 
 
@@ -47,30 +47,27 @@ def data_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def features(method: str, n_components: int, seed: int) -> SpectralFeatures:
     """``n_components`` frequencies, drawn or learned."""
-    if method == PLAIN:
-        return SpectralFeatures(n_components=n_components, random_state=seed)
-    if method == JOINT:
-        return SpectralFeatures(learner=JointDescent(), n_components=n_components, random_state=seed)
-    learner = PacBayes(beta=1.0) if method == BAYES else OptimalAlignment(radius=10.0)
-    return SpectralFeatures(learner=learner, n_candidates=5000, n_components=n_components, random_state=seed)
+    learner: Any = {
+        PLAIN: None,
+        BAYES: PacBayes(beta=1.0),
+        ALIGNED: OptimalAlignment(radius=10.0),
+        JOINT: JointDescent(),
+    }[method]
+    n_candidates = 5000 if method in (BAYES, ALIGNED) else None
+    return SpectralFeatures(learner=learner, n_candidates=n_candidates, n_components=n_components, random_state=seed)
 
 
-def runs(names: Any) -> Iterator[tuple[str, str, int, int]]:
+def runs(names: Any) -> list[tuple[str, str, int, int]]:
     """(data set, method, number of frequencies, seed) of every model that is fitted."""
-    for name in names:
-        for seed in SEEDS:
-            yield name, "exact RBF-SVM", 0, seed
-            for method in COLORS:
-                for size in SIZES:
-                    yield name, method, size, seed
+    models = [(EXACT, 0), *product(COLORS, SIZES)]
+    return [(name, method, size, seed) for name, seed, (method, size) in product(names, SEEDS, models)]
 
 
 def measure_accuracies(data: dict[str, tuple[np.ndarray, np.ndarray]]) -> tuple[dict, list[str]]:
     """{(data set, method, size): accuracies over the seeds}, and a certified sentence for each data set."""
     accuracies: dict[tuple[str, str, int], list[float]] = {}
     certificates = []
-    everything = list(runs(data))
-    for name, method, size, seed in track(everything, "learning kernels", total=len(everything)):
+    for name, method, size, seed in track(runs(data), "learning kernels"):
         X_train, X_test, y_train, y_test = train_test_split(
             *data[name], test_size=0.3, stratify=data[name][1], random_state=seed
         )
@@ -92,15 +89,10 @@ def measure_accuracies(data: dict[str, tuple[np.ndarray, np.ndarray]]) -> tuple[
 
 def table(accuracies: dict, names: Any) -> str:
     """Test accuracy at equal size, as text."""
-    columns = [*COLORS, "exact RBF-SVM"]
-    lines = [" " * 15 + "".join(f"{column:>18}" for column in columns)]
-    for name in names:
-        cells = []
-        for column in columns:
-            scores = accuracies[name, column, 0 if column == "exact RBF-SVM" else TABLE_SIZE]
-            cells.append(f"{100 * np.mean(scores):>11.1f} ± {100 * np.std(scores):3.1f} ")
-        lines.append(f"{name:<15}" + "".join(cells))
-    return "\n".join(lines)
+    sizes = dict.fromkeys(COLORS, TABLE_SIZE) | {EXACT: 0}
+    found = {name: [100 * np.array(accuracies[name, *column]) for column in sizes.items()] for name in names}
+    rows = [[name, *(f"{s.mean():.1f} ± {s.std():.1f}" for s in scores)] for name, scores in found.items()]
+    return aligned(["", *sizes], rows)
 
 
 def picture(accuracies: dict, data: dict[str, tuple[np.ndarray, np.ndarray]]) -> Any:
@@ -109,8 +101,8 @@ def picture(accuracies: dict, data: dict[str, tuple[np.ndarray, np.ndarray]]) ->
 
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(data)), data, strict=True):
-        exact = 100 * np.mean(accuracies[name, "exact RBF-SVM", 0])
-        axes.axhline(exact, color="black", linestyle="--", linewidth=1, label="exact RBF-SVM")
+        exact = 100 * np.mean(accuracies[name, EXACT, 0])
+        axes.axhline(exact, color="black", linestyle="--", linewidth=1, label=EXACT)
         for method, color in COLORS.items():
             scores = 100 * np.array([accuracies[name, method, size] for size in SIZES])
             axes.plot(SIZES, scores.mean(axis=1), "o-", color=color, label=method, markersize=4)

@@ -1,7 +1,5 @@
 """Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch

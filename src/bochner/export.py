@@ -1,7 +1,5 @@
 """Fitted models as ONNX graphs: a matrix product, a cosine, a sine and another matrix product is all it takes."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,10 +1,8 @@
 """SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
 
-from __future__ import annotations
-
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -119,12 +117,12 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         self.block_size = block_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SpectralFeatures:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
         return self._fit_rows(X, y)
 
     @all_or_nothing
-    def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> SpectralFeatures:
+    def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> Self:
         """``fit`` for estimators that hand on their ``Rows`` and ``Target``; weights of rows count like repetitions."""
         self._check_parameters()
         rows = check_rows(self, X, reset=True, block_size=self.block_size)
@@ -147,7 +145,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
 
     @available_if(_learns_by_sums)
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> SpectralFeatures:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
 
         The first batch settles the bandwidth of the prior if that is "scale" or "median", the candidates, and whether y holds
@@ -174,7 +172,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         return self
 
     @all_or_nothing
-    def merge(self, other: SpectralFeatures) -> SpectralFeatures:
+    def merge(self, other: Self) -> Self:
         """Take in what another fit has seen: afterwards the weights are those of one fit on the rows of both.
 
         Both need the same candidates: the same prior with a number for its bandwidth, and the same integer seed.
@@ -191,7 +189,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         self._use_sums()
         return self
 
-    def relearned(self, learner: Any = None, n_components: int | None = None) -> SpectralFeatures:
+    def relearned(self, learner: Any = None, n_components: int | None = None) -> Self:
         """A fitted copy with another learner or another D, from the same sums: O(N), the data is not touched.
 
         >>> from sklearn.datasets import load_iris

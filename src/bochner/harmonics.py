@@ -1,10 +1,8 @@
 """Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on the sphere."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import comb, lgamma, pi
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -160,7 +158,7 @@ class HarmonicMeasure(AtomicMeasure):
             raise ValueError(f"Weights of a measure must be non-negative, got {self.weights.min():.3g}.")
 
     @classmethod
-    def zonal(cls, degrees: Any, weights: Any, n_features: int) -> HarmonicMeasure:
+    def zonal(cls, degrees: Any, weights: Any, n_features: int) -> Self:
         """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so that k(x, x) is the mass."""
         degrees = np.asarray(degrees)
         counts = [harmonic_count(n_features, int(degree)) for degree in degrees]
@@ -197,7 +195,7 @@ class HarmonicMeasure(AtomicMeasure):
         left = self.features(X)
         return left @ (left if Z is X else self.features(Z)).T
 
-    def merged(self) -> HarmonicMeasure:
+    def merged(self) -> Self:
         """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""
         return self._merged_by(self.indices)
 

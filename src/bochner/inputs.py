@@ -1,10 +1,8 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
-from __future__ import annotations
-
 import sys
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -49,7 +47,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.clip = clip
         self.gap = gap
 
-    def fit(self, X: Any, y: Any = None) -> SmoothScaler:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Mean and deviation of each column."""
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
@@ -127,7 +125,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
         self.clip = clip
         self.gap = gap
 
-    def fit(self, X: Any, y: Any = None) -> TableInputs:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales and levels."""
         check_count(self.max_levels, "max_levels", minimum=2)
         table = self._table(X, reset=True)

@@ -1,10 +1,8 @@
 """A fitted kernel machine is a finite sum of kernels at points: values, derivatives, and exact effects of product kernels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -87,7 +85,7 @@ class KernelExpansion:
         """Number of functions that share the points."""
         return len(self.intercept)
 
-    def take(self, points: Any) -> KernelExpansion:
+    def take(self, points: Any) -> Self:
         """The expansion on some of its points, intercept and slopes kept."""
         return replace(self, points=self.points[points], coefficients=self.coefficients[points])
 

@@ -1,9 +1,7 @@
 """KernelMachine: ridge regression with the closed-form kernel of a prior, exactly."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -111,7 +109,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelMachine:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
         alphas = self._checked_parameters()
         several = len(alphas) > 1

@@ -4,8 +4,6 @@ b is the intercept, which is not penalized; without one the second equation and 
 inverse of the whole, a = C y, and the residual of row i in the fit without it is exactly a_i / C_ii.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which points serve as landmarks: random rows, centroids, or the user's own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,12 +1,10 @@
 """LandmarkFeatures: similarities to a few points, each with a kernel learned for it."""
 
-from __future__ import annotations
-
 import warnings
 from copy import copy
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -113,7 +111,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> LandmarkFeatures:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``."""
         self._check_parameters()
         rows = check_rows(self, X, reset=True, block_size=self.block_size)
@@ -153,7 +151,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         )
         return np.split(psi, len(variants), axis=1)
 
-    def relearned(self, learner: AlignmentLearner | None = None, n_components: int | None = None) -> LandmarkFeatures:
+    def relearned(self, learner: AlignmentLearner | None = None, n_components: int | None = None) -> Self:
         """A fitted copy with another learner, or with the first ``n_components`` frequencies of each landmark only.
 
         The losses are known already, so the data is not touched; a smaller D is an independent draw of the prior too.

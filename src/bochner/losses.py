@@ -4,8 +4,6 @@ Scores and targets are (n_rows, n_outputs).  Every loss is convex in the scores,
 quantile it is the constant 1 of the closed form, not the second derivative, which vanishes).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

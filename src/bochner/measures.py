@@ -1,7 +1,5 @@
 """A kernel is a non-negative measure over frequencies: finite sets of weighted atoms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
@@ -188,7 +186,7 @@ class FourierMeasure(AtomicMeasure):
         left = self.features(X)
         return left @ (left if Z is X else self.features(Z)).T
 
-    def merged(self) -> FourierMeasure:
+    def merged(self) -> Self:
         """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of weight zero dropped."""
         return self._merged_by(canonical_frequencies(self.frequencies))
 

@@ -1,7 +1,5 @@
 """Which types of ours a skops file may hold: parameter objects, estimators and frozen values, whoever adds them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import is_dataclass
 from importlib import import_module

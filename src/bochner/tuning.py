@@ -1,7 +1,5 @@
 """Parameters of a learner chosen on validation rows, from one pass over the training rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -20,12 +20,12 @@ def test_all_modules_can_be_used():
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_the_contract_is_kept(experiment):
-    assert experiment.paper.strip()
-    assert experiment.claim.strip().endswith((".", ")"))
+    assert experiment.words["paper"].strip()
+    assert experiment.words["claim"].strip().endswith((".", ")"))
     sizes = [len(experiment.cases(scale)) for scale in SCALES]
     assert 0 < sizes[0] <= sizes[1] <= sizes[2]
     assert sizes[0] <= 20, "the smallest scale runs in seconds"
-    assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.deviations))
+    assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.words["deviations"]))
     for name in experiment.needs:
         where(name)
     for case in experiment.cases("smoke"):

@@ -2,11 +2,12 @@
 
 import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bochner.datasets import data_folder
+from bochner.datasets import data_folder, load
 from bochner.experiments import (
     fourier_boosting_regression,
     gbrff_figure1,
@@ -14,8 +15,12 @@ from bochner.experiments import (
     gbrff_figure5,
     gbrff_table2,
 )
-from bochner.experiments.rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
-from bochner.experiments.rivals.greedy_features import ridge_mse_and_gradient
+from bochner.experiments.rivals import (
+    BoostedKernelRegression,
+    GreedyFourierFeatures,
+    RandomLandmarks,
+    ridge_mse_and_gradient,
+)
 
 NAMES = ["gbrff_table2", "gbrff_figure1", "gbrff_figure2", "gbrff_figure3", "gbrff_figure4", "gbrff_figure5"]
 NAMES += ["fourier_boosting_regression"]
@@ -146,3 +151,13 @@ def test_rivals_learn_the_moons(rival):
     X, y = make_moons(120, noise=0.1, random_state=0)
     y = 2 * y - 1
     assert np.mean(rival.fit(X, y).predict(X) == y) > 0.9
+
+
+@pytest.mark.skipif(data_folder() is None, reason="needs BOCHNER_DATA")
+def test_data_sets_have_the_printed_shapes():
+    printed = json.loads((Path(__file__).parent / "gbrff_table1.json").read_text())
+    for name, (n_rows, n_columns, positive) in printed["rows"].items():
+        bunch = load(name)
+        assert bunch.data.shape == (n_rows, n_columns)
+        classes = {str(label) for label in bunch.class_names[bunch.target[bunch.y_binary == 1]]}
+        assert classes == set(positive.split(", ")), name

@@ -123,7 +123,7 @@ def test_the_index_keeps_earlier_experiments_and_ignores_other_files(tmp_path):
 def test_tags_escape_children_and_attributes():
     assert tag("a", "<", href='"') == '<a href="&quot;">&lt;</a>'
     assert tag("p", tag("b", "x"), data_value=None) == "<p><b>x</b></p>"
-    grid = table(["<h>"], [["<c>"]], caption="<t>", sort_values=[[3]])
+    grid = table(["<h>"], [[("<c>", 3)]], caption="<t>")
     assert "<h>" not in grid
     assert "<c>" not in grid
     assert "<t>" not in grid

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from bochner import datasets, experiments
+from bochner import experiments
 from bochner._text import aligned, cell_text
 from bochner.experiments._summary import averaged, beside_published, published
 from bochner.experiments._text import overview_text, summary_text
@@ -128,15 +128,6 @@ def test_table_2_has_the_printed_means():
         rows = [row[k][0] for name, row in paper["rows"].items() if name not in ("mean", "rank", "bankmarketing")]
         assert len(rows) == 15
         assert sum(rows) / 15 == pytest.approx(paper["rows"]["mean"][k][0], abs=0.0501)
-
-
-@pytest.mark.skipif(datasets.data_folder() is None, reason="BOCHNER_DATA is not set")
-def test_data_sets_have_the_printed_shapes():
-    for name, (n_rows, n_columns, positive) in published("gbrff_table1")["rows"].items():
-        bunch = datasets.load(name)
-        assert bunch.data.shape == (n_rows, n_columns)
-        classes = {str(label) for label in bunch.class_names[bunch.target[bunch.y_binary == 1]]}
-        assert classes == set(positive.split(", ")), name
 
 
 def test_text_is_aligned_and_complete():

@@ -13,8 +13,6 @@ the sample, for all posteriors Q at once, as long as the prior P and t were fixe
   1/n here; the variance of a U-statistic of order 2 gives 1/(2n), reached at n = 2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import rel_entr
 

@@ -1,7 +1,5 @@
 """The value that every guarantee returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Guarantees of the margin game (Bullins et al. 2018), as printed and as proved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The theorem is a diagnostic: at practical numbers of frequencies it promises little.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

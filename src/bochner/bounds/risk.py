@@ -1,7 +1,5 @@
 """Guarantees on a risk: means of bounded losses on rows that the predictor has not seen, and of randomized predictors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

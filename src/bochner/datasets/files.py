@@ -1,7 +1,5 @@
 """Data sets by name: from the folder BOCHNER_DATA, from scikit-learn's own copies, or from OpenML."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -68,16 +66,16 @@ def load(name: str) -> Bunch:
         )
     if name in _MNIST_PAIRS:
         return _mnist_pair(*_MNIST_PAIRS[name])
-    place = where(name)
-    if place == "file":
-        return _from_file(name)
-    if place == "scikit-learn":
-        return _from_sklearn(name)
-    if place in ("cache", "OpenML"):
-        return _from_openml(name, CATALOG[name])
-    raise DatasetNotFound(
-        f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz "
-        f"(it is {os.environ.get('BOCHNER_DATA')!r} now)."
+    readers = {"file": _from_file, "scikit-learn": _from_sklearn, "cache": _from_openml, "OpenML": _from_openml}
+    if (place := where(name)) in readers:
+        return readers[place](name)
+    raise DatasetNotFound(_not_at_hand(name) + ".")
+
+
+def _not_at_hand(name: str) -> str:
+    folder = os.environ.get("BOCHNER_DATA")
+    return (
+        f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is {folder!r} now)"
     )
 
 
@@ -133,37 +131,18 @@ def _read(path: Path, source: str) -> Bunch:
 def _from_sklearn(name: str) -> Bunch:
     from sklearn import datasets
 
+    loader = "load_wine" if name == "wine" else "load_breast_cancer"
+    found = getattr(datasets, loader)()
+    data, target, class_names, source = found.data, found.target, found.target_names, f"scikit-learn's {loader}"
+    y_binary = 2 * target - 1  # Letarte et al. count benign tumors as +1
     if name == "wine":
-        wine = datasets.load_wine()
-        return Bunch(
-            data=wine.data,
-            target=wine.target,
-            y_binary=np.where(wine.target == 0, 1, -1),
-            class_names=np.array(["1", "2", "3"]),
-            feature_names=np.array(wine.feature_names),
-            source="scikit-learn's load_wine",
-        )
-    cancer = datasets.load_breast_cancer()
-    names = np.array(cancer.feature_names)
-    if name == "breast":
-        # Letarte et al. count benign tumors as +1.
-        return Bunch(
-            data=cancer.data,
-            target=cancer.target,
-            y_binary=2 * cancer.target - 1,
-            class_names=np.array(cancer.target_names),
-            feature_names=names,
-            source="scikit-learn's load_breast_cancer",
-        )
-    # Gautheron et al. used the KEEL copy: three decimals, +1 for malignant.
-    return Bunch(
-        data=np.round(cancer.data, 3),
-        target=1 - cancer.target,
-        y_binary=1 - 2 * cancer.target,
-        class_names=np.array(["B", "M"]),
-        feature_names=names,
-        source="scikit-learn's load_breast_cancer, rounded to three decimals like the KEEL copy",
-    )
+        y_binary, class_names = np.where(target == 0, 1, -1), ["1", "2", "3"]
+    elif name == "wdbc":
+        # Gautheron et al. used the KEEL copy: three decimals, +1 for malignant.
+        data, target, y_binary, class_names = np.round(data, 3), 1 - target, -y_binary, ["B", "M"]
+        source += ", rounded to three decimals like the KEEL copy"
+    names = {"class_names": np.array(class_names), "feature_names": np.array(found.feature_names)}
+    return Bunch(data=data, target=target, y_binary=y_binary, **names, source=source)
 
 
 def _mnist_pair(low: int, high: int) -> Bunch:
@@ -184,7 +163,8 @@ def _cached(name: str) -> Path:
     return cache_folder() / f"{name}.npz"
 
 
-def _from_openml(name: str, entry: Entry) -> Bunch:
+def _from_openml(name: str) -> Bunch:
+    entry = CATALOG[name]
     copy = entry.openml
     assert copy is not None
     path = _cached(name)
@@ -192,8 +172,7 @@ def _from_openml(name: str, entry: Entry) -> Bunch:
     if not path.is_file():
         if os.environ.get("BOCHNER_OFFLINE"):
             raise DatasetNotFound(
-                f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is "
-                f"{os.environ.get('BOCHNER_DATA')!r} now). OpenML has it, but was not asked because BOCHNER_OFFLINE is set; "
+                f"{_not_at_hand(name)}. OpenML has it, but was not asked because BOCHNER_OFFLINE is set; "
                 "`bochner reproduce --download` asks it."
             )
         _write(path, _fetched(name, entry, copy))
@@ -208,9 +187,8 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
         found = datasets.fetch_openml(copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False)
     except Exception as error:
         raise DatasetNotFound(
-            f"Data set {name!r} is not at hand: BOCHNER_DATA is {os.environ.get('BOCHNER_DATA')!r}, and OpenML did not "
-            f"give {copy.name!r} version {copy.version} ({type(error).__name__}: {error}). "
-            f"Set BOCHNER_DATA to a folder that holds {name}.npz."
+            f"{_not_at_hand(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
+            f"({type(error).__name__}: {error})."
         ) from error
     X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]
     if X.shape != entry.shape:

@@ -3,10 +3,8 @@
 ``rng`` is a ``numpy.random.Generator`` or a seed.
 """
 
-from __future__ import annotations
-
 import numpy as np
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, gen_batches
 
 from .._validation import check_count, check_positive
 
@@ -119,23 +117,30 @@ def gradient_field(
     length_scale: float = 0.4,
     n_components: int = 1000,
     noise: float = 0.0,
+    function: Rng = None,
 ) -> Bunch:
     """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d), curl-free.
 
     Brault et al. 2016, Figure 3: f = φ̃ · θ with ``n_components`` Gaussian random Fourier features and θ ~ N(0, I);
-    the paper does not print their number.  Values of f are in ``potential``.
+    the paper does not print their number.  Values of f are in ``potential``.  f is drawn from the stream ``function``, by
+    default from ``rng``: with a seed of its own it is the same function at other points.
     """
     rng = np.random.default_rng(rng)
+    function = rng if function is None else np.random.default_rng(function)
     n_samples, n_features = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
     n_components = check_count(n_components, "n_components")
     noise = check_positive(noise, "noise", allow_zero=True)
-    frequencies = rng.standard_normal((n_components, n_features)) / check_positive(length_scale, "length_scale")
-    cosine, sine = rng.standard_normal((2, n_components)) / np.sqrt(n_components)
+    frequencies = function.standard_normal((n_components, n_features)) / check_positive(length_scale, "length_scale")
+    cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
-    phases = X @ frequencies.T
-    cos, sin = np.cos(phases), np.sin(phases)
-    field = (cos * sine - sin * cosine) @ frequencies
-    return Bunch(data=X, target=field + noise * rng.standard_normal(field.shape), potential=cos @ cosine + sin @ sine)
+    potential, field = np.empty(n_samples), np.empty_like(X)
+    for rows in gen_batches(n_samples, 4096):  # the phases of a million rows would not fit in memory
+        cos, sin = (wave(X[rows] @ frequencies.T) for wave in (np.cos, np.sin))
+        potential[rows] = cos @ cosine + sin @ sine
+        field[rows] = (cos * sine - sin * cosine) @ frequencies
+    if noise:
+        field += noise * rng.standard_normal(field.shape)
+    return Bunch(data=X, target=field, potential=potential)
 
 
 def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35) -> Bunch:

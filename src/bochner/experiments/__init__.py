@@ -13,5 +13,6 @@ Each module holds
 ``bochner list`` finds such a module by itself, and ``bochner reproduce`` runs its cases on several processes: ``rng`` depends
 on the experiment and the case alone, so neither order nor interruption changes a number.  Results are averaged over the
 entries of a case called seed, split, trial or the like.  Numbers that a paper prints are in ``published/<experiment>.json``
-and appear beside ours.  Modules without a claim, and those whose name starts with an underscore, are helpers.
+and appear beside ours.  Modules without a claim, and those whose name starts with an underscore, are helpers: ``_results``
+lists, chooses and averages, ``<paper>_protocol`` is what the experiments of one paper share.
 """

@@ -1,7 +1,5 @@
 """Which experiments there are: every module of this package that states a claim."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib
@@ -25,40 +23,27 @@ class ExperimentError(Exception):
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure; a thin view of its module."""
+    """One table or figure, by what its module says."""
 
     name: str
     module: ModuleType
 
     @property
-    def paper(self) -> str:
-        return self.module.PAPER
+    def words(self) -> dict[str, Any]:
+        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations from the protocol."""
+        return {
+            "experiment": self.name,
+            "paper": self.module.PAPER,
+            "claim": self.module.CLAIM,
+            "rule": _first_paragraph(self.module.verdict),
+            "caption": _first_paragraph(getattr(self.module, "figure", None)),
+            "deviations": _several(self.module, "DEVIATIONS"),
+        }
 
     @property
-    def claim(self) -> str:
-        return self.module.CLAIM
-
-    @property
-    def needs(self) -> tuple[str, ...]:
+    def needs(self) -> list[str]:
         """Names of the data sets that it loads."""
-        needs = getattr(self.module, "NEEDS", ())
-        return (needs,) if isinstance(needs, str) else tuple(needs)
-
-    @property
-    def deviations(self) -> tuple[str, ...]:
-        """Where the protocol is not the paper's, one sentence each."""
-        deviations = getattr(self.module, "DEVIATIONS", ())
-        return (deviations,) if isinstance(deviations, str) else tuple(deviations)
-
-    @property
-    def rule(self) -> str:
-        """By which rule the verdict is found."""
-        return _first_paragraph(self.module.verdict)
-
-    @property
-    def caption(self) -> str:
-        """What the figure shows."""
-        return _first_paragraph(getattr(self.module, "figure", None))
+        return _several(self.module, "NEEDS")
 
     @property
     def source(self) -> str:
@@ -116,11 +101,16 @@ def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
     return [found[name] for name in dict.fromkeys(names)]
 
 
+def _several(module: ModuleType, name: str) -> list[str]:
+    """An optional entry of a module that is one string or several."""
+    entry = getattr(module, name, ())
+    return [entry] if isinstance(entry, str) else list(entry)
+
+
 def _first_paragraph(function: Any) -> str:
     """What a function's documentation begins with, on one line."""
-    if function is None:  # which has a documentation of its own
-        return ""
-    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+    documentation = (function and inspect.getdoc(function)) or ""  # None has a documentation of its own
+    return " ".join(documentation.partition("\n\n")[0].split())
 
 
 def code_fingerprint(source: str) -> str:

@@ -1,7 +1,5 @@
 """What ``bochner list`` tells: each experiment with its claim, its data, and the time that each scale takes."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap
@@ -22,12 +20,8 @@ from ._store import finished_records
 def listing(out: Path | None = None, names: Sequence[str] = ("all",)) -> list[dict[str, Any]]:
     """One plain dictionary for each experiment; times are those of the results in ``out``, else of the package's own run."""
     entries: list[dict[str, Any]] = [
-        {
-            "experiment": experiment.name,
-            "paper": experiment.paper,
-            "claim": experiment.claim,
-            "rule": experiment.rule,
-            "deviations": list(experiment.deviations),
+        experiment.words
+        | {
             "data": {needed: where(needed) for needed in experiment.needs},
             "cases": {scale: len(experiment.cases(scale)) for scale in SCALES},
             "seconds": {scale: _seconds(experiment, scale, out) for scale in SCALES},
@@ -64,7 +58,8 @@ def record_seconds(out: Path) -> None:
         if any(entry.get("seconds", {}).values())
     }
     target = Path(str(files(__package__) / "measured_seconds.json"))
-    target.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    rows = [f"{json.dumps(name)}: {json.dumps(seconds)}" for name, seconds in known.items()]
+    target.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 def listing_text(entries: list[dict[str, Any]]) -> str:
@@ -112,7 +107,10 @@ def entry_text(entry: dict[str, Any]) -> str:
     for place, words in _PLACES.items():
         names = [name for name, found in entry["data"].items() if found == place]
         lines += _wrapped(f"Data {words}: {', '.join(names)}") if names else []
-    times = [f"{scale} {_time_text(entry, scale)}" for scale in SCALES]
+    times = []
+    for scale, seconds in entry["seconds"].items():
+        cases = f"{entry['cases'][scale]} case{'s' * (entry['cases'][scale] != 1)}"
+        times.append(f"{scale} {'not measured' if seconds is None else duration(seconds)} ({cases})")
     return "\n".join([*lines, "  Time on one core: " + ", ".join(times)])
 
 
@@ -127,12 +125,6 @@ _PLACES = {
     "OpenML": "missing, --download fetches them",
     "nowhere": "missing, set BOCHNER_DATA",
 }
-
-
-def _time_text(entry: dict[str, Any], scale: str) -> str:
-    seconds = entry["seconds"][scale]
-    cases = f"{entry['cases'][scale]} case{'s' * (entry['cases'][scale] != 1)}"
-    return f"{duration(seconds)} ({cases})" if seconds is not None else f"not measured ({cases})"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """A line that tells how far a run is and how long it will still take."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import TextIO

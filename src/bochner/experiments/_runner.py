@@ -1,22 +1,24 @@
 """Run experiments: many cases on several processes, resumable, ending in a verdict."""
 
-from __future__ import annotations
-
 import datetime
+import os
+import platform
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ._catalog import Experiment, case_key
-from ._environment import describe_environment
 from ._meter import Meter
 from ._store import ResultFile
 from ._summary import averaged, beside_published, published
 from ._workers import Outcome, Task, available_cores, run_tasks
 
+_PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", "matplotlib")
 VERDICTS = ("holds", "does not hold", "cannot tell")
 
 
@@ -27,9 +29,11 @@ class Progress:
     experiment: Experiment
     cases: list[dict[str, Any]]
     store: ResultFile
-    waiting: int = 0
     skipped: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
         """Cases without a result."""
@@ -81,11 +85,7 @@ def reproduce(
             if store.damaged:
                 say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
             runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store)
-        tasks = []
-        for module, run in runs.items():
-            todo = run.unfinished()
-            run.waiting = len(todo)
-            tasks += [Task(module, case) for case in todo]
+        tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
         kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
         if kept:
             say(f"{kept} of {kept + len(tasks)} cases are finished already.")
@@ -124,17 +124,11 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     if left_out:
         why += f" {left_out} of {len(run.cases)} cases are missing."
     paper = published(experiment.name)
-    return {
-        "experiment": experiment.name,
-        "paper": experiment.paper,
-        "claim": experiment.claim,
+    return experiment.words | {
         "scale": scale,
         "verdict": verdict,
         "why": why,
-        "rule": experiment.rule,
-        "caption": experiment.caption,
         "command": f"bochner reproduce {experiment.name} --scale {scale}",
-        "deviations": list(experiment.deviations),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "environment": describe_environment(),
         "n_cases": len(run.cases),
@@ -157,6 +151,30 @@ def judged(experiment: Experiment, pairs: list[tuple[dict[str, Any], dict[str, A
     if verdict not in VERDICTS:
         raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     return verdict, str(why)
+
+
+def describe_environment() -> dict[str, str]:
+    """What a reader needs to judge times and small differences; no names of users or machines."""
+    facts = {
+        "Python": sys.version.split()[0],
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(available_cores()),
+    }
+    for package in _PACKAGES:
+        try:
+            facts[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return facts
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or os.environ.get("PROCESSOR_IDENTIFIER", "unknown")
 
 
 def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:

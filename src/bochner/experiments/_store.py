@@ -1,11 +1,9 @@
 """Finished cases on disk: one JSON line each, appended and flushed at once, read again after an interruption."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ._catalog import ExperimentError, case_key
 
@@ -25,7 +23,7 @@ class ResultFile:
         self.finished: dict[str, dict[str, Any]] = {}
         self.damaged: list[int] = []
 
-    def __enter__(self) -> ResultFile:
+    def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b")
         try:

@@ -1,7 +1,5 @@
 """Results as tables: spread over seeds, and the published numbers beside ours."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Summaries and verdicts for a terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._text import aligned, cell_text
@@ -21,21 +19,29 @@ def summary_text(summary: dict[str, Any]) -> str:
         if len(rows) > _MAX_ROWS:
             parts.append(f"({len(rows) - _MAX_ROWS} more rows in the CSV file and on the page)")
     parts += [f"Deviation: {deviation}" for deviation in summary["deviations"]]
-    reasons = dict.fromkeys(entry["reason"] for entry in summary["skipped"])
-    parts += [f"Skipped: {reason}" for reason in reasons]
+    parts += [f"Skipped: {reason}" for reason in skipped_because(summary)]
     parts += [f"Failed: {entry['case']}: {entry['error']}" for entry in summary["failed"]]
-    if summary["n_of_earlier_code"]:
-        parts.append(
-            f"Note: {summary['n_of_earlier_code']} results come from an earlier version of the experiment's file; "
-            "--fresh runs them again."
-        )
-    finished = f"{summary['n_finished']} of {summary['n_cases']} cases"
-    if summary["seconds"]:
-        finished += f", {duration(summary['seconds'])} of work"
-    if summary["rule"]:
-        parts.append(f"Rule: {summary['rule']}")
-    parts.append(f"Verdict: {summary['verdict'].upper()}. {summary['why']} ({finished})")
+    parts += [f"Note: {note}; --fresh runs them again." for note in of_earlier_code(summary)]
+    parts += [f"Rule: {summary['rule']}"] if summary["rule"] else []
+    parts.append(f"Verdict: {summary['verdict'].upper()}. {summary['why']} ({work_done(summary)})")
     return "\n".join(parts) + "\n"
+
+
+def skipped_because(summary: dict[str, Any]) -> list[str]:
+    """The reasons why cases were skipped, each once."""
+    return list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
+
+
+def of_earlier_code(summary: dict[str, Any]) -> list[str]:
+    """A note where results are older than the code, or none."""
+    older = summary["n_of_earlier_code"]
+    return [f"{older} results come from an earlier version of the experiment's file"] if older else []
+
+
+def work_done(summary: dict[str, Any]) -> str:
+    """How many cases are finished, and the time they took."""
+    took = f", {duration(summary['seconds'])} of work" if summary["seconds"] else ""
+    return f"{summary['n_finished']} of {summary['n_cases']} cases{took}"
 
 
 def overview_text(summaries: list[dict[str, Any]]) -> str:
@@ -56,10 +62,10 @@ def overview_text(summaries: list[dict[str, Any]]) -> str:
 
 
 def _published_text(comparison: dict[str, Any]) -> str:
-    rows = []
-    for row in comparison["rows"]:
-        cells = [f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"]]
-        rows.append([row["name"], *cells])
+    rows = [
+        [row["name"], *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"])]
+        for row in comparison["rows"]
+    ]
     table = aligned([comparison["row"], *comparison["columns"]], rows)
     return f"{comparison['quantity']}: ours (published)\n{table}"
 

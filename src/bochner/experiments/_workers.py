@@ -1,7 +1,5 @@
 """A crew of worker processes that run cases; each is limited to its share of the cores."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import multiprocessing
@@ -68,7 +66,7 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> 
     try:
         with _environment(n_jobs, download):
             for _ in range(n_jobs):
-                _hire(context, crew, waiting)
+                _assign(crew, *_hired(context), waiting)
             while crew:
                 for connection in wait(list(crew)):
                     assert isinstance(connection, Connection)
@@ -79,13 +77,11 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> 
                         process.join()
                         outcome = Outcome(task, None, time.monotonic() - started, _obituary(process.exitcode))
                         connection.close()
-                        if waiting:
-                            _hire(context, crew, waiting)
+                        process, connection = _hired(context) if waiting else (process, connection)
+                    if waiting:
+                        _assign(crew, process, connection, waiting)
                     else:
-                        if waiting:
-                            _assign(crew, process, connection, waiting)
-                        else:
-                            connection.close()
+                        connection.close()
                     yield outcome
     finally:
         for connection, (process, _, _) in crew.items():
@@ -93,12 +89,13 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> 
             connection.close()
 
 
-def _hire(context: Any, crew: dict, waiting: deque[Task]) -> None:
+def _hired(context: Any) -> tuple[Any, Connection]:
+    """A new worker, and the connection to it."""
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,), daemon=True)
     process.start()
     theirs.close()  # so that the worker's death is seen as the end of the stream
-    _assign(crew, process, ours, waiting)
+    return process, ours
 
 
 def _assign(crew: dict, process: Any, connection: Connection, waiting: deque[Task]) -> None:
@@ -156,21 +153,17 @@ def _die_with_parent() -> None:
 
 def _outcome(task: Task) -> Outcome:
     started = time.perf_counter()
+    trouble: dict[str, Any] = {}
     try:
         module = importlib.import_module(task.module)
         result = as_json(module.run(dict(task.case), case_rng(task)))
         if not isinstance(result, dict):
             raise TypeError(f"run must return a dictionary, got {type(result).__name__}")
     except Exception as error:
-        return Outcome(
-            task,
-            None,
-            time.perf_counter() - started,
-            f"{type(error).__name__}: {error}",
-            traceback.format_exc(),
-            skipped=isinstance(error, (DatasetNotFound, ModuleNotFoundError)),
-        )
-    return Outcome(task, result, time.perf_counter() - started)
+        result = None
+        trouble = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        trouble["skipped"] = isinstance(error, (DatasetNotFound, ModuleNotFoundError))
+    return Outcome(task, result, time.perf_counter() - started, **trouble)
 
 
 def case_rng(task: Task) -> np.random.Generator:

@@ -1,9 +1,6 @@
 """FourierBoostingRegressor beside scikit-learn's histogram trees, both with their defaults."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -11,6 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from ..boosting import FourierBoostingRegressor
 from ..datasets import load
+from ._results import Case, Results, every, grouped, judged, listed
 
 PAPER = "Not in the five papers: regression with boosted waves"
 CLAIM = (
@@ -20,25 +18,18 @@ NEEDS = ["uci_kin40k", "california", "sarcos_4449"]
 METHODS = ["FourierBoosting", "HistGradientBoosting"]
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each data set, split and method."""
-    tables = NEEDS[:1] if scale == "smoke" else NEEDS
+    tables, rows = (NEEDS[:1], 2000) if scale == "smoke" else (NEEDS, None)
     n_splits = {"smoke": 1, "quick": 3, "paper": 10}[scale]
-    rows = 2000 if scale == "smoke" else None
-    return [
-        {"dataset": table, "split": split, "method": method, "rows": rows}
-        for split in range(n_splits)
-        for table in tables
-        for method in METHODS
-    ]
+    return every(split=range(n_splits), dataset=tables, method=METHODS, rows=[rows])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on a quarter of the rows; for several outputs histogram trees are fitted one by one."""
     data = load(case["dataset"])
-    X, Y = np.asarray(data.data, dtype=np.float64), np.asarray(data.target, dtype=np.float64)
-    X, Y = X[: case["rows"]], Y[: case["rows"]].reshape(len(X[: case["rows"]]), -1)
-    X, X_test, Y, Y_test = train_test_split(X, Y, test_size=0.25, random_state=case["split"])
+    X, Y = (np.asarray(part, dtype=np.float64)[: case["rows"]] for part in (data.data, data.target))
+    X, X_test, Y, Y_test = train_test_split(X, Y.reshape(len(X), -1), test_size=0.25, random_state=case["split"])
     begun = time.process_time()
     if case["method"] == "FourierBoosting":
         predicted = FourierBoostingRegressor(random_state=case["split"]).fit(X, Y).predict(X_test)
@@ -49,17 +40,13 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"r2": float(1 - left.mean()), "seconds": time.process_time() - begun}
 
 
-def verdict(results: list[Any]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Compares the means over at least three splits of kin40k, and reports the other tables."""
-    found: dict[Any, list[float]] = {}
-    for case, result in results:
-        found.setdefault((case["dataset"], case["method"]), []).append(result["r2"])
+    found = grouped(results, "r2", "dataset", "method")
     n_splits = min(len(found.get(("uci_kin40k", method), [])) for method in METHODS)
     if n_splits < 3:
         return "cannot tell", f"{n_splits} splits of kin40k were run; it takes three."
-    tables = sorted({table for table, _ in found})
-    why = "; ".join(
-        f"{table}: " + ", ".join(f"{m} {np.mean(found[table, m]):.3f}" for m in METHODS) for table in tables
-    )
-    ours, theirs = (np.mean(found["uci_kin40k", method]) for method in METHODS)
-    return ("holds" if ours >= theirs else "does not hold"), why
+    tables = {name: {m: np.mean(found[name, m]) for m in METHODS} for name in sorted({name for name, _ in found})}
+    why = "; ".join(f"{name}: {listed(r2, '.3f')}" for name, r2 in tables.items())
+    ours, theirs = tables["uci_kin40k"].values()
+    return judged(ours >= theirs, why)

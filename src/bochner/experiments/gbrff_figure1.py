@@ -1,14 +1,12 @@
 """One landmark a round on the two moons: the periodic loss over landmarks, and the boundary (Gautheron et al. 2020, Figure 1)."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from sklearn.datasets import make_moons
 
 from ..boosting import GBRFF1Classifier
+from ..plots._canvas import blank
 from ..priors import Gaussian
+from ._results import Case, Figure, Results, every, judged
 
 PAPER = "Gautheron et al. 2020, Figure 1"
 CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
@@ -18,9 +16,9 @@ DEVIATIONS = (
 )
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case a seed; every case has 10 rounds."""
-    return [{"seed": seed} for seed in range({"smoke": 1, "quick": 10, "paper": 10}[scale])]
+    return every(seed=range(1 if scale == "smoke" else 10))
 
 
 def moons() -> tuple[np.ndarray, np.ndarray]:
@@ -29,10 +27,16 @@ def moons() -> tuple[np.ndarray, np.ndarray]:
     return 2 * (X - X.mean(axis=0)), np.where(y == 1, 1, -1)
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def fitted(n_rounds: int, seed: int) -> GBRFF1Classifier:
+    """The model after so many rounds."""
+    X, y = moons()
+    return GBRFF1Classifier(n_rounds, 1, Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
+
+
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Accuracy and loss after each round, and what the panels need."""
     X, y = moons()
-    model = GBRFF1Classifier(10, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
+    model = fitted(10, case["seed"])
     return {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],
         "losses": model.train_loss_[:, 0].tolist(),
@@ -41,34 +45,30 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def verdict(results: list[Any]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when the median of at least ten seeds reaches 100 % after ten rounds."""
     if len(results) < 10:
         return "cannot tell", f"{len(results)} seeds were run; it takes ten."
-    final = [100 * result["accuracies"][-1] for _, result in results]
-    first = [100 * result["accuracies"][0] for _, result in results]
+    first, final = (100 * np.array([result["accuracies"][k] for _, result in results]) for k in (0, -1))
     why = f"after 1 round {np.median(first):.0f} %, after 10 rounds {np.median(final):.0f} % (median of {len(final)} seeds, worst {min(final):.0f} %)"
-    return ("holds" if np.median(final) == 100 else "does not hold"), why
+    return judged(np.median(final) == 100, why)
 
 
-def figure(results: list[Any]) -> Any:
+def figure(results: Results) -> Figure:
     """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary after them."""
-    import matplotlib.pyplot as plt
-
     from ..plots.boosting import plot_boundary, plot_landmark_loss
 
-    case, _ = results[0]
+    seed = results[0][0]["seed"]
     X, y = moons()
-    whole = GBRFF1Classifier(10, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
+    whole = fitted(10, seed)
     before = [np.full(len(y), whole.expansion_.intercept[0]), *whole.staged_decision_function(X)]
-    chart, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
-    for column, t in enumerate((1, 5, 10)):
+    chart, axes = blank(2, 3, size=(12, 7))
+    for (top, bottom), t in zip(axes.T, (1, 5, 10)):
         signal = y * np.exp(-y * before[t - 1])
-        landmark = whole.landmarks_[t - 1]
-        plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, landmark, ax=axes[0, column])
-        axes[0, column].set_title(f"Loss before round {t}")
-        model = GBRFF1Classifier(t, 1, Gaussian(1 / X.shape[1]), random_state=case["seed"]).fit(X, y)
-        plot_boundary(model, X, y, ax=axes[1, column])
-        axes[1, column].set_title(f"{t} round{'s' * (t > 1)}: {100 * model.score(X, y):.0f} %")
+        plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, whole.landmarks_[t - 1], ax=top)
+        top.set_title(f"Loss before round {t}")
+        model = fitted(t, seed)
+        plot_boundary(model, X, y, ax=bottom)
+        bottom.set_title(f"{t} round{'s' * (t > 1)}: {100 * model.score(X, y):.0f} %")
     axes[1, 0].legend(title="class", loc="lower left", fontsize=8)
     return chart

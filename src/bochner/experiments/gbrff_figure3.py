@@ -1,14 +1,12 @@
 """Frequencies per round at equal total (Gautheron et al. 2020, Figure 3)."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from ..boosting import GBRFF1Classifier
+from ..plots._canvas import blank
 from ..priors import Gaussian
-from .gbrff_table2 import LARGE, SMALL, standardized_split
+from ._results import Case, Figure, Results, every, judged, means
+from .gbrff_protocol import LARGE, SMALL, TABLES, standardized_split
 
 PAPER = "Gautheron et al. 2020, Figure 3"
 CLAIM = "At 20 frequencies in all K = 1 beats K = 20, and at 1000 all K are within 1.5 points of each other."
@@ -21,19 +19,14 @@ DEVIATIONS = (
 )
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each table, split and K."""
-    tables = {"smoke": SMALL[:1], "quick": SMALL, "paper": [*SMALL, *LARGE]}[scale]
     n_splits = {"smoke": 1, "quick": 10, "paper": 20}[scale]
-    return [
-        {"dataset": table, "split": split, "K": K, "largest": 100 if scale == "smoke" else 1000}
-        for split in range(n_splits)
-        for table in tables
-        for K in COUNTS
-    ]
+    largest = 100 if scale == "smoke" else 1000
+    return every(split=range(n_splits), dataset=TABLES[scale], K=COUNTS, largest=[largest])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy when T·K reaches each of ``TOTALS``."""
     X, X_test, y, y_test = standardized_split(case["dataset"], case["split"])
     seed = int(rng.integers(2**31))
@@ -44,32 +37,20 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"accuracies": [100 * float(np.mean(stages[total // case["K"] - 1] == y_test)) for total in totals]}
 
 
-def curves(results: list[Any]) -> dict[int, np.ndarray]:
-    """Mean accuracy at each total, for each K."""
-    return {
-        K: np.mean([result["accuracies"] for case, result in results if case["K"] == K], axis=0)
-        for K in COUNTS
-        if any(case["K"] == K for case, _ in results)
-    }
-
-
-def verdict(results: list[Any]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Compares the two ends of the curves."""
     if len({case["dataset"] for case, _ in results}) < len(SMALL):
         return "cannot tell", "fewer than twelve tables were run"
-    found = curves(results)
+    found = means(results, "accuracies", "K")
     why = "; ".join(f"K={K}: {curve[0]:.1f} at 20, {curve[-1]:.1f} at 1000" for K, curve in found.items())
     ends = [curve[-1] for curve in found.values()]
-    holds = found[1][0] > found[20][0] and max(ends) - min(ends) < 1.5
-    return ("holds" if holds else "does not hold"), why
+    return judged(found[1][0] > found[20][0] and max(ends) - min(ends) < 1.5, why)
 
 
-def figure(results: list[Any]) -> Any:
+def figure(results: Results) -> Figure:
     """Grouped bars, as in the paper."""
-    import matplotlib.pyplot as plt
-
-    chart, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    found = curves(results)
+    chart, ax = blank(size=(7, 4))
+    found = means(results, "accuracies", "K")
     positions = np.arange(len(next(iter(found.values()))))
     for offset, (K, curve) in enumerate(found.items()):
         ax.bar(positions + 0.2 * (offset - 1.5), curve, width=0.19, label=f"K = {K}")

@@ -1,17 +1,14 @@
 """Time to fit and predict against the number of rows (Gautheron et al. 2020, Figure 4)."""
 
-from __future__ import annotations
-
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_classification
 
-from ..boosting import FourierBoostingClassifier, GBRFF1Classifier, GBRFF2Classifier
-from ..priors import Gaussian
-from .rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
+from ..plots._canvas import blank, draw_curves
+from ._results import Case, Figure, Results, every, judged
+from .gbrff_protocol import named_model
 
 PAPER = "Gautheron et al. 2020, Figure 4"
 CLAIM = "At the largest size that all of them finished, GBRFF2 is faster than BMKR, GFC, PBRFF and GBRFF1."
@@ -20,30 +17,25 @@ DEVIATIONS = (
     "The limit is on the extrapolated time of the next size, in CPU seconds of one thread: 0.2 (smoke), 10 (quick) or 1000 (paper). "
     "Our own implementations, so the ratios between methods are not the paper's. FourierBoostingClassifier is added."
 )
-_LIMITS = {"smoke": 0.2, "quick": 10.0, "paper": 1000.0}
+_SCALES = {"smoke": (0.2, 150, 3), "quick": (10.0, 1_000_000, 100), "paper": (1000.0, 5_000_000, 100)}
+_SETTINGS: dict[str, Case] = {method: {"gamma": 1 / 20} for method in ("PBRFF", "GBRFF1", "GBRFF2")}
+_SETTINGS["LGBM"] = {"max_depth": 5, "num_leaves": 32}
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case a method: it goes up the sizes until its limit."""
-    largest = {"smoke": 150, "quick": 1_000_000, "paper": 5_000_000}[scale]
-    rounds = 3 if scale == "smoke" else 100
-    return [{"method": method, "limit": _LIMITS[scale], "largest": largest, "rounds": rounds} for method in METHODS]
+    limit, largest, rounds = _SCALES[scale]
+    return every(method=METHODS, limit=[limit], largest=[largest], rounds=[rounds])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """CPU seconds to fit and predict the whole data, for sizes 150 · 1.5^k."""
     sizes: list[int] = []
     seconds: list[float] = []
     size = 150
-    X, y = make_classification(150, random_state=1)
-    _model(case["method"], 1).fit(X, 2 * y - 1).predict(X)  # compile first
+    _seconds(case["method"], 1, size)  # compile first
     while size <= case["largest"]:
-        X, y = make_classification(size, random_state=1)
-        begun = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            _model(case["method"], case["rounds"]).fit(X, 2 * y - 1).predict(X)
-        seconds.append(time.process_time() - begun)
+        seconds.append(_seconds(case["method"], case["rounds"], size))
         sizes.append(size)
         growth = 1.5 if len(seconds) < 2 else max(seconds[-1] / max(seconds[-2], 1e-9), 1.5)
         if seconds[-1] * growth > case["limit"]:
@@ -52,29 +44,19 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"sizes": sizes, "seconds": seconds}
 
 
-def _model(method, n_rounds):
-    gamma = 1 / 20
-    if method == "BMKR":
-        return BoostedKernelRegression(n_rounds=n_rounds, C=1.0)
-    if method == "GFC":
-        return GreedyFourierFeatures(n_rounds=n_rounds, C=1.0, random_state=0)
-    if method == "PBRFF":
-        return RandomLandmarks(n_landmarks=n_rounds, n_frequencies=10, gamma=gamma, random_state=0)
-    if method == "GBRFF1":
-        return GBRFF1Classifier(n_rounds, 10, Gaussian(gamma), random_state=0)
-    if method == "GBRFF2":
-        return GBRFF2Classifier(n_rounds, Gaussian(gamma), random_state=0)
-    if method == "FourierBoosting":
-        return FourierBoostingClassifier(n_rounds=n_rounds, random_state=0)
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_estimators=n_rounds, max_depth=5, num_leaves=32, n_jobs=1, verbose=-1)
+def _seconds(method, n_rounds, size):
+    X, y = make_classification(size, random_state=1)
+    model = named_model(method, n_rounds, **_SETTINGS.get(method, {}))
+    begun = time.process_time()
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        model.fit(X, 2 * y - 1).predict(X)
+    return time.process_time() - begun
 
 
-def verdict(results: list[Any]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Compares at the largest size that all five finished, the third at least: one size says little about growth."""
     found = {case["method"]: dict(zip(result["sizes"], result["seconds"])) for case, result in results}
-    kernels = ["BMKR", "GFC", "PBRFF", "GBRFF1", "GBRFF2"]
+    kernels = METHODS[:5]
     if not set(kernels) <= set(found):
         return "cannot tell", "not all methods were run"
     sizes = set.intersection(*(set(found[method]) for method in kernels))
@@ -82,22 +64,16 @@ def verdict(results: list[Any]) -> tuple[str, str]:
         return "cannot tell", f"all methods finished {len(sizes)} sizes; it takes three."
     common = max(sizes)
     times = {method: found[method][common] for method in found if common in found[method]}
-    why = f"at {common} rows: " + ", ".join(
-        f"{m} {t:.2f} s" for m, t in sorted(times.items(), key=lambda item: item[1])
-    )
+    ordered = sorted(times.items(), key=lambda item: item[1])
+    why = f"at {common} rows: " + ", ".join(f"{method} {seconds:.2f} s" for method, seconds in ordered)
     why += "; largest size finished: " + ", ".join(f"{method} {max(sizes)}" for method, sizes in found.items())
-    holds = all(times["GBRFF2"] <= times[method] for method in kernels)
-    return ("holds" if holds else "does not hold"), why
+    return judged(all(times["GBRFF2"] <= times[method] for method in kernels), why)
 
 
-def figure(results: list[Any]) -> Any:
+def figure(results: Results) -> Figure:
     """Both axes logarithmic."""
-    import matplotlib.pyplot as plt
-
-    chart, ax = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
-    for (case, result), marker in zip(results, "sovD^Px"):
-        ax.loglog(result["sizes"], result["seconds"], marker=marker, markersize=4, label=case["method"])
-    ax.set(xlabel="number of rows", ylabel="CPU seconds to fit and predict")
-    ax.legend()
-    ax.grid(alpha=0.3)
+    chart, ax = blank(size=(6.5, 4.2))
+    ax.loglog()
+    curves = {case["method"]: (result["sizes"], result["seconds"]) for case, result in results}
+    draw_curves(ax, curves, "sovD^Px", xlabel="number of rows", ylabel="CPU seconds to fit and predict")
     return chart

@@ -1,7 +1,5 @@
 """Accuracy against the number of features on image pairs: random features, OKRFF, the margin game, joint descent."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -16,7 +14,9 @@ from ..features import SpectralFeatures
 from ..learners import JointDescent, MarginGame, divergence_ball_weights
 from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
+from ..plots._canvas import panels
 from ..priors import Gaussian
+from ._results import Case, Figure, Results, chosen, every, listed
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Table 1"
 CLAIM = "About 100 features of the margin game beat random features and OKRFF (LKRF) with 5000, on every pair."
@@ -30,24 +30,23 @@ DEVIATIONS = [
 ]
 
 PAIRS = {"automobile/truck": ("cifar10_hog", 1, 9), "mnist 4/9": ("mnist", 4, 9), "mnist 5/6": ("mnist", 5, 6)}
-_BASELINE_COUNTS = [100, 1000, 5000]
-_LEARNED_COUNTS = [20, 50, 100, 200]
+_LEARNED, _BASELINES = ("game", "joint"), ("rff", "okrff")
 _N_CANDIDATES = 20_000
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """One case for each pair, method and seed; a case covers all numbers of features."""
     if scale == "smoke":
-        base = {"pair": "automobile/truck", "seed": 0, "n_train": 500, "counts": [10, 20]}
-        return [base | {"method": method} for method in ("rff", "okrff", "game", "joint")]
-    listed = []
-    for pair in PAIRS:
-        for method in ("game", "joint", "rff", "okrff"):
-            learned = method in ("game", "joint")
-            counts = _LEARNED_COUNTS if learned else _BASELINE_COUNTS
-            for seed in range(_n_seeds(scale, pair, learned)):
-                listed.append({"pair": pair, "method": method, "seed": seed, "n_train": None, "counts": counts})
-    return listed
+        methods = ["rff", "okrff", "game", "joint"]
+        return every(pair=["automobile/truck"], seed=[0], n_train=[500], counts=[[10, 20]], method=methods)
+    return [
+        case
+        for pair in PAIRS
+        for learned, methods, counts in ((True, _LEARNED, [20, 50, 100, 200]), (False, _BASELINES, [100, 1000, 5000]))
+        for case in every(
+            pair=[pair], method=methods, seed=range(_n_seeds(scale, pair, learned)), n_train=[None], counts=[counts]
+        )
+    ]
 
 
 def _n_seeds(scale, pair, learned):
@@ -59,7 +58,7 @@ def _n_seeds(scale, pair, learned):
     return 5 if learned else 2
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy by number of features (two to a frequency), and the CPU seconds that learning took."""
     X, y, X_test, y_test = pair_rows(case["pair"])
     if case["n_train"] is not None:
@@ -70,50 +69,41 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"accuracy": accuracy, "seconds": {str(m): seconds[m] for m in case["counts"]}, "chosen": chosen}
 
 
-def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when the game at 100 features is above both baselines at 5000 on each of the three pairs."""
     told, won = [], []
     for pair in PAIRS:
-        found = {
-            (method, count): [
-                100 * r["accuracy"][count]
-                for c, r in results
-                if c["pair"] == pair and c["method"] == method and count in r["accuracy"] and c["n_train"] is None
-            ]
-            for method, count in (("rff", "5000"), ("okrff", "5000"), ("game", "100"), ("joint", "100"))
-        }
-        if not all(found.values()):
-            continue
-        mean = {key: np.mean(values) for key, values in found.items()}
-        told.append(pair + " " + ", ".join(f"{method} {count}: {mean[method, count]:.1f}" for method, count in mean))
-        won.append(mean["game", "100"] > max(mean["rff", "5000"], mean["okrff", "5000"]))
+        mean: dict[str, float] = {}
+        for method, count in (("rff", "5000"), ("okrff", "5000"), ("game", "100"), ("joint", "100")):
+            runs = [r["accuracy"] for _, r in chosen(results, pair=pair, method=method, n_train=None)]
+            scores = [100 * accuracy[count] for accuracy in runs if count in accuracy]
+            mean |= {f"{method} {count}:": np.mean(scores)} if scores else {}
+        if len(mean) == 4:
+            told.append(f"{pair} {listed(mean)}")
+            won.append(mean["game 100:"] > max(mean["rff 5000:"], mean["okrff 5000:"]))
     if not all(won):  # one pair is enough to refute "on every pair"
         return "does not hold", f"not on {won.count(False)} of {len(won)} pairs; {'; '.join(told)}"
     if len(won) < len(PAIRS):
-        return (
-            "cannot tell",
-            f"{len(won)} of {len(PAIRS)} pairs have both baselines at 5000 features and the game at 100.",
-        )
+        why = f"{len(won)} of {len(PAIRS)} pairs have both baselines at 5000 features and the game at 100."
+        return "cannot tell", why
     return "holds", "; ".join(told)
 
 
-def figure(results: list[tuple[dict, dict]]) -> Any:
+def figure(results: Results) -> Figure:
     """Mean and spread of the accuracy against the number of features, one panel for each pair."""
-    import matplotlib.pyplot as plt
-
-    pairs = [pair for pair in PAIRS if any(c["pair"] == pair for c, _ in results)]
-    fig, axes = plt.subplots(1, len(pairs), figsize=(4.5 * len(pairs), 3.6), squeeze=False, layout="constrained")
+    fig, axes = panels([pair for pair in PAIRS if chosen(results, pair=pair)], size=(4.5, 3.6))
     names = {"rff": "random features", "okrff": "OKRFF", "game": "MarginGame", "joint": "JointDescent"}
-    for axis, pair in zip(axes[0], pairs, strict=True):
+    for pair, axis in axes.items():
         for method, name in names.items():
-            runs = [r["accuracy"] for c, r in results if c["pair"] == pair and c["method"] == method]
+            runs = [r["accuracy"] for _, r in chosen(results, pair=pair, method=method)]
             if runs:
                 counts = sorted(map(int, runs[0]))
                 values = 100 * np.array([[r[str(m)] for m in counts] for r in runs])
                 axis.errorbar(counts, values.mean(axis=0), values.std(axis=0), marker="o", capsize=2, label=name)
-        axis.set(title=pair, xlabel="number of features", xscale="log")
-    axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[0, 0].legend(loc="lower right")
+        axis.set(xlabel="number of features", xscale="log")
+    first = next(iter(axes.values()))
+    first.set_ylabel("test accuracy (%)")
+    first.legend(loc="lower right")
     return fig
 
 
@@ -160,13 +150,13 @@ def _ridge(features, y, penalties):
 
 
 def _random_features(X, y, counts, rng):
-    scale = _best_on_held_out(lambda s, m: _draws(X, s, m // 2, rng), [1.0, 2.0, 3.0, 4.0], X, y, rng)
+    scale = _best_scale(X, y, rng)
     return {m: _draws(X, scale, m // 2, rng) for m in counts}, dict.fromkeys(counts, 0.0), {"scale": scale}
 
 
 def _optimal_alignment(X, y, counts, rng):
     """OKRFF with the χ² ball: the scale is that of random features, the divergence its own choice."""
-    scale = _best_on_held_out(lambda s, m: _draws(X, s, m // 2, rng), [1.0, 2.0, 3.0, 4.0], X, y, rng)
+    scale = _best_scale(X, y, rng)
     started = time.process_time()
     n_candidates = min(_N_CANDIDATES, 40 * len(X))
     candidates = _draws(X, scale, n_candidates, rng)
@@ -188,6 +178,10 @@ def _best_on_held_out(build, settings, X, y, rng, count=1000):
     held, fitted = rows[:cut], rows[cut:]
     scores = [ridge_accuracy(build(s, count), X[fitted], y[fitted], X[held], y[held], rng) for s in settings]
     return settings[int(np.argmax(scores))]
+
+
+def _best_scale(X, y, rng):
+    return _best_on_held_out(lambda s, m: _draws(X, s, m // 2, rng), [1.0, 2.0, 3.0, 4.0], X, y, rng)
 
 
 def _draws(X, scale, n_atoms, rng):

@@ -1,13 +1,11 @@
 """Figure 1: how fast operator-valued random features approach their kernels, and how large their variance is."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from ..operators import CurlFree, Decomposable, DivergenceFree, OperatorKernel, estimator_variance, variance_bound
+from ..plots._canvas import blank
 from ..priors import Gaussian
+from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 1"
 CLAIM = (
@@ -37,21 +35,17 @@ def kernels() -> dict[str, OperatorKernel]:
     }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
     sizes, n_seeds, n_points = _SCALES[scale]
-    errors = [
-        {"part": "error", "kernel": name, "n_components": size, "seed": seed, "n_points": n_points}
-        for name in kernels()
-        for size in sizes
-        for seed in range(n_seeds)
-    ]
+    shared = {"part": "error", "n_points": n_points}
+    errors = [shared | case for case in every(kernel=kernels(), n_components=sizes, seed=range(n_seeds))]
     n_draws = {"smoke": 20, "quick": 200, "paper": 1000}[scale]
     variances = [{"part": "variance", "n_components": size, "n_draws": n_draws} for size in sizes if size <= 1000]
     return errors + variances
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """The largest error over all pairs of points, or the variance at one difference with its bounds."""
     if case["part"] == "error":
         kernel = kernels()[case["kernel"]]
@@ -76,54 +70,38 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def error_curves(results: list[tuple[dict, dict]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def error_curves(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each kernel: numbers of frequencies, and the mean error over seeds."""
-    curves = {}
-    for name in kernels():
-        found: dict[int, list[float]] = {}
-        for case, result in results:
-            if case["part"] == "error" and case["kernel"] == name:
-                found.setdefault(case["n_components"], []).append(result["error"])
-        sizes = np.array(sorted(found))
-        curves[name] = sizes, np.array([np.mean(found[size]) for size in sizes])
-    return curves
+    return {name: curve(results, "error", "n_components", part="error", kernel=name) for name in kernels()}
 
 
-def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """The slopes of the three curves within 0.1 of -1/2, and the exact variance below Proposition 12."""
     curves = error_curves(results)
     if min(len(sizes) for sizes, _ in curves.values()) < 3:
         return "cannot tell", "a slope needs at least three numbers of frequencies"
-    slopes = {name: np.polyfit(np.log(sizes), np.log(errors), 1)[0] for name, (sizes, errors) in curves.items()}
+    slopes = {name: exponent(*points) for name, points in curves.items()}
     words = ", ".join(f"{name} D^{slope:.2f}" for name, slope in slopes.items())
-    variances = [result for case, result in results if case["part"] == "variance"]
+    variances = [result for _, result in chosen(results, part="variance")]
     bounded = all(result["exact"] <= result["proposition_12"] * (1 + 1e-9) for result in variances)
-    if all(abs(slope + 0.5) < 0.1 for slope in slopes.values()) and bounded:
-        return "holds", words
-    return "does not hold", words + ("" if bounded else "; the variance exceeds Proposition 12")
+    words += "" if bounded else "; the variance exceeds Proposition 12"
+    return judged(bounded and all(abs(slope + 0.5) < 0.1 for slope in slopes.values()), words)
 
 
-def figure(results: list[tuple[dict, dict]]) -> Any:
+def figure(results: Results) -> Figure:
     """Left: the largest error of each kernel. Right: the variance of the curl-free features, and what bounds it."""
-    import matplotlib.pyplot as plt
-
-    canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for name, (sizes, errors) in error_curves(results).items():
-        left.loglog(sizes, errors, marker="o", label=name)
+    canvas, (left, right) = blank(1, 2, size=(10, 4))
+    for name, points in error_curves(results).items():
+        left.loglog(*points, marker="o", label=name)
     guide = np.array(sorted({case["n_components"] for case, _ in results}), dtype=float)
     left.loglog(guide, 3 * guide**-0.5, color="gray", linestyle="--", label=r"$D^{-1/2}$")
-    left.set(
-        xlabel="number of frequencies D", ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error"
-    )
-    left.legend()
-    variances = sorted(
-        ((c["n_components"], r) for c, r in results if c["part"] == "variance"), key=lambda pair: pair[0]
-    )
-    drawn = [size for size, _ in variances]
+    left.set(ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error")
     styles = {"empirical": "o", "exact": "-", "proposition_12": "--", "safe": ":"}
     labels = {"proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}
     for key, style in styles.items():
-        right.loglog(drawn, [result[key] for _, result in variances], style, label=labels.get(key, key))
-    right.set(xlabel="number of frequencies D", ylabel=r"$\|V[\tilde K_0(\delta)]\|_2$", title="Variance, curl-free")
-    right.legend()
+        right.loglog(*curve(results, key, "n_components", part="variance"), style, label=labels.get(key, key))
+    right.set(ylabel=r"$\|V[\tilde K_0(\delta)]\|_2$", title="Variance, curl-free")
+    for axis in (left, right):
+        axis.set_xlabel("number of frequencies D")
+        axis.legend()
     return canvas

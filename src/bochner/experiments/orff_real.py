@@ -1,21 +1,21 @@
 """Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target sets."""
 
-from __future__ import annotations
-
-from typing import Any
+from itertools import product
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
 
 from ..datasets import load
 from ..features import SpectralFeatures
 from ..operators import Decomposable, Helmholtz
+from ..plots._canvas import panels
 from ..priors import Gaussian
 from ..ridge import OperatorRidge
+from ._results import Case, Figure, Results, every, judged, listed, means
+from .gbrff_protocol import standardized
 
 PAPER = "Beyond Brault, Heinonen, d'Alché-Buc 2016: their methods on real data"
 CLAIM = "Coupled outputs predict real multi-output data better than independent ones, and level with kernel ridge on all rows."
@@ -31,53 +31,44 @@ _WIND_METHODS = (
     "independent",
     "covariance",
     "learned",
-    "Helmholtz 0.2",
-    "Helmholtz 0.5",
-    "Helmholtz 0.8",
+    *(f"Helmholtz {share}" for share in (0.2, 0.5, 0.8)),
     "ExtraTrees",
 )
 _SCALES = (0.25, 1.0, 4.0)  # times gamma="scale"
 _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     """Every method on every data set."""
-    n_seeds = {"smoke": 1, "quick": 2, "paper": 10}[scale]
-    tables = TABLES[-1:] if scale == "smoke" else TABLES
-    size = {"smoke": 50, "quick": 500, "paper": 1000}[scale]
-    listed = [
-        {"data": name, "method": method, "seed": seed, "n_components": size}
-        for name in tables
-        for method in _TABLE_METHODS
-        for seed in range(1 if name == "sarcos_4449" and scale == "quick" else n_seeds)
-    ]
-    n_train = {"smoke": 300, "quick": 10_000, "paper": 60_000}[scale]
-    listed += [
-        {"data": "winds_coads", "method": method, "seed": seed, "n_components": size, "n_train": n_train}
-        for method in (_WIND_METHODS[:1] if scale == "smoke" else _WIND_METHODS)
-        for seed in range(1 if scale != "paper" else n_seeds)
-    ]
-    return listed
+    n_seeds, size, n_train = {"smoke": (1, 50, 300), "quick": (2, 500, 10_000), "paper": (10, 1000, 60_000)}[scale]
+    planned = []
+    for name in TABLES[-1:] if scale == "smoke" else TABLES:
+        seeds = range(1 if name == "sarcos_4449" and scale == "quick" else n_seeds)
+        planned += every(data=[name], method=_TABLE_METHODS, seed=seeds, n_components=[size])
+    methods = _WIND_METHODS[:1] if scale == "smoke" else _WIND_METHODS
+    seeds = range(n_seeds if scale == "paper" else 1)
+    return planned + every(data=["winds_coads"], method=methods, seed=seeds, n_components=[size], n_train=[n_train])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     """R² of each output on held-out rows, and the settings that were chosen."""
     split = np.random.default_rng(case["seed"])  # the same rows for every method
-    if case["data"] == "winds_coads":
-        return _run_winds(case, split)
     data = load(case["data"])
-    order = split.permutation(len(data.data))
-    test, train = order[: len(order) // 4], order[len(order) // 4 :]
     rows, targets = np.asarray(data.data, dtype=np.float64), np.asarray(data.target, dtype=np.float64)
-    scaler, target_scaler = StandardScaler().fit(rows[train]), StandardScaler().fit(targets[train])
-    X, Z = scaler.transform(rows[train]), scaler.transform(rows[test])
-    Y, truth = target_scaler.transform(targets[train]), target_scaler.transform(targets[test])
-    model, chosen = _fitted_on_table(case, X, Y)
+    judge = _fitted_on_winds if case["data"] == "winds_coads" else _fitted_on_table
+    model, chosen, Z, truth = judge(case, rows, targets, split)
     scores = r2_score(truth, model.predict(Z), multioutput="raw_values")
     return {"r2": float(np.mean(scores)), "r2_per_output": [round(float(s), 4) for s in scores], "chosen": chosen}
 
 
-def _fitted_on_table(case, X, Y):
+def _fitted_on_table(case, rows, targets, split):
+    order = split.permutation(len(rows))
+    test, train = order[: len(order) // 4], order[len(order) // 4 :]
+    (X, Z), (Y, truth) = (standardized(part[train], part[test]) for part in (rows, targets))
+    return *_table_model(case, X, Y), Z, truth
+
+
+def _table_model(case, X, Y):
     base = Gaussian(gamma="scale").resolved(X).gamma
     if case["method"] == "ExtraTrees":
         return ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y), ""
@@ -86,17 +77,10 @@ def _fitted_on_table(case, X, Y):
         search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3).fit(X, Y)
         return search, f"gamma {search.best_params_['gamma'] / base:g} x scale, alpha {search.best_params_['alpha']:g}"
     matrix = None if case["method"] == "independent" else case["method"]
-    fits = []
-    for factor in _SCALES:
-        kernel = Decomposable(Gaussian(gamma=factor * base), matrix)
-        fits.append(
-            OperatorRidge(
-                kernel,
-                features=SpectralFeatures(n_components=case["n_components"], sampling="orthogonal"),
-                alpha=_ALPHAS,
-                random_state=case["seed"],
-            ).fit(X, Y)
-        )
+    features = SpectralFeatures(n_components=case["n_components"], sampling="orthogonal")
+    kernels = [Decomposable(Gaussian(gamma=factor * base), matrix) for factor in _SCALES]
+    shared = {"features": features, "alpha": _ALPHAS, "random_state": case["seed"]}
+    fits = [OperatorRidge(kernel, **shared).fit(X, Y) for kernel in kernels]
     best = int(np.argmin([model.loo_errors_.min() for model in fits]))
     return fits[best], f"gamma {_SCALES[best]:g} x scale, alpha {fits[best].alpha_:g}"
 
@@ -107,47 +91,34 @@ def wind_inputs(rows: np.ndarray) -> np.ndarray:
     return np.column_stack([rows[:, 0] / 10, rows[:, 1] / 10, np.cos(angle), np.sin(angle)])
 
 
-def _run_winds(case, split):
-    data = load("winds_coads")
-    rows, targets = np.asarray(data.data, dtype=np.float64), np.asarray(data.target, dtype=np.float64)
+def _fitted_on_winds(case, rows, targets, split):
     _, place = np.unique(rows[:, :2], axis=0, return_inverse=True)
     shuffled = split.permutation(place.max() + 1)[place]  # whole places are held out, with all their months
     part = shuffled / (place.max() + 1)
     n_train = case["n_train"]
-
-    def some(chosen, limit):
-        found = np.flatnonzero(chosen)
-        return split.choice(found, min(limit, len(found)), replace=False)
-
-    train, valid, test = (
-        some(part < 0.6, n_train),
-        some((part >= 0.6) & (part < 0.8), max(n_train // 3, 100)),
-        some(part >= 0.8, n_train),
-    )
-    X, V, Z = (wind_inputs(rows[chosen]) for chosen in (train, valid, test))
-    mean, spread = targets[train].mean(axis=0), targets[train].std()
-    Y, held, truth = ((targets[chosen] - mean) / spread for chosen in (train, valid, test))
+    drawn = []
+    for low, high, limit in ((0, 0.6, n_train), (0.6, 0.8, max(n_train // 3, 100)), (0.8, 1, n_train)):
+        found = np.flatnonzero((part >= low) & (part < high))
+        drawn.append(split.choice(found, min(limit, len(found)), replace=False))
+    X, V, Z = (wind_inputs(rows[some]) for some in drawn)
+    mean, spread = targets[drawn[0]].mean(axis=0), targets[drawn[0]].std()
+    Y, held, truth = ((targets[some] - mean) / spread for some in drawn)
     if case["method"] == "ExtraTrees":
-        model: Any = ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y)
-        chosen = ""
-    else:
-        tried = []
-        for length in (0.5, 1.0, 2.0):
-            prior = Gaussian(gamma=1 / (2 * np.array([length, length, 1.0, 1.0]) ** 2))
-            for alpha in (0.1, 1.0):
-                candidate = OperatorRidge(
-                    _wind_kernel(case["method"], prior),
-                    n_components=case["n_components"],
-                    # Operators of vector fields grow like 1 / length²; the same ridge should mean the same.
-                    alpha=alpha / length**2 if case["method"].startswith("Helmholtz") else alpha,
-                    fit_intercept=True,
-                    random_state=case["seed"],
-                ).fit(X, Y)
-                tried.append((candidate.score(V, held), length, alpha, candidate))
-        _, length, alpha, model = max(tried, key=lambda row: row[0])
-        chosen = f"length {10 * length:g} degrees, alpha {alpha:g}"
-    scores = r2_score(truth, model.predict(Z), multioutput="raw_values")
-    return {"r2": float(np.mean(scores)), "r2_per_output": [round(float(s), 4) for s in scores], "chosen": chosen}
+        return ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y), "", Z, truth
+    tried = []
+    for length, alpha in product((0.5, 1.0, 2.0), (0.1, 1.0)):
+        prior = Gaussian(gamma=1 / (2 * np.array([length, length, 1.0, 1.0]) ** 2))
+        candidate = OperatorRidge(
+            _wind_kernel(case["method"], prior),
+            n_components=case["n_components"],
+            # Operators of vector fields grow like 1 / length²; the same ridge should mean the same.
+            alpha=alpha / length**2 if case["method"].startswith("Helmholtz") else alpha,
+            fit_intercept=True,
+            random_state=case["seed"],
+        ).fit(X, Y)
+        tried.append((candidate.score(V, held), length, alpha, candidate))
+    _, length, alpha, model = max(tried, key=lambda row: row[0])
+    return model, f"length {10 * length:g} degrees, alpha {alpha:g}", Z, truth
 
 
 def _wind_kernel(method, prior):
@@ -157,13 +128,13 @@ def _wind_kernel(method, prior):
 
 
 def _table(results):
-    found: dict[str, dict[str, list[float]]] = {}
-    for case, result in results:
-        found.setdefault(case["data"], {}).setdefault(case["method"], []).append(result["r2"])
-    return {name: {method: float(np.mean(r2)) for method, r2 in row.items()} for name, row in found.items()}
+    table: dict[str, dict[str, float]] = {}
+    for (name, method), r2 in means(results, "r2", "data", "method").items():
+        table.setdefault(name, {})[method] = r2
+    return table
 
 
-def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when the best coupled kernel is ahead of independent outputs by 0.002 in R² on most sets and behind on none, and at most 0.01 behind kernel ridge."""
     table = _table(results)
     coupled = {
@@ -175,21 +146,20 @@ def verdict(results: list[tuple[dict, dict]]) -> tuple[str, str]:
         return "cannot tell", "needs at least three data sets"
     wins = sum(coupled[name] > table[name]["independent"] + 0.002 for name in coupled)
     losses = sum(coupled[name] < table[name]["independent"] - 0.002 for name in coupled)
-    words = "; ".join(f"{name}: " + ", ".join(f"{m} {r2:.3f}" for m, r2 in row.items()) for name, row in table.items())
+    words = "; ".join(f"{name}: {listed(row, '.3f')}" for name, row in table.items())
     level = all(coupled[name] > table[name].get("KernelRidge", -np.inf) - 0.01 for name in coupled)
-    return ("holds" if wins > len(coupled) / 2 and losses == 0 and level else "does not hold"), words
+    return judged(wins > len(coupled) / 2 and losses == 0 and level, words)
 
 
-def figure(results: list[tuple[dict, dict]]) -> Any:
+def figure(results: Results) -> Figure:
     """R² of each method on each data set."""
-    import matplotlib.pyplot as plt
-
     table = _table(results)
-    canvas, axes = plt.subplots(1, len(table), figsize=(2.9 * len(table), 3.6), layout="constrained", squeeze=False)
-    for axis, (name, row) in zip(axes[0], table.items(), strict=True):
+    canvas, axes = panels(list(table), size=(2.9, 3.6), most=len(table))
+    for name, row in table.items():
+        axis = axes[name]
         for place, (method, r2) in enumerate(row.items()):
             axis.plot(r2, place, "o", color="gray" if method in ("KernelRidge", "ExtraTrees") else "C0")
-        axis.set(title=name, xlabel="mean R²", ylim=(len(row) - 0.5, -0.5))
+        axis.set(xlabel="mean R²", ylim=(len(row) - 0.5, -0.5))
         axis.set_yticks(range(len(row)), list(row))
         axis.margins(x=0.2)
         axis.grid(axis="y", alpha=0.3)

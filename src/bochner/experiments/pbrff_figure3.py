@@ -1,22 +1,19 @@
 """Greedy kernel learning: error against the number of frequencies for RFF, OKRFF and PBRFF."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from ..features import SpectralFeatures
 from ..learners import OptimalAlignment, PacBayes
 from ..priors import Gaussian
-from .pbrff_protocol import DATASETS, complete_sets, gamma_of, linear_svm, panels, split
+from . import pbrff_protocol as protocol
+from ._results import Case, Figure, Results, chosen, judged
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 3 and 5"
 CLAIM = (
     "With few frequencies (8 to 64), PBRFF and OKRFF have lower test errors than plain random features on most data sets; "
     "with 1000 all are about equal."
 )
-NEEDS = ("adult", "breast", "farm", "mnist17", "mnist49", "mnist56", "ads_dedup")
+NEEDS = protocol.DATASETS
 DEVIATIONS = (
     "Five splits instead of one: seed 0 is the authors' split, the others are drawn the same way.",
     "The full ads set could not be had: ads_dedup holds its 1966 distinct rows.",
@@ -26,10 +23,8 @@ DEVIATIONS = (
     "The linear SVM is LinearSVC's objective solved by Newton's method; equal frequencies are joined before it.",
 )
 
-_SCALES: dict[str, dict[str, Any]] = {
+_SETTINGS: dict[str, Case] = {
     "smoke": {
-        "datasets": ("breast",),
-        "seeds": 1,
         "candidates": 300,
         "D": [8, 32],
         "beta": [1.0, 10.0],
@@ -39,8 +34,6 @@ _SCALES: dict[str, dict[str, Any]] = {
         "settled": 8,
     },
     "quick": {
-        "datasets": DATASETS,
-        "seeds": 5,
         "candidates": 20_000,
         "D": [8, 16, 32, 64, 256, 1000],
         "beta": [1.0, 10.0, 100.0, 1000.0],
@@ -49,15 +42,11 @@ _SCALES: dict[str, dict[str, Any]] = {
         "rows": 3000,
         "settled": 64,
     },
-    "paper": {
-        "datasets": DATASETS,
-        "seeds": 5,
+    "paper": protocol.PAPER_GRID
+    | {
         "candidates": 20_000,
         "D": [1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 1000, 2000, 5000],
-        "beta": [10.0**k for k in range(-3, 4)],
         "rho": [10.0**k for k in range(-4, 1)],
-        "C": [10.0**k for k in range(-5, 5)],
-        "rows": None,
         "settled": None,
     },
 }
@@ -65,76 +54,56 @@ _METHODS = ("RFF", "OKRFF", "PBRFF")
 _FEW = (8, 64)
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
-    settings = _SCALES[scale]
-    grids = {name: settings[name] for name in ("D", "beta", "rho", "C", "rows", "settled")}
+def cases(scale: str) -> list[Case]:
+    settings = _SETTINGS[scale]
     wide = {"candidates": 8000, "D": [D for D in settings["D"] if D <= 256]} if scale == "quick" else {}
-    return [
-        {
-            "dataset": name,
-            "seed": seed,
-            "candidates": settings["candidates"],
-            **grids,
-            **(wide if name == "farm" else {}),
-        }
-        for name in settings["datasets"]
-        for seed in range(settings["seeds"])
-    ]
+    return [case | (wide if case["dataset"] == "farm" else {}) for case in protocol.set_cases(scale, 5, **settings)]
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    parts = split(case["dataset"], case["seed"], case["rows"])
-    gamma, costs, n_candidates = gamma_of(case["dataset"], parts), tuple(case["C"]), case["candidates"]
-    fitted = SpectralFeatures(Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"]).fit(
-        *parts.train
-    )
+def run(case: Case, rng: np.random.Generator) -> Case:
+    parts = protocol.split(case["dataset"], case["seed"], case["rows"])
+    gamma, n_candidates = protocol.FOUND_GAMMAS[case["dataset"]], case["candidates"]
+    features = SpectralFeatures(Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"])
+    fitted = features.fit(*parts.train)
     learners = {
         "RFF": [PacBayes(0.0)],
         # Sinha and Duchi's code bounds ‖Q − P‖² by rho, which is the chi-square divergence over N.
         "OKRFF": [OptimalAlignment(n_candidates * rho) for rho in case["rho"]],
         "PBRFF": [PacBayes(beta) for beta in case["beta"]],
     }
-    curves: dict[str, dict[str, list[float]]] = {method: {"train": [], "test": []} for method in _METHODS}
+    result: Case = {f"{m} {part}": [] for m in _METHODS for part in ("train", "test")}
     for D in case["D"]:
         for method in _METHODS:
             tried = []
             # Beyond D = 64 the quick scale keeps the learner that was best there.
             for learner in learners[method]:
                 measure = fitted.relearned(learner, D).measure_.merged()
-                blocks = tuple(measure.features(part[0]) for part in (parts.train, parts.valid, parts.test))
-                tried.append(linear_svm(blocks, parts, costs))
+                tried.append(protocol.linear_svm([measure.features(X) for X in parts.rows], parts, case["C"]))
             best = max(tried, key=lambda one: one.valid)
             if case["settled"] == D:
                 learners[method] = [learners[method][tried.index(best)]]
-            curves[method]["train"].append(round(best.train_error, 4))
-            curves[method]["test"].append(round(best.test_error, 4))
-    result: dict[str, Any] = {f"{m} {part}": curves[m][part] for m in _METHODS for part in ("train", "test")}
+            result[f"{method} train"].append(round(best.train_error, 4))
+            result[f"{method} test"].append(round(best.test_error, 4))
     bound = fitted.relearned(PacBayes("bound")).alignment_bound(of="learned")
     return result | {"gamma": gamma, "alignment_bound": bound.value, "alignment_loss": bound.empirical}
 
 
-def few_means(results):
+def few_means(results: Results) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
     """{dataset: {method: mean test error over seeds and D in 8..64}}, and the same at the largest D."""
-    means: dict[str, dict[str, float]] = {}
+    few: dict[str, dict[str, float]] = {}
     ends: dict[str, dict[str, float]] = {}
-    for name in dict.fromkeys(case["dataset"] for case, _ in results):
-        chosen = [(case, result) for case, result in results if case["dataset"] == name]
-        means[name], ends[name] = {}, {}
-        for method in _METHODS:
-            few = [
-                error
-                for case, result in chosen
-                for D, error in zip(case["D"], result[f"{method} test"])
-                if _FEW[0] <= D <= _FEW[1]
-            ]
-            means[name][method] = float(np.mean(few))
-            ends[name][method] = float(np.mean([result[f"{method} test"][-1] for _, result in chosen]))
-    return means, ends
+    for name in protocol.by_set(results):
+        of_set = chosen(results, dataset=name)
+        small = [_FEW[0] <= D <= _FEW[1] for D in of_set[0][0]["D"]]
+        errors = {m: np.array([result[f"{m} test"] for _, result in of_set]) for m in _METHODS}
+        few[name] = {m: float(np.mean(curves[:, small])) for m, curves in errors.items()}
+        ends[name] = {m: float(np.mean(curves[:, -1])) for m, curves in errors.items()}
+    return few, ends
 
 
-def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when both learners are below RFF on most sets at small D, and within a point or a tenth at the largest D."""
-    complete = complete_sets(results)
+    complete = protocol.by_set(results, least=5)
     if len(complete) < 5:
         return "cannot tell", f"{len(results)} results; it takes five seeds on five data sets at least."
     means, ends = few_means([pair for pair in results if pair[0]["dataset"] in complete])
@@ -150,19 +119,19 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
         f"At the largest D {'none is worse by a point' if not apart else 'worse than RFF: ' + ', '.join(apart)}."
     )
     most = all(2 * len(won) > len(means) for won in wins.values())
-    return ("holds" if most and not apart else "does not hold"), why
+    return judged(most and not apart, why)
 
 
-def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+def figure(results: Results) -> Figure:
     """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted)."""
-    return panels(results, _curves, "number of frequencies D", "error, %")
+    return protocol.set_panels(results, _curves, "number of frequencies D", "error, %")
 
 
-def _curves(axis, chosen):
-    sizes = chosen[0][0]["D"]
+def _curves(axis, results):
+    sizes = results[0][0]["D"]
     for method, color in zip(_METHODS, ("tab:gray", "tab:orange", "tab:blue")):
         for part, style in (("test", "-"), ("train", ":")):
-            errors = np.array([result[f"{method} {part}"] for _, result in chosen])
+            errors = np.array([result[f"{method} {part}"] for _, result in results])
             mean, marker = errors.mean(axis=0), "." if part == "test" else None
             axis.plot(sizes, mean, style, color=color, marker=marker, label=f"{method} ({part})")
             if part == "test" and len(errors) > 1:

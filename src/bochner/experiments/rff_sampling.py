@@ -4,13 +4,11 @@ Found with 40 draws a size: orthogonal frequencies have about four fifths of the
 points halve it at 1024, but with as few frequencies as dimensions (8) they are a few percent worse: the claim is too strong.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
+from ..plots._canvas import blank
 from ..priors import Gaussian
+from ._results import Case, Figure, Results, every, grouped
 
 PAPER = "Not in the five papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"
 CLAIM = "At equal numbers of frequencies, orthogonal and quasi-random ones approximate the Gaussian kernel better than iid ones."
@@ -25,17 +23,12 @@ _GRIDS = {
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
+def cases(scale: str) -> list[Case]:
     sizes, n_seeds = _GRIDS[scale]
-    return [
-        {"sampling": sampling, "frequencies": size, "seed": seed}
-        for size in sizes
-        for sampling in _SAMPLINGS
-        for seed in range(n_seeds)
-    ]
+    return every(frequencies=sizes, sampling=_SAMPLINGS, seed=range(n_seeds))
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     # The same points for the three samplings of a seed, so that they can be compared in pairs.
     X = np.random.default_rng(case["seed"]).standard_normal((_N_POINTS, _N_FEATURES))
     prior = Gaussian(gamma=1 / _N_FEATURES)
@@ -44,7 +37,7 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {"rms error": float(np.sqrt(np.mean(error**2)))}
 
 
-def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when both beat iid at every size by more than two standard errors of the paired log-ratios, of ten draws at least."""
     errors = {(c["sampling"], c["frequencies"], c["seed"]): r["rms error"] for c, r in results}
     sizes = sorted({case["frequencies"] for case, _ in results})
@@ -61,11 +54,8 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
                 lost.append(f"{sampling} at {size}")
             elif score > -2:
                 doubtful.append(f"{sampling} at {size}")
-    summary = "; ".join(
-        f"{sampling}: {min(gains[sampling, size] for size in sizes):.2f} to "
-        f"{max(gains[sampling, size] for size in sizes):.2f} of the iid error"
-        for sampling in _SAMPLINGS[1:]
-    )
+    spans = {s: [gains[s, size] for size in sizes] for s in _SAMPLINGS[1:]}
+    summary = "; ".join(f"{s}: {min(span):.2f} to {max(span):.2f} of the iid error" for s, span in spans.items())
     if lost:
         return "does not hold", f"Worse than iid: {', '.join(lost)}; {summary}."
     if doubtful:
@@ -73,18 +63,13 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
     return "holds", f"Both below iid at every size by more than two standard errors; {summary}."
 
 
-def figure(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+def figure(results: Results) -> Figure:
     """Error of the kernel against the number of frequencies, mean and standard deviation over draws."""
-    import matplotlib.pyplot as plt
-
-    chart, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    chart, axes = blank(size=(6, 4))
     sizes = sorted({case["frequencies"] for case, _ in results})
+    errors = grouped(results, "rms error", "sampling", "frequencies")
     for sampling, marker in zip(_SAMPLINGS, "os^"):
-        errors = [
-            [r["rms error"] for c, r in results if c["sampling"] == sampling and c["frequencies"] == size]
-            for size in sizes
-        ]
-        means, spreads = [np.mean(e) for e in errors], [np.std(e) for e in errors]
+        means, spreads = ([average(errors[sampling, size]) for size in sizes] for average in (np.mean, np.std))
         axes.errorbar(sizes, means, spreads, label=sampling, marker=marker, capsize=3)
     axes.set(xscale="log", yscale="log", xlabel="number of frequencies", ylabel="root mean square error of the kernel")
     axes.set_xticks(sizes, [str(size) for size in sizes])

@@ -1,9 +1,5 @@
 """Certificates on the risk of the final predictor, which the kernel-alignment bounds do not give."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,42 +8,34 @@ from ..certificates import CertifiedClassifier, certify
 from ..features import SpectralFeatures
 from ..learners import PacBayes
 from ..priors import Gaussian
-from .pbrff_protocol import DATASETS, split
+from ._results import Case, Results
+from .pbrff_protocol import DATASETS, by_set, set_cases, split
 
 PAPER = "Not in Letarte, Morvant and Germain 2019, whose conclusion asks for it: guarantees on the final predictor"
 CLAIM = (
     "On the paper's data sets, the PAC-Bayes certificate of a linear model on learned features is below the error of "
     "always predicting the larger class, and above the test error."
 )
-NEEDS = ("adult", "breast", "farm", "mnist17", "mnist49", "mnist56", "ads_dedup")
+NEEDS = DATASETS
 DEVIATIONS = ("Columns of adult and breast are standardized; at the quick scale at most 8000 training rows are used.",)
 
-_SCALES: dict[str, dict[str, Any]] = {
-    "smoke": {"datasets": ("breast",), "seeds": 1, "candidates": 200, "D": 50, "rows": 300},
-    "quick": {"datasets": DATASETS, "seeds": 3, "candidates": 1000, "D": 200, "rows": 8000},
-    "paper": {"datasets": DATASETS, "seeds": 10, "candidates": 5000, "D": 500, "rows": None},
+_SETTINGS: dict[str, Case] = {
+    "smoke": {"candidates": 200, "D": 50, "rows": 300},
+    "quick": {"candidates": 1000, "D": 200, "rows": 8000},
+    "paper": {"candidates": 5000, "D": 500, "rows": None},
 }
 
 
-def cases(scale: str) -> list[dict[str, Any]]:
-    settings = _SCALES[scale]
-    grids = {name: settings[name] for name in ("candidates", "D", "rows")}
-    return [
-        {"dataset": name, "seed": seed, **grids} for name in settings["datasets"] for seed in range(settings["seeds"])
-    ]
+def cases(scale: str) -> list[Case]:
+    return set_cases(scale, 10 if scale == "paper" else 3, **_SETTINGS[scale])
 
 
-def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def run(case: Case, rng: np.random.Generator) -> Case:
     parts = split(case["dataset"], case["seed"], case["rows"])
+    counts = {"n_candidates": case["candidates"], "n_components": case["D"]}
     features = make_pipeline(
         StandardScaler() if case["dataset"] in ("adult", "breast") else "passthrough",
-        SpectralFeatures(
-            Gaussian("scale"),
-            PacBayes(1.0),
-            n_candidates=case["candidates"],
-            n_components=case["D"],
-            selection="systematic",
-        ),
+        SpectralFeatures(Gaussian("scale"), PacBayes(1.0), **counts, selection="systematic"),
     )
     model = CertifiedClassifier(features, random_state=case["seed"]).fit(*parts.train)
     held_out = certify(model, *parts.valid)
@@ -63,17 +51,14 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
+def verdict(results: Results) -> tuple[str, str]:
     """Holds when on every data set the mean certificate of the randomized classifier lies between test error and guessing."""
-    names = list(dict.fromkeys(case["dataset"] for case, _ in results))
-    if len(names) < len(NEEDS):
-        return "cannot tell", f"{len(names)} of {len(NEEDS)} data sets."
+    found = by_set(results)
+    if len(found) < len(NEEDS):
+        return "cannot tell", f"{len(found)} of {len(NEEDS)} data sets."
     vacuous, broken = [], []
-    for name in names:
-        mean = {
-            key: np.mean([result[key] for case, result in results if case["dataset"] == name])
-            for key in ("guessing", "test error, randomized", "certificate, randomized")
-        }
+    for name, of in found.items():
+        mean = {key: np.mean([result[key] for result in of]) for key in of[0]}
         if mean["certificate, randomized"] >= mean["guessing"]:
             vacuous.append(f"{name} ({mean['certificate, randomized']:.1f} for {mean['guessing']:.1f})")
         if mean["certificate, randomized"] < mean["test error, randomized"]:
@@ -82,4 +67,4 @@ def verdict(results: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, 
         return "does not hold", f"Below the test error: {', '.join(broken)}."
     if vacuous:
         return "does not hold", f"No better than guessing: {', '.join(vacuous)}."
-    return "holds", f"Between test error and guessing on all {len(names)} data sets."
+    return "holds", f"Between test error and guessing on all {len(found)} data sets."

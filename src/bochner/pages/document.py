@@ -1,11 +1,12 @@
 """HTML documents that need nothing but themselves; every text is escaped unless it is ``Markup``."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
+import math
 from typing import Any
+
+from .._text import cell_text, is_number
 
 
 class Markup(str):
@@ -33,39 +34,40 @@ def joined(children: Any) -> Markup:
     return Markup("".join(child if isinstance(child, Markup) else html.escape(str(child)) for child in children))
 
 
-def table(
-    columns: list[Any],
-    rows: list[list[Any]],
-    *,
-    caption: str,
-    sort_values: list[list[Any]] | None = None,
-    stacked: bool = False,
-) -> Markup:
-    """A table whose columns sort when their heading is pressed; ``sort_values`` are the numbers behind shown cells.
+def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: bool = False) -> Markup:
+    """A table whose columns sort when their heading is pressed.
 
-    On a narrow screen it scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
+    A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to sort by.  On a narrow
+    screen the table scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
     """
-    values = sort_values or [[None] * len(columns)] * len(rows)
-    kinds = ["number" if any(_is_number(row[k]) for row in values) else None for k in range(len(columns))]
+    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), sort_value(cell)) for cell in row] for row in rows]
+    kinds = ["number" if any(is_number(row[k][1]) for row in cells) else None for k in range(len(columns))]
     head = [
         tag("th", tag("button", column, type="button"), scope="col", aria_sort="none", class_=kind)
         for column, kind in zip(columns, kinds)
     ]
-    body = []
-    for row, row_values in zip(rows, values):
-        cells = []
-        for k, (cell, value) in enumerate(zip(row, row_values)):
-            name, scope = ("th", "row") if k == 0 else ("td", None)
-            cells.append(tag(name, cell, scope=scope, data_value=value, class_=kinds[k]))
-        body.append(tag("tr", *cells))
+    names = [("th", "row"), *[("td", None)] * len(columns)]
+    body = [
+        tag("tr", *[
+            tag(name, shown, scope=scope, data_value=value, class_=kind)
+            for (shown, value), kind, (name, scope) in zip(row, kinds, names)
+        ])
+        for row in cells
+    ]  # fmt: skip
     kind = "sortable stacked" if stacked else "sortable"
     grid = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=kind, aria_label=caption)
     # A caption element would be as narrow as the table, and scroll away with it.
     return tag("div", tag("p", caption, class_="soft"), tag("div", grid, class_="wide", tabindex="0"))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _shown(cell: Any) -> str:
+    return cell if isinstance(cell, Markup) else cell_text(cell)
+
+
+def sort_value(cell: Any) -> Any:
+    """The number behind a cell, where there is one."""
+    number: Any = cell.get("mean") if isinstance(cell, dict) else cell
+    return number if is_number(number) and math.isfinite(number) else None
 
 
 def section(title: str, *children: Any) -> Markup:

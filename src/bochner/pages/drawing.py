@@ -1,7 +1,5 @@
 """Small figures as inline SVG, and matplotlib's figures made fit for a page."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the index over all."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -9,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from .._files import write_whole, written_whole
-from .._text import cell_text, is_number
+from .._text import cell_text
 from ..experiments._meter import duration
-from ..experiments._text import published_text
-from .document import Markup, bullets, document, folded, joined, section, table, tag
+from ..experiments._text import of_earlier_code, published_text, skipped_because, work_done
+from .document import Markup, bullets, document, folded, joined, section, sort_value, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 
 _VERDICT_STYLES = {"holds": "holds", "does not hold": "fails", "cannot tell": "open"}
@@ -49,12 +47,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         *rule,
         class_=f"verdict {_VERDICT_STYLES[summary['verdict']]}",
     )
-    reasons = list(dict.fromkeys(entry["reason"] for entry in summary["skipped"]))
-    older = summary["n_of_earlier_code"]
-    earlier = [f"{older} results come from an earlier version of the experiment's file."] if older else []
-    work = f"{summary['n_finished']} of {summary['n_cases']} cases"
-    if summary["seconds"]:
-        work += f", {duration(summary['seconds'])} of work on one core"
+    work = work_done(summary) + (" on one core" if summary["seconds"] else "")
     averages = _averages(summary["table"])
     n_rows = len(summary["table"]["rows"])
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
@@ -69,26 +62,26 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section("Figure", picture),
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
-        section("Skipped", bullets(reasons)),
+        section("Skipped", bullets(skipped_because(summary))),
         section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
         section(
             "How it was made",
             tag("pre", tag("code", summary["command"])),
             tag("p", f"{work}; {summary['date']}."),
-            bullets(earlier),
+            bullets([f"{note}." for note in of_earlier_code(summary)]),
             tag("p", " · ".join(f"{name} {value}" for name, value in summary["environment"].items()), class_="soft"),
         ),
         section("All results", _all_results(summary["results"])),
-        tag(
-            "p",
-            tag("a", "CSV", href=f"{stem}.csv"),
-            " · ",
-            tag("a", "JSON", href=f"{stem}.json"),
-            " · ",
-            tag("a", "raw lines", href=f"{stem}.jsonl"),
-            class_="soft",
-        ),
+        tag("p", *_links(stem), class_="soft"),
     )
+
+
+def _links(stem: str) -> list[Any]:
+    csv_file, json_file, lines = (
+        tag("a", name, href=f"{stem}.{ending}")
+        for name, ending in (("CSV", "csv"), ("JSON", "json"), ("raw lines", "jsonl"))
+    )
+    return [csv_file, " · ", json_file, " · ", lines]
 
 
 def write_index(out: Path) -> Path:
@@ -101,28 +94,24 @@ def write_index(out: Path) -> Path:
             continue
         if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
             summaries.append(summary)
-    rows, values = [], []
-    for summary in summaries:
-        stem = f"{summary['experiment']}.{summary['scale']}"
-        rows.append(
-            [
-                joined([tag("a", summary["experiment"], href=f"{stem}.html"), tag("small", summary["paper"])]),
-                _badge(summary["verdict"]),
-                summary["claim"],
-                summary["scale"],
-                f"{summary['n_finished']} of {summary['n_cases']}",
-                duration(summary["seconds"]) if summary["seconds"] else "–",
-            ]
-        )
-        order = str(_VERDICT_ORDER[summary["verdict"]])
-        values.append([None, order, None, None, summary["n_finished"], summary["seconds"]])
+    rows = [
+        [
+            joined([tag("a", s["experiment"], href=f"{s['experiment']}.{s['scale']}.html"), tag("small", s["paper"])]),
+            (_badge(s["verdict"]), str(_VERDICT_ORDER[s["verdict"]])),
+            s["claim"],
+            s["scale"],
+            (f"{s['n_finished']} of {s['n_cases']}", s["n_finished"]),
+            (duration(s["seconds"]) if s["seconds"] else "–", s["seconds"]),
+        ]
+        for s in summaries
+    ]
     columns = ["experiment", "verdict", "claim", "scale", "cases", "work"]
     counts = {verdict: sum(summary["verdict"] == verdict for summary in summaries) for verdict in _VERDICT_STYLES}
     page = document(
         "Experiments of bochner",
         tag("h1", "The papers' tables and figures, rebuilt"),
         tag("p", *[_badge(verdict, f"{count} × {verdict}") for verdict, count in counts.items()]),
-        table(columns, rows, caption="Press a heading to sort", sort_values=values, stacked=True),
+        table(columns, rows, caption="Press a heading to sort", stacked=True),
     )
     index = out / "index.html"
     write_whole(index, page)
@@ -136,19 +125,18 @@ def _badge(verdict: str, text: str | None = None) -> Markup:
 def _comparison(comparison: dict[str, Any] | None) -> Markup:
     if not comparison:
         return Markup("")
-    rows, values = [], []
-    for row in comparison["rows"]:
-        shown: list[Any] = [row["name"]]
-        numbers: list[Any] = [None]
-        for cell in row["cells"]:
-            shown.append(joined([cell_text(cell["ours"]), tag("small", published_text(cell))]))
-            numbers.append(_sort_value(cell["ours"]))
-        rows.append(shown)
-        values.append(numbers)
+    rows = [
+        [row["name"], *((_ours_and_published(cell), sort_value(cell["ours"])) for cell in row["cells"])]
+        for row in comparison["rows"]
+    ]
     caption = f"{comparison['quantity']}: ours, and below it the published number"
     source = tag("p", f"Source: {comparison['source']}. {comparison.get('note', '')}", class_="soft")
-    grid = table([comparison["row"], *comparison["columns"]], rows, caption=caption, sort_values=values)
+    grid = table([comparison["row"], *comparison["columns"]], rows, caption=caption)
     return joined([grid, source] if rows else [source])
+
+
+def _ours_and_published(cell: dict[str, Any]) -> Markup:
+    return joined([cell_text(cell["ours"]), tag("small", published_text(cell))])
 
 
 def _averages(averages: dict[str, Any]) -> Markup:
@@ -161,19 +149,16 @@ def _averages(averages: dict[str, Any]) -> Markup:
         caption = f"Mean ± standard deviation over {several} repetitions"
     same = [f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None]
     caption += f"; {', '.join(same)}" if same else ""
-    rows = [[cell_text(cell) for cell in row] for row in averages["rows"]]
-    values = [[_sort_value(cell) for cell in row] for row in averages["rows"]]
-    return table(averages["columns"], rows, caption=caption, sort_values=values)
+    return table(averages["columns"], averages["rows"], caption=caption)
 
 
 def _all_results(results: list[dict[str, Any]]) -> Markup:
     columns, rows = _flat(results[:_MAX_RESULT_ROWS])
     if not rows:
         return Markup("")
-    shown = [[cell_text(_brief(cell)) for cell in row] for row in rows]
-    values = [[_sort_value(cell) for cell in row] for row in rows]
+    shown = [[f"{len(v)} values" if isinstance(v, list | dict) else v for v in row] for row in rows]
     caption = f"{len(rows)} of {len(results)} cases"
-    return folded(caption, table(columns, shown, caption=caption, sort_values=values))
+    return folded(caption, table(columns, shown, caption=caption))
 
 
 def _failure(entry: dict[str, Any]) -> Markup:
@@ -185,15 +170,6 @@ def _flat(results: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     keys = [key for entry in results for part in ("case", "result") for key in entry[part]]
     columns = list(dict.fromkeys(keys))
     return columns, [[entry.get(column) for column in columns] for entry in entries]
-
-
-def _brief(value: Any) -> Any:
-    return f"{len(value)} values" if isinstance(value, list | dict) else value
-
-
-def _sort_value(cell: Any) -> Any:
-    number = cell.get("mean") if isinstance(cell, dict) else cell
-    return number if number is not None and is_number(number) and math.isfinite(number) else None
 
 
 def _write_csv(results: list[dict[str, Any]], path: Path) -> None:

@@ -1,7 +1,5 @@
 """The page of a fitted table model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._text import spread_text
@@ -45,9 +43,8 @@ def model_page(facts_of_model: dict[str, Any], name: str) -> str:
 def _headline(judged: dict[str, Any], classify: bool) -> str:
     if classify:
         return f"Held-out error {judged['error']:.2%}, at most {judged['certified']:.2%}"
-    return f"Held-out root mean square error {judged['rmse']:.4g}" + (
-        f", R² {judged['r2']:.3f}" if judged["r2"] is not None else ""
-    )
+    r2 = f", R² {judged['r2']:.3f}" if judged["r2"] is not None else ""
+    return f"Held-out root mean square error {judged['rmse']:.4g}{r2}"
 
 
 def _meaning(known: dict[str, Any], classify: bool) -> str:
@@ -68,41 +65,29 @@ def _meaning(known: dict[str, Any], classify: bool) -> str:
 
 def _better_rival(judged: dict[str, dict[str, Any]], classify: bool) -> str:
     """The best model on the same rows, where it is not this one; a page that hides it would be no report."""
-    value = "error" if classify else "rmse"
+    value, form = ("error", ".2%") if classify else ("rmse", ".4g")
     name = min(judged, key=lambda model: judged[model][value])
     if judged[name][value] == judged["bochner"][value]:
         return ""
-    found = f"{judged[name][value]:.2%}" if classify else f"{judged[name][value]:.4g}"
-    return f"Better on these rows: {name}, {found}."
+    return f"Better on these rows: {name}, {judged[name][value]:{form}}."
 
 
 def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
-    value, limit = ("error", "certified") if classify else ("rmse", "half_width")
+    """A bar for each model, and what was measured of it; errors are shares, regression errors plain numbers."""
+    value, limit, form = ("error", "certified", ".2%") if classify else ("rmse", "half_width", ".4g")
     entries = [
-        (
-            name,
-            entry[value],
-            entry["certified"] if classify else None,
-            f"{entry[value]:.2%}" if classify else f"{entry[value]:.4g}",
-        )
+        (name, entry[value], entry[limit] if classify else None, format(entry[value], form))
         for name, entry in judged.items()
     ]
     what = "held-out error with its certified limit" if classify else "held-out root mean square error"
     alt = f"{what}: " + ", ".join(f"{name} {text}" for name, _, _, text in entries)
-    columns = [
-        "model",
-        "held-out error" if classify else "held-out RMSE",
-        "certified limit" if classify else "certified half-width",
-        "seconds",
-    ]
-    shown, numbers = [], []
+    columns = ["held-out error", "certified limit"] if classify else ["held-out RMSE", "certified half-width"]
+    rows = []
     for name, entry in judged.items():
-        cells = [entry[value], entry[limit], entry["seconds"]]
-        texts = [f"{cell:.2%}" if classify else f"{cell:.4g}" if cell is not None else "–" for cell in cells[:2]]
-        shown.append([name, *texts, f"{entry['seconds']:.2f}"])
-        numbers.append([None, *cells])
+        numbers = [("–" if (n := entry[key]) is None else format(n, form), n) for key in (value, limit)]
+        rows.append([name, *numbers, (f"{entry['seconds']:.2f}", entry["seconds"])])
     drawn = tag("figure", bars(entries, alt=alt, highlight=0), tag("figcaption", what))
-    grid = table(columns, shown, caption="All models, same rows and preprocessing", sort_values=numbers)
+    grid = table(["model", *columns, "seconds"], rows, caption="All models, same rows and preprocessing")
     return tag("div", drawn, grid, class_="beside")
 
 
@@ -111,10 +96,7 @@ def _confusion(known: dict[str, Any]) -> Markup:
     if len(classes) > _MAX_CLASSES_SHOWN:
         return tag("p", f"{len(classes)} classes are too many for a table.")
     rows = [[name, *counts] for name, counts in zip(classes, known["confusion"])]
-    values = [[None, *counts] for counts in known["confusion"]]
-    return table(
-        ["true \\ predicted", *classes], rows, caption="Held-out rows by true and predicted class", sort_values=values
-    )
+    return table(["true \\ predicted", *classes], rows, caption="Held-out rows by true and predicted class")
 
 
 def _agreement(known: dict[str, Any]) -> Markup:
@@ -129,15 +111,12 @@ def _agreement(known: dict[str, Any]) -> Markup:
 
 def _importance(importance: dict[str, list[float]], score: str) -> Markup:
     """Bars of the columns that matter most; ``importance`` is sorted."""
-    entries = [(column, mean, None, spread_text(mean, std)) for column, (mean, std) in importance.items() if mean > 0][
-        :_MAX_BARS
-    ]
+    if not importance:
+        return Markup("")
+    useful = [(column, mean, None, spread_text(mean, std)) for column, (mean, std) in importance.items() if mean > 0]
+    entries = useful[:_MAX_BARS]
     if not entries:
-        return (
-            tag("p", "Shuffling the values of any one column does not lower the held-out score.")
-            if importance
-            else Markup("")
-        )
+        return tag("p", "Shuffling the values of any one column does not lower the held-out score.")
     alt = "Loss of score when a column is shuffled: " + ", ".join(f"{column} {text}" for column, _, _, text in entries)
     n_others = len(importance) - len(entries)
     caption = f"How much the held-out {score} falls when the values of a column are shuffled" + (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..boosting.booster import FourierBooster
+from ._canvas import blank, given_or_new, plane_grid
 
 _BLUE, _RED = "#2b6cb0", "#c53030"
 
@@ -18,11 +19,9 @@ def plot_rounds(
 
     Works for every booster of bochner; accuracies come from ``staged_predict``, so they need a classifier.
     """
-    import matplotlib.pyplot as plt
-
     with_accuracy = X is not None
     if axes is None:
-        _, axes = plt.subplots(1, 1 + with_accuracy, figsize=(5 + 5 * with_accuracy, 3.6), layout="constrained")
+        _, axes = blank(1, 1 + with_accuracy, size=(5 + 5 * with_accuracy, 3.6))
     left, *rest = np.atleast_1d(axes)
     losses = np.asarray(model.train_loss_)
     losses = losses.mean(axis=1) if losses.ndim == 2 else losses
@@ -35,8 +34,7 @@ def plot_rounds(
         left.set_yscale("log")
     left.legend()
     if with_accuracy:
-        parts = [("training", X, y, _BLUE), ("test", X_test, y_test, _RED)]
-        for label, points, labels, color in parts:
+        for label, points, labels, color in (("training", X, y, _BLUE), ("test", X_test, y_test, _RED)):
             if points is not None:
                 accuracy = [np.mean(stage == labels) for stage in model.staged_predict(points)]
                 rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, color=color, label=label)
@@ -47,21 +45,18 @@ def plot_rounds(
 
 def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200) -> Any:
     """The decision boundary of a two-class model in the plane, its data and, when given, landmarks; returns the axes."""
-    import matplotlib.pyplot as plt
-
-    ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
-    columns, rows, points = _plane(X, n_steps, margin=0.08 if landmarks is None else 0.4)
+    ax = given_or_new(ax, figsize=(4.5, 4), layout="constrained")
+    # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
+    margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
+    columns, rows, points = plane_grid(X, n_steps, margin)
     scores = _scores(model, points).reshape(len(rows), len(columns))
     limit = np.quantile(np.abs(scores), 0.95) + 1e-12
     ax.pcolormesh(columns, rows, scores, cmap="RdBu_r", vmin=-limit, vmax=limit, alpha=0.45, rasterized=True)
     if scores.min() < 0 < scores.max():
         ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
-    classes = np.unique(y)
-    for label, color, marker in zip(classes, (_BLUE, _RED), "os"):
-        chosen = y == label
-        ax.scatter(
-            X[chosen, 0], X[chosen, 1], s=14, c=color, marker=marker, edgecolors="w", linewidths=0.4, label=str(label)
-        )
+    for label, color, marker in zip(np.unique(y), (_BLUE, _RED), "os"):
+        look = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
+        ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **look)
     if landmarks is not None:
         ax.scatter(landmarks[:, 0], landmarks[:, 1], s=70, c="k", marker="x", linewidths=2, label="landmark")
     ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
@@ -72,10 +67,8 @@ def plot_landmark_loss(
     frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
 ) -> Any:
     """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9); returns the axes."""
-    import matplotlib.pyplot as plt
-
-    ax = plt.subplots(figsize=(4.5, 4), layout="constrained")[1] if ax is None else ax
-    columns, rows, points = _plane(X, n_steps)
+    ax = given_or_new(ax, figsize=(4.5, 4), layout="constrained")
+    columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
     losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
     mesh = ax.pcolormesh(columns, rows, losses, cmap="viridis_r", rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label="loss of a landmark here", shrink=0.85)
@@ -93,15 +86,6 @@ def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.nd
     here, there = points @ frequencies.T, X @ frequencies.T
     similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(frequencies)
     return np.exp(-similarity * np.asarray(signal)).mean(axis=1)
-
-
-def _plane(X, n_steps, margin=0.08):
-    """A grid around the data; landmarks may lie far from it (the loss is periodic), and are left out of view there."""
-    low, high = np.min(X, axis=0), np.max(X, axis=0)
-    margin = margin * (high - low)
-    columns, rows = np.linspace(low - margin, high + margin, n_steps).T
-    grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
-    return columns, rows, grid
 
 
 def _scores(model, points):

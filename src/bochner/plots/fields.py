@@ -1,13 +1,12 @@
 """Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count
+from ._canvas import blank
 
 
 class VectorFieldDisplay:
@@ -42,7 +41,7 @@ class VectorFieldDisplay:
         n_grid: int = 40,
         at: np.ndarray | None = None,
         axes: Any = None,
-    ) -> VectorFieldDisplay:
+    ) -> Self:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
         ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
@@ -68,53 +67,30 @@ class VectorFieldDisplay:
             color = np.linalg.norm(field, axis=1)
         elif background is not None:
             color = getattr(estimator, background)(rows)
-        display = cls(
-            grid,
-            field.reshape(n_grid, n_grid, 2),
-            None if color is None else color.reshape(n_grid, n_grid),
-            background,
-        )
+        color = None if color is None else color.reshape(n_grid, n_grid)
+        display = cls(grid, field.reshape(n_grid, n_grid, 2), color, background)
         return display.plot(X[:, space], y, axes=axes)
 
-    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> VectorFieldDisplay:
+    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> Self:
         """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field over its background."""
-        import matplotlib.pyplot as plt
-
-        if axes is None:
-            self.figure_, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), sharex=True, sharey=True, layout="constrained")
-        else:
-            self.figure_ = axes[0].figure
-        self.axes_ = list(axes)
+        self.axes_ = list(blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes)
+        self.figure_ = self.axes_[0].figure
         shown = np.linspace(0, len(X) - 1, min(max_arrows, len(X))).astype(int)
         left, right = self.axes_
-        left.quiver(
-            *X[shown].T, *y[shown].T, np.linalg.norm(y[shown], axis=1), cmap="viridis", angles="xy", width=0.004
-        )
+        speeds = np.linalg.norm(y[shown], axis=1)
+        left.quiver(*X[shown].T, *y[shown].T, speeds, cmap="viridis", angles="xy", width=0.004)
         left.set_title("data")
         if self.color is not None:
             # Signed quantities are centered at zero, so that white means none.
             signed = self.background != "speed"
             limit = max(float(np.abs(self.color).max()), 1e-12)
-            limits = {"vmin": -limit, "vmax": limit} if signed else {"vmin": 0.0, "vmax": limit}
-            image = right.pcolormesh(
-                self.grid[:, :, 0],
-                self.grid[:, :, 1],
-                self.color,
-                cmap="RdBu_r" if signed else "viridis",
-                shading="gouraud",
-                **limits,
-            )
+            look = {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
+            sides = np.moveaxis(self.grid, -1, 0)
+            image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **look)
             self.figure_.colorbar(image, ax=right, label=self.background)
-        self.streamlines_ = right.streamplot(
-            self.grid[0, :, 0],
-            self.grid[:, 0, 1],
-            self.field[:, :, 0],
-            self.field[:, :, 1],
-            color="black",
-            linewidth=0.7,
-            arrowsize=0.8,
-            density=1.2,
-        )
+        lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
+        field = np.moveaxis(self.field, -1, 0)
+        self.streamlines_ = right.streamplot(self.grid[0, :, 0], self.grid[:, 0, 1], *field, **lines)
         right.set_title("learned field")
         for axis in self.axes_:
             axis.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")

@@ -1,7 +1,5 @@
 """The margin game in the plane: the potential with its peaks, the weighted data, and the boundary as rounds go by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +13,7 @@ from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..priors import SpectralPrior
 from ..targets import Labels
+from ._canvas import blank, given_or_new, plane_grid, plane_points
 
 _CLASS_COLORS = ("#d1495b", "#2e6f95")
 
@@ -27,8 +26,8 @@ def plot_potential(
     ``bandwidth`` is the largest frequency drawn; ``peaks`` are drawn with their mirror images, ``last`` (the newest ones)
     larger.  The map shows √v, in which low peaks stay visible.
     """
-    X, signal = _plane(X), np.asarray(signal, dtype=np.float64)
-    ax = _axes(ax)
+    X, signal = plane_points(X), np.asarray(signal, dtype=np.float64)
+    ax = given_or_new(ax)
     grid = np.linspace(-bandwidth, bandwidth, 161)
     corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     heights = potential(FourierMeasure(corners, np.ones(len(corners))), X, signal).reshape(161, 161)
@@ -44,8 +43,8 @@ def plot_potential(
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
     """Points of the plane by class, the area of each proportional to its dual weight."""
-    X, weights = _plane(X), np.asarray(weights, dtype=np.float64).ravel()
-    ax = _axes(ax)
+    X, weights = plane_points(X), np.asarray(weights, dtype=np.float64).ravel()
+    ax = given_or_new(ax)
     largest = max(float(weights.max()), 1e-12)
     for label, color in zip(np.unique(y), _CLASS_COLORS, strict=True):
         rows = np.asarray(y) == label
@@ -56,18 +55,15 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = None) -> Any:
     """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin."""
-    X = _plane(X)
-    ax = _axes(ax)
+    X = plane_points(X)
+    ax = given_or_new(ax)
     dual = make_dual("hinge", Labels.of(y, len(X)), C)
     coefficients, intercepts, _ = fit_machine(measure.features(X), dual)
-    low, high = X.min(axis=0), X.max(axis=0)
-    x_axis, y_axis = (np.linspace(low[k] - 0.05, high[k] + 0.05, 201) for k in (0, 1))
-    mesh = np.stack(np.meshgrid(x_axis, y_axis), axis=-1).reshape(-1, 2)
+    x_axis, y_axis, mesh = plane_grid(X, 201, 0.05)
     scores = (measure.features(mesh) @ coefficients + intercepts).reshape(201, 201)
     ax.pcolormesh(x_axis, y_axis, np.clip(scores, -2, 2), cmap="RdBu", vmin=-2, vmax=2, rasterized=True)
-    ax.contour(
-        x_axis, y_axis, scores, levels=[-1, 0, 1], colors="black", linewidths=[0.5, 1.2, 0.5], linestyles="solid"
-    )
+    lines = {"levels": [-1, 0, 1], "linewidths": [0.5, 1.2, 0.5], "linestyles": "solid"}
+    ax.contour(x_axis, y_axis, scores, colors="black", **lines)
     ax.set_aspect("equal")
     return ax
 
@@ -85,9 +81,7 @@ def game_evolution(
     """A figure with one column for each of ``rounds``: weighted data, potential with the peaks so far, boundary
     (Bullins et al. 2018, Figure 1a).  Plays ``learner`` (a MarginGame on two classes) on points of the plane.
     """
-    import matplotlib.pyplot as plt
-
-    X, rng = _plane(X), as_generator(random_state)
+    X, rng = plane_points(X), as_generator(random_state)
     wanted = sorted(number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds)
     if not wanted:
         raise ValueError(f"None of rounds={tuple(rounds)} is played: n_rounds={learner.n_rounds}.")
@@ -103,35 +97,15 @@ def game_evolution(
     if bandwidth is None:
         bandwidth = 1.1 * float(np.max(np.abs(shown[-1][1].frequencies)))
     signs = Labels.of(y, len(X)).signs()[:, 0]
-    fig, axes = plt.subplots(
-        3, len(shown), figsize=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False, layout="constrained"
-    )
-    for column, (played, measure) in enumerate(shown):
+    fig, axes = blank(3, len(shown), size=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False)
+    for (top, middle, bottom), (played, measure) in zip(axes.T, shown):
         weights = played.dual_weights[:, 0]
-        plot_weighted_points(X, y, weights, ax=axes[0, column])
-        plot_potential(X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=axes[1, column])
-        plot_boundary(measure, X, y, learner.C, ax=axes[2, column])
-        axes[0, column].set_title(
-            f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}"
-        )
-    for row, name in enumerate(("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
-        axes[row, 0].set_ylabel(name)
-    axes[0, 0].legend(
-        loc="upper right", bbox_to_anchor=(1.06, 1.02), markerscale=1.5, fontsize="x-small", handletextpad=0.1
-    )
+        plot_weighted_points(X, y, weights, ax=top)
+        plot_potential(X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=middle)
+        plot_boundary(measure, X, y, learner.C, ax=bottom)
+        top.set_title(f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}")
+    for axis, name in zip(axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
+        axis.set_ylabel(name)
+    look = {"markerscale": 1.5, "fontsize": "x-small", "handletextpad": 0.1}
+    axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **look)
     return fig
-
-
-def _plane(X):
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"This plot needs points of the plane, (n, 2); got shape {X.shape}.")
-    return X
-
-
-def _axes(ax):
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots()[1]

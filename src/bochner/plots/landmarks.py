@@ -1,12 +1,12 @@
 """Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al. 2019, Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+
+from ._canvas import blank, plane_grid, plane_points
 
 
 def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndarray, *, n_shown: int = 5) -> Any:
@@ -15,49 +15,27 @@ def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndar
     ``models`` maps names to fitted pipelines of ``LandmarkFeatures`` and a binary classifier with ``decision_function``;
     X (n_samples, 2) and y (two classes) are drawn on top.  Returns the figure.
     """
-    import matplotlib.pyplot as plt
-
-    X, y = np.asarray(X), np.asarray(y)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"Maps are drawn for points in the plane, got X of shape {X.shape}.")
+    X, y = plane_points(X), np.asarray(y)
     shown = min([n_shown, *(len(model[0].landmarks_) for model in models.values())])
-    figure, axes = plt.subplots(
-        len(models),
-        shown + 1,
-        figsize=(2.1 * (shown + 1), 2.2 * len(models) + 0.3),
-        layout="constrained",
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-    )
-    margin = 0.08 * np.ptp(X, axis=0)
-    low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
-    across, up = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 120))
-    plane = np.column_stack([across.ravel(), up.ravel()])
+    size = (2.1 * (shown + 1), 2.2 * len(models) + 0.3)
+    figure, axes = blank(len(models), shown + 1, size=size, squeeze=False, sharex=True, sharey=True)
+    across, up, plane = plane_grid(X, 120, 0.08 * np.ptp(X, axis=0))
     image = None
     for row, (name, model) in zip(axes, models.items()):
         features = model[0]
-        psi = features.transform(plane).reshape(*across.shape, -1)
+        psi = features.transform(plane).reshape(len(up), len(across), -1)
         for k, axis in enumerate(row[:-1]):
-            image = axis.pcolormesh(
-                across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, shading="auto", rasterized=True
-            )
+            image = axis.pcolormesh(across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
             _points(axis, X, y, size=4)
             axis.plot(*features.landmarks_[k], marker="*", color="gold", markeredgecolor="black", markersize=13)
-        scores = model.decision_function(plane).reshape(across.shape)
+        scores = model.decision_function(plane).reshape(len(up), len(across))
         axis = row[-1]
         axis.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=["#aec7e8", "#ffbb78"], alpha=0.7)
         axis.contour(across, up, scores, levels=[0], colors="black", linewidths=1)
         _points(axis, X, y, size=8)
         error = 100 * np.mean(model.predict(X) != y)
-        axis.text(
-            0.03,
-            0.03,
-            f"{error:.1f} % wrong",
-            transform=axis.transAxes,
-            fontsize="small",
-            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
-        )
+        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5}
+        axis.text(0.03, 0.03, f"{error:.1f} % wrong", transform=axis.transAxes, fontsize="small", bbox=box)
         row[0].set_ylabel(name)
     for k, axis in enumerate(axes[0, :-1]):
         axis.set_title(f"similarity to landmark {k + 1}", fontsize="small")

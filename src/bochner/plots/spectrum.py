@@ -1,7 +1,5 @@
 """What a learner did to a kernel: weights over frequencies, and the kernel itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..features import SpectralFeatures
 from ..learners import AlignmentLearner
+from ._canvas import given_or_new
 
 
 def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
@@ -17,9 +16,7 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
     ``features`` is fitted with a learner by alignment.  The size of the kept ones shows how often they were drawn.
     """
     _check_learned(features)
-    import matplotlib.pyplot as plt
-
-    ax = ax if ax is not None else plt.subplots(layout="constrained")[1]
+    ax = given_or_new(ax, layout="constrained")
     norms = np.linalg.norm(features.candidates_.frequencies, axis=1)
     prior = features.candidates_.weights
     ratios = features.learned_.weights / prior
@@ -27,14 +24,8 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
     # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others together.
     floor = max(ratios.max() * 1e-6, 1e-12)
     ax.scatter(norms, np.maximum(ratios, floor), s=6, color="tab:gray", alpha=0.5, linewidths=0, label="candidates")
-    ax.scatter(
-        norms[kept],
-        np.maximum(ratios[kept], floor),
-        s=14 + 6 * np.minimum(times, 20),
-        facecolors="none",
-        edgecolors="tab:blue",
-        label="kept",
-    )
+    rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": "tab:blue"}
+    ax.scatter(norms[kept], np.maximum(ratios[kept], floor), label="kept", **rings)
     ax.axhline(1, color="black", linewidth=0.8, label="prior")
     ax.set(xlabel="length of the frequency ‖ω‖", ylabel="learned weight / prior weight", yscale="log")
     ax.legend()
@@ -55,9 +46,7 @@ def plot_kernel_profile(
     found directions that matter more than others.
     """
     _check_learned(features)
-    import matplotlib.pyplot as plt
-
-    ax = ax if ax is not None else plt.subplots(layout="constrained")[1]
+    ax = given_or_new(ax, layout="constrained")
     rng = np.random.default_rng(random_state)
     n_features = features.n_features_in_
     typical = np.median(np.linalg.norm(features.candidates_.frequencies, axis=1))

@@ -1,7 +1,5 @@
 """Functions on the sphere: the harmonics that a measure uses, and the data they were chosen for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -56,14 +54,7 @@ def _draw_harmonic(panel, measure, atom):
     single = HarmonicMeasure(measure.indices[[atom]], np.ones(1))
     values = single.features(points.reshape(-1, 3)).reshape(polar.shape)
     shades = matplotlib.colormaps["RdBu"](0.5 + values / (2 * np.abs(values).max()))
-    panel.plot_surface(
-        *np.moveaxis(points, -1, 0),
-        facecolors=shades,
-        rstride=1,
-        cstride=1,
-        shade=False,
-        linewidth=0,
-        antialiased=False,
-    )
+    flat = {"rstride": 1, "cstride": 1, "shade": False, "linewidth": 0, "antialiased": False}
+    panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **flat)
     degree, position = measure.indices[atom]
     panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", fontsize="medium")

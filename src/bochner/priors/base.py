@@ -1,7 +1,5 @@
 """A prior is a Bochner pair: a way to sample a measure, and the closed-form kernel that it must reproduce."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 

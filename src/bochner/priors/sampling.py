@@ -1,7 +1,5 @@
 """Independent, orthogonal and quasi-Monte-Carlo draws, written once for all priors."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc

@@ -1,7 +1,5 @@
 """What held-out rows prove about the errors of a regression, whatever their law."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

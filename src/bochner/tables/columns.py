@@ -1,7 +1,5 @@
 """Which columns a model looks at, and as what: numbers, categories, or not at all."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import dataclass, field
 from typing import Any

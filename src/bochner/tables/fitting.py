@@ -1,7 +1,5 @@
 """A model for a table: chosen on the training part, judged on a part it has not seen, rivals beside it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -99,13 +97,10 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], y[train], y[test]
     started = time.perf_counter()
     pipeline, choice = _chosen(X_train, y_train, columns, classify, seed)
-    seconds = time.perf_counter() - started
-    judged = {"bochner": _judged(pipeline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}}
+    judged = {"bochner": _judged(pipeline, X_test, y_test, classify, started)}
     for name, baseline in _baselines(columns, len(y_train), classify, seed).items():
         started = time.perf_counter()
-        baseline.fit(X_train, y_train)
-        seconds = time.perf_counter() - started
-        judged[name] = _judged(baseline, X_test, y_test, classify) | {"seconds": round(seconds, 2)}
+        judged[name] = _judged(baseline.fit(X_train, y_train), X_test, y_test, classify, started)
     facts = {
         "target": target,
         "task": task,
@@ -176,27 +171,30 @@ def _chosen(X, y, columns, classify, seed):
         rows = _with_all_classes(rows, y)
     Z, t = preprocessing(columns).fit(X).transform(X.iloc[rows]), y[rows]
     n_columns, n_components = Z.shape[1], 256 if len(y) < 5000 else 512
+    shared = {"n_components": n_components, "n_columns": n_columns, "seed": seed}
+    shared["target"] = "labels" if classify else "values"  # not to be guessed: whole numbers may be either
     ridge = (RidgeClassifierCV if classify else RidgeCV)(alphas=_STRENGTHS)
     errors = {}
     for bandwidth in _BANDWIDTHS:
-        features = _features(bandwidth / n_columns, None, n_components, n_columns, seed)
+        features = _features(bandwidth / n_columns, None, **shared)
         errors[bandwidth / n_columns] = -float(clone(ridge).fit(features.fit_transform(Z), t).best_score_)
     gamma = min(errors, key=lambda value: errors[value])
 
     def scored(learner, strength):
-        features = _features(gamma, learner, n_components, n_columns, seed)
+        features = _features(gamma, learner, **shared)
         pipeline = make_pipeline(features, _head(strength, classify, max_iter=300))
         scoring = "neg_log_loss" if classify else "neg_mean_squared_error"
         return -float(np.mean(cross_val_score(pipeline, Z, t, cv=3, scoring=scoring)))
 
     losses = {("none", strength): scored(None, strength) for strength in _STRENGTHS}
     near = min(losses, key=lambda key: losses[key])[1]
-    learners = _learners(classify)
+    descent = JointDescent(loss="log_loss" if classify else "squared")
+    learners = {"PacBayes": PacBayes(beta="bound"), "JointDescent": descent}
     for name, learner in learners.items():
         for strength in (near, 10 * near):  # learned frequencies fit more closely, so they may need a larger penalty
             losses[name, strength] = scored(learner, strength)
     name, strength = min(losses, key=lambda key: losses[key])
-    features = _features(gamma, learners.get(name), n_components, n_columns, seed)
+    features = _features(gamma, learners.get(name), **shared)
     head = _head(strength, classify, max_iter=1000)
     pipeline = Pipeline([("preprocessing", preprocessing(columns)), ("features", features), ("head", head)])
     choice = {
@@ -210,18 +208,11 @@ def _chosen(X, y, columns, classify, seed):
     return pipeline.fit(X, y), choice
 
 
-def _learners(classify):
-    return {
-        "PacBayes": PacBayes(beta="bound"),
-        "JointDescent": JointDescent(loss="log_loss" if classify else "squared"),
-    }
-
-
 def _head(strength, classify, max_iter):
     return LogisticRegression(C=float(1 / strength), max_iter=max_iter) if classify else Ridge(alpha=float(strength))
 
 
-def _features(gamma, learner, n_components, n_columns, seed):
+def _features(gamma, learner, n_components, n_columns, target, seed):
     """The columns themselves, scaled to norm one on average, beside the Fourier features, whose norm is one."""
     fourier = SpectralFeatures(
         Gaussian(gamma=gamma),
@@ -230,6 +221,7 @@ def _features(gamma, learner, n_components, n_columns, seed):
         # Reweighting chooses among candidates; descent moves the frequencies themselves.
         n_candidates=4 * n_components if isinstance(learner, PacBayes) else None,
         sampling="orthogonal",
+        target=target,
         random_state=seed,
     )
     linear = float(1 / np.sqrt(n_columns))
@@ -246,34 +238,35 @@ def _baselines(columns, n_train, classify, seed):
     def pipeline(*steps):
         return make_pipeline(preprocessing(columns), *steps)
 
-    linear = LogisticRegression(max_iter=1000) if classify else Ridge()
-    if n_train <= _SVM_ROWS:
-        kernel = {"RBF-SVM": pipeline(SVC() if classify else SVR())}
+    if classify:
+        linear, svm, trees, constant = (
+            LogisticRegression(max_iter=1000),
+            SVC(),
+            HistGradientBoostingClassifier,
+            DummyClassifier,
+        )
     else:
-        nystroem = Nystroem(n_components=300, random_state=seed)
-        kernel = {"Nyström + linear": pipeline(nystroem, linear)}
-    trees = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+        linear, svm, trees, constant = Ridge(), SVR(), HistGradientBoostingRegressor, DummyRegressor
+    nystroem = Nystroem(n_components=300, random_state=seed)
+    few = n_train <= _SVM_ROWS
     return {
         "linear": pipeline(linear),
-        **kernel,
+        **({"RBF-SVM": pipeline(svm)} if few else {"Nyström + linear": pipeline(nystroem, linear)}),
         "HistGradientBoosting": pipeline(trees(random_state=seed)),
-        "constant": pipeline(DummyClassifier() if classify else DummyRegressor()),
+        "constant": pipeline(constant()),
     }
 
 
-def _judged(model, X, y, classify):
-    """Held-out quality with its certificate."""
+def _judged(model, X, y, classify, started):
+    """Held-out quality with its certificate, and the seconds since ``started``, when the fit began."""
+    seconds = {"seconds": round(time.perf_counter() - started, 2)}
     if classify:
         bound = certify(model, X, y)
-        return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence}
+        return {"error": bound.empirical, "certified": bound.value, "confidence": bound.confidence} | seconds
     residuals = np.abs(y - model.predict(X))
-    interval = interval_certificate(residuals)
-    total = float(np.sum((y - y.mean()) ** 2))
-    return {
-        "rmse": float(np.sqrt(np.mean(residuals**2))),
-        "r2": 1 - float(np.sum(residuals**2)) / total if total > 0 else None,
-        **interval,
-    }
+    squares, total = float(np.sum(residuals**2)), float(np.sum((y - y.mean()) ** 2))
+    quality = {"rmse": float(np.sqrt(squares / len(y))), "r2": 1 - squares / total if total > 0 else None}
+    return quality | interval_certificate(residuals) | seconds
 
 
 def _importance(pipeline, X, y, seed):
@@ -289,5 +282,4 @@ def _details(pipeline, X, y, classify):
     if classify:
         classes = [str(label) for label in pipeline.classes_]
         return {"classes": classes, "confusion": confusion_matrix(y, predicted, labels=classes).tolist()}
-    points = np.column_stack([y, predicted])[:_POINTS_SHOWN]
-    return {"points": points.tolist()}
+    return {"points": np.column_stack([y, predicted])[:_POINTS_SHOWN].tolist()}

@@ -1,7 +1,5 @@
 """Model files in the skops format: read without executing anything that the file brings along."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

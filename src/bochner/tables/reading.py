@@ -1,7 +1,5 @@
 """Tables from files: CSV, TSV or Parquet through pandas, with errors that a user can act on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models and predictions as text for a terminal or a file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any
@@ -10,10 +8,26 @@ import numpy as np
 
 from .._text import aligned
 
+# What is told of each model: heading, entry of its judgment, format; and what the certificate means.
+_MEASURES = {
+    "classification": (
+        {"held-out error": ("error", ".2%"), "certified": ("certified", ".2%"), "seconds": ("seconds", ".2f")},
+        "Certified: with 95% confidence the error on rows like these is at most this (exact binomial limit).",
+    ),
+    "regression": (
+        {
+            "held-out RMSE": ("rmse", ".4g"),
+            "R²": ("r2", ".3f"),
+            "certified ±": ("half_width", ".4g"),
+            "seconds": ("seconds", ".2f"),
+        },
+        "Certified: with 95% confidence at least 90% of predictions are this close to the truth.",
+    ),
+}
+
 
 def fit_text(facts: dict[str, Any]) -> str:
     """What ``bochner fit`` prints."""
-    classify = facts["task"] == "classification"
     lines = [
         f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
         f"{facts['n_rows']} rows, {len(facts['numeric'])} numeric and {len(facts['categorical'])} categorical columns; "
@@ -23,31 +37,12 @@ def fit_text(facts: dict[str, Any]) -> str:
     lines += facts["notes"]
     if facts["n_dropped"]:
         lines.append(f"{facts['n_dropped']} rows without a target were left out.")
-    if classify:
-        columns = ["model", "held-out error", "certified", "seconds"]
-        rows = [
-            [name, f"{entry['error']:.2%}", f"{entry['certified']:.2%}", f"{entry['seconds']:.2f}"]
-            for name, entry in facts["judged"].items()
-        ]
-        meaning = "Certified: with 95% confidence the error on rows like these is at most this (exact binomial limit)."
-    else:
-        columns = ["model", "held-out RMSE", "R²", "certified ±", "seconds"]
-        rows = [
-            [
-                name,
-                f"{entry['rmse']:.4g}",
-                _or_dash(entry["r2"], ".3f"),
-                _or_dash(entry["half_width"], ".4g"),
-                f"{entry['seconds']:.2f}",
-            ]
-            for name, entry in facts["judged"].items()
-        ]
-        meaning = "Certified: with 95% confidence at least 90% of predictions are this close to the truth."
-    return "\n".join([*lines, "", aligned(columns, rows), "", meaning])
-
-
-def _or_dash(number: float | None, form: str) -> str:
-    return "–" if number is None else format(number, form)
+    spec, meaning = _MEASURES[facts["task"]]
+    rows = [
+        [name, *("–" if entry[key] is None else format(entry[key], form) for key, form in spec.values())]
+        for name, entry in facts["judged"].items()
+    ]
+    return "\n".join([*lines, "", aligned(["model", *spec], rows), "", meaning])
 
 
 def predictions_csv(predictions: np.ndarray, facts: dict[str, Any], probabilities: np.ndarray | None = None) -> str:
