@@ -13,6 +13,7 @@ from .certificates import CertifiedClassifier, certify
 from .evidence import Evidence, LearnedPrior
 from .expansions import Expansion
 from .features import SpectralFeatures
+from .front_door import SpectralClassifier, SpectralRegressor
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .kernel_expansions import KernelExpansion
 from .kernel_machine import KernelMachine
@@ -87,8 +88,10 @@ __all__ = [
     "QuasiNewtonPeaks",
     "RationalQuadratic",
     "Sinc",
+    "SpectralClassifier",
     "SpectralFeatures",
     "SpectralMixture",
+    "SpectralRegressor",
     "SpectralRidge",
     "TargetSimilarity",
     "alignment_losses",

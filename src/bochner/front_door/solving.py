@@ -1,0 +1,161 @@
+"""A learned prior as a fitted function: all rows at once, with scores of rows that the fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..evidence import LearnedPrior
+from ..kernel_expansions import KernelExpansion, closed_form_gram
+from ..kernel_systems import InverseSystem, MatrixProducts, NystromPreconditioner, Solution, conjugate_gradients
+
+# Ridges are tried in half decades, and none below this.
+_STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
+# A change of the ridge that promises less, relatively, is not worth a factorization.
+_WORTHWHILE = 1e-3
+# float32 is precise enough for a ridge above this, and needed only from so many rows on.
+_RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
+# Conjugate gradients: residual, steps at most, smallest ridge, columns of the preconditioner at most.
+_TOL, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = 1e-3, 60, 1e-3, 1000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Prepared rows Z, targets Y (n_samples, n_outputs), and weights: a row of count h and cost c has weight h c."""
+
+    Z: np.ndarray
+    Y: np.ndarray
+    counts: np.ndarray
+    costs: np.ndarray
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.counts * self.costs
+
+    def take(self, rows: np.ndarray) -> Problem:
+        """Some of the rows."""
+        return Problem(self.Z[rows], self.Y[rows], self.counts[rows], self.costs[rows])
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A fitted function and its ``held_out`` scores: predictions for rows by fits that left them out."""
+
+    expansion: KernelExpansion
+    held_out: np.ndarray
+    ridge: float
+
+
+def learned_gram(learned: LearnedPrior, Z: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
+    """k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
+    gram = closed_form_gram(learned.prior, Z, others)
+    gram += (Z * (learned.linear / Z.shape[1]).astype(Z.dtype)) @ (Z if others is None else others).T
+    return gram
+
+
+def expansion_of(learned: LearnedPrior, Z: np.ndarray, solution: Solution, dtype: type) -> KernelExpansion:
+    """The function Σ_i a_i (k + linear part)(z, z_i) + b."""
+    slopes = (learned.linear / Z.shape[1])[:, None] * (Z.T @ solution.dual)
+    return KernelExpansion(learned.prior, Z, solution.dual.astype(dtype), slopes, solution.intercept)
+
+
+def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> Solved:
+    """All rows, and the exact prediction of each without one unit of it; the ridge follows the slope of their squared error."""
+    weights = problem.weights
+    single = len(problem.Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
+    gram = learned_gram(learned, problem.Z.astype(np.float32) if single else problem.Z)
+    seen: dict[int, tuple] = {}
+
+    def error_and_slope(step):
+        nonlocal gram
+        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_RIDGE)
+        if ridge <= _RIDGE_FOR_FLOAT32:
+            gram = gram.astype(np.float64, copy=False)
+        try:
+            solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.counts)
+        except np.linalg.LinAlgError:
+            return np.inf, -np.inf
+        residuals = np.where(np.isfinite(solution.unit_out), solution.unit_out, problem.Y - solution.intercept)
+        seen[step] = ridge, solution, residuals
+        error = np.average(np.sum(residuals**2, axis=1), weights=weights)
+        return error, np.average(np.sum(2 * residuals * slopes, axis=1), weights=weights)
+
+    best = _downhill(error_and_slope, n_steps)
+    ridge, solution, residuals = seen[best]
+    return Solved(expansion_of(learned, problem.Z, solution, gram.dtype.type), problem.Y - residuals, ridge)
+
+
+def _downhill(error_and_slope: Callable, n_steps: int) -> int:
+    """The step of smallest error, from 0 on in the direction that the slope shows, until the slope turns."""
+    least, slope = error_and_slope(0)
+    best, direction = 0, 1 if slope < 0 else -1
+    if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
+        return best
+    for step in range(1, n_steps + 1 if np.isfinite(least) else 40):
+        error, slope = error_and_slope(direction * step)
+        if np.isfinite(least) and not error < least:
+            break
+        best, least = direction * step, error
+        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _STEP:
+            break
+    return best
+
+
+def solve_holding_out(
+    problem: Problem, learned: LearnedPrior, n_steps: int, n_held: int, rng: np.random.Generator, refit: bool = True
+) -> Solved:
+    """The last ``n_held`` rows choose the ridge and are scored; then all rows are fitted (``refit``), by conjugate gradients."""
+    Z = problem.Z.astype(np.float32)
+    gram, weights, Y = learned_gram(learned, Z), problem.weights, problem.Y
+    inner, held = slice(None, len(Z) - n_held), slice(len(Z) - n_held, None)
+    products = MatrixProducts(gram[inner, inner])
+    n_columns = min(_NYSTROM, products.matrix.shape[0] // 4)
+    preconditioner = NystromPreconditioner(products, n_columns, weights[inner], rng)
+    seen: dict[int, tuple] = {}
+    start = None
+
+    def error(step):
+        nonlocal start
+        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE)
+        solution, start = _iterated(products, preconditioner, ridge, Y[inner], weights[inner], start)
+        scores = (gram[held, inner] @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
+        seen[step] = ridge, solution, scores, start
+        return np.average(np.sum((Y[held] - scores) ** 2, axis=1), weights=weights[held])
+
+    best = _climbed(error, n_steps)
+    ridge, solution, scores, start = seen[best]
+    if refit:
+        del products
+        products = MatrixProducts(gram)
+        preconditioner = NystromPreconditioner(products, n_columns, weights, rng)
+        start = np.vstack([start, np.zeros((n_held, start.shape[1]))])
+        solution, _ = _iterated(products, preconditioner, ridge, Y, weights, start)
+    points = problem.Z if refit else problem.Z[inner]
+    return Solved(expansion_of(learned, points, solution, np.float32), scores, ridge)
+
+
+def _climbed(error: Callable, n_steps: int) -> int:
+    """The step of smallest error: upwards from 0 while it falls, else downwards."""
+    best, least = 0, error(0)
+    for direction in (1, -1):
+        for step in range(1, n_steps + 1):
+            found = error(direction * step)
+            if not found < least * (1 - 1e-4):
+                break
+            best, least = direction * step, found
+        if best:
+            break
+    return best
+
+
+def _iterated(products, preconditioner, ridge, Y, weights, start):
+    """A solution with a free intercept, and what the next one may start from."""
+    center = np.average(Y, axis=0, weights=weights)
+    columns = np.column_stack([Y - center, np.ones(len(Y))])
+    solved, _, _ = conjugate_gradients(
+        products, ridge / weights, columns, preconditioner.at(ridge), _TOL, _MAX_STEPS, start
+    )
+    shift = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
+    return Solution(solved[:, :-1] - solved[:, -1:] * shift, center + shift), solved
