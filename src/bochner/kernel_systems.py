@@ -126,7 +126,8 @@ class InverseSystem:
         if failed:
             raise np.linalg.LinAlgError(f"alpha={alpha:.3g} is below the rounding of the kernel matrix.")
         half = (lapack.spotri if single else lapack.dpotri)(factor, lower=0, overwrite_c=1)[0]
-        self.inverse = half + np.triu(half, 1).T
+        self.inverse = np.triu(half, 1)  # one temporary instead of three
+        self.inverse += half.T
         self.weights, self.alpha = weights, alpha
         self.flat = self.inverse.sum(axis=1, dtype=np.float64)
 

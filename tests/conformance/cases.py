@@ -28,8 +28,10 @@ from bochner import (
     PacBayes,
     RationalQuadratic,
     Sinc,
+    SpectralClassifier,
     SpectralFeatures,
     SpectralMixture,
+    SpectralRegressor,
     SpectralRidge,
 )
 
@@ -63,6 +65,8 @@ PRIORS = {
 }
 
 ESTIMATORS = [
+    SpectralClassifier(),
+    SpectralRegressor(),
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),

@@ -7,12 +7,27 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from bochner import CertifiedClassifier, GBRFF1Classifier, GBRFF2Classifier, JointDescent, OperatorKernelRidge
+from bochner import (
+    CertifiedClassifier,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    JointDescent,
+    OperatorKernelRidge,
+    SpectralClassifier,
+    SpectralRegressor,
+)
 from bochner._compute import LocalRows
 
 N_ROWS = 90
 # Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
-NEEDS_ROWS_HERE = (GBRFF1Classifier, GBRFF2Classifier, OperatorKernelRidge, CertifiedClassifier)
+NEEDS_ROWS_HERE = (
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    OperatorKernelRidge,
+    CertifiedClassifier,
+    SpectralClassifier,
+    SpectralRegressor,
+)
 STORAGES = ("array", "blocks", "map", "sparse", "dask")
 
 

@@ -99,8 +99,9 @@ class SpectralModel(BaseEstimator):
         """The fitted preparation of columns, and the prepared rows."""
         self.inputs_ = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
         self.n_features_in_ = self.inputs_.n_features_in_
-        if is_frame(X):
-            self.feature_names_in_ = self.inputs_.feature_names_in_
+        names = vars(self.inputs_).get("feature_names_in_")  # only where the columns of a frame are called by text
+        if names is not None:
+            self.feature_names_in_ = names
         return self.inputs_.transform(X)
 
     def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, rng) -> LearnedPrior:
@@ -240,7 +241,7 @@ class SpectralModel(BaseEstimator):
                 "Fit with priors=Anova()."
             )
         weight, member = self.blend_.weights[products[0]], self.blend_.members[products[0]]
-        split = member.effects(Z, max_order)
+        split = member.effects(Z, max_order, centered=True)
         sources = self.inputs_.sources_
         used = np.unique(sources)
         place = {j: p for p, j in enumerate(used)}

@@ -19,16 +19,16 @@ from .solving import Problem, solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, other_scales
 
-# Another scale of the target must describe it better by so many nats a row, and must not predict its mean worse.
-_CLEARLY = 0.05
+# Another scale of the target must describe it better by so many nats a row.
+_CLEARLY = 0.1
 
 
 class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     """Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     As ``SpectralClassifier``, for one or several outputs.  A single output with a long tail is fitted on a logarithmic scale
-    (``target_scale_``) where the evidence of the learning rows is clearly in favor of it, change of density included, and leave-one-out
-    predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
+    (``target_scale_``) where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density included, and
+    leave-one-out predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     def _choose_scale(self, prior, Z, rows, counts, some, rng):
         """The scale of the target, and what the first family learned on it."""
-        tried: list[tuple[TargetScale, LearnedPrior, float, float]] = []
+        tried: list[tuple[TargetScale, LearnedPrior, float, np.ndarray]] = []
         plain = TargetScale.of(rows, counts)
         others = other_scales(rows[some], counts[some])
         for scale in [plain, *others]:
@@ -191,9 +191,20 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         return outputs[:, 0] if self._one_dimensional else outputs
 
 
+def _clearly_better(nats, errors, other_errors, counts):
+    """Whether a scale that gains so many nats a row may be taken: its squared errors must not be larger, up to a standard error.
+
+    Nor by a larger share than the nats: few rows of a long tail have large standard errors.
+    """
+    worse = other_errors - errors
+    mean, n_rows = np.average(worse, weights=counts), counts.sum()
+    standard_error = np.sqrt(np.average((worse - mean) ** 2, weights=counts) / n_rows)
+    return nats > _CLEARLY and mean <= min(standard_error, nats * np.average(errors, weights=counts))
+
+
 def _around(scale, center, spread, sizes):
     """What observations may be: (101, n_samples, n_outputs) values around predictions on the scale of the fit."""
-    return scale.backward(center + sizes * spread.quantiles()[:, None])
+    return scale.backward(scale.within(center + sizes * spread.quantiles()[:, None]))
 
 
 def _means(scale, center, spread, sizes):

@@ -9,27 +9,35 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
-    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or "asinh" (asinh((y − shift) / width))."""
+    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or "asinh" (asinh((y − shift) / width)).
+
+    ``lowest`` and ``highest`` are the ends of z over the rows.
+    """
 
     kind: str
     shift: float
     width: float
     center: np.ndarray
     unit: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
 
     @classmethod
     def of(
         cls, Y: np.ndarray, weights: np.ndarray, kind: str = "identity", shift: float = 0.0, width: float = 1.0
     ) -> TargetScale:
         """With the center and unit that give z mean zero and variance one; a constant column has unit one."""
-        scale = cls(kind, shift, width, np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
+        zeros, ones = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
+        scale = cls(kind, shift, width, zeros, ones, zeros, ones)
         bent = scale.forward(Y)
         largest = np.maximum(np.abs(bent).max(axis=0), np.finfo(float).tiny)
         center = largest * np.average(bent / largest, axis=0, weights=weights)
         # Squares of huge numbers are no numbers.
         unit = largest * np.sqrt(np.average(((bent - center) / largest) ** 2, axis=0, weights=weights))
         constant = unit <= 1e-14 * largest
-        return replace(scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit))
+        scale = replace(scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit))
+        z = scale.forward(Y)
+        return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
 
     def forward(self, Y: np.ndarray) -> np.ndarray:
         """z of y."""
@@ -48,6 +56,10 @@ class TargetScale:
         if self.kind == "asinh":
             return self.shift + self.width * np.sinh(np.clip(bent, -700.0, 700.0))
         return bent
+
+    def within(self, z: np.ndarray) -> np.ndarray:
+        """z not more than half a standard deviation outside what was seen: means of exponentials of more are anything."""
+        return np.clip(z, self.lowest - 0.5, self.highest + 0.5)
 
     def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:
         """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of y."""
