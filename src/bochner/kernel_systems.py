@@ -230,14 +230,20 @@ class NystromPreconditioner:
         self.weights = weights
         self.gram = (self.basis.T @ (weights.astype(columns.dtype)[:, None] * self.basis)).astype(np.float64)
 
-    def at(self, alpha: float) -> Any:
-        """The preconditioner for one ridge, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
-        triangle = _factor(self.gram + alpha * np.eye(len(self.gram)), 0.0)
+    def at(self, alphas: Any) -> Any:
+        """The preconditioner for one ridge, or for one ridge a column, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
+        different = np.unique(alphas)
+        triangles = [_factor(self.gram + alpha * np.eye(len(self.gram)), 0.0) for alpha in different]
+        dtype = self.basis.dtype  # products of two precisions would copy the basis each time
 
         def apply(residual):
             weighted = self.weights[:, None] * residual
-            inner = cho_solve((triangle, True), self.basis.T @ weighted, check_finite=False)
-            return (weighted - self.weights[:, None] * (self.basis @ inner)) / alpha
+            inner = self.basis.T @ weighted.astype(dtype)
+            columns = np.broadcast_to(alphas, residual.shape[1])
+            for alpha, triangle in zip(different, triangles):
+                own = columns == alpha
+                inner[:, own] = cho_solve((triangle, True), inner[:, own], check_finite=False)
+            return (weighted - self.weights[:, None] * (self.basis @ inner)) / columns
 
         return apply
 
@@ -261,10 +267,14 @@ def conjugate_gradients(
     max_iterations: int,
     start: Any = None,
 ) -> tuple[np.ndarray, float, int]:
-    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken."""
+    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken.
+
+    ``shift`` is (n,), or (n, n_columns) with one for each column.
+    """
+    shift = shift[:, None] if shift.ndim == 1 else shift
 
     def multiply(V):
-        return products @ V + shift[:, None] * V
+        return products @ V + shift * V
 
     solution = np.zeros_like(targets) if start is None else start.copy()
     residual = targets - multiply(solution)

@@ -117,12 +117,10 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             solved = solve_leaving_out(problem, learned, self._ridge_steps)
             spread = Spread(problem.Y - solved.held_out, problem.counts, None)
             means = _means(scale, solved.held_out, spread, np.ones_like(problem.Y))
-            tried.append(
-                (scale, learned, nats, float(np.average((means - rows[some])[:, 0] ** 2, weights=counts[some])))
-            )
+            tried.append((scale, learned, nats, (means - rows[some])[:, 0] ** 2))
         best = tried[0]
         for other in tried[1:]:
-            if other[2] < best[2] - _CLEARLY and other[3] <= best[3]:
+            if _clearly_better(best[2] - other[2], best[3], other[3], counts[some]):
                 best = other
         scale = best[0]
         # Center and unit of all rows.

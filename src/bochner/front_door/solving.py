@@ -19,6 +19,8 @@ _WORTHWHILE = 1e-3
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
 # Conjugate gradients: residual, steps at most, smallest ridge, columns of the preconditioner at most.
 _TOL, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = 1e-3, 60, 1e-3, 1000
+# Columns of targets that are solved for at once, of one ridge or of several.
+_MOST_COLUMNS = 24
 
 
 @dataclass(frozen=True)
@@ -114,48 +116,53 @@ def solve_holding_out(
     n_columns = min(_NYSTROM, products.matrix.shape[0] // 4)
     preconditioner = NystromPreconditioner(products, n_columns, weights[inner], rng)
     seen: dict[int, tuple] = {}
-    start = None
 
-    def error(step):
-        nonlocal start
-        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE)
-        solution, start = _iterated(products, preconditioner, ridge, Y[inner], weights[inner], start)
-        scores = (gram[held, inner] @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
-        seen[step] = ridge, solution, scores, start
-        return np.average(np.sum((Y[held] - scores) ** 2, axis=1), weights=weights[held])
+    def errors(steps):
+        ridges = {step: max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps}
+        solutions = _iterated(products, preconditioner, list(ridges.values()), Y[inner], weights[inner])
+        for (step, ridge), (solution, solved) in zip(ridges.items(), solutions):
+            scores = (gram[held, inner] @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
+            seen[step] = ridge, solution, scores, solved
+        return [np.average(np.sum((Y[held] - seen[step][2]) ** 2, axis=1), weights=weights[held]) for step in steps]
 
-    best = _climbed(error, n_steps)
-    ridge, solution, scores, start = seen[best]
+    best = _best_of_batches(errors, n_steps, most=max(1, _MOST_COLUMNS // (Y.shape[1] + 1)))
+    ridge, solution, scores, solved = seen[best]
     if refit:
-        del products
         products = MatrixProducts(gram)
         preconditioner = NystromPreconditioner(products, n_columns, weights, rng)
-        start = np.vstack([start, np.zeros((n_held, start.shape[1]))])
-        solution, _ = _iterated(products, preconditioner, ridge, Y, weights, start)
+        start = np.vstack([solved, np.zeros((n_held, solved.shape[1]))])
+        ((solution, _),) = _iterated(products, preconditioner, [ridge], Y, weights, start)
     points = problem.Z if refit else problem.Z[inner]
     return Solved(expansion_of(learned, points, solution, np.float32), scores, ridge)
 
 
-def _climbed(error: Callable, n_steps: int) -> int:
-    """The step of smallest error: upwards from 0 while it falls, else downwards."""
-    best, least = 0, error(0)
-    for direction in (1, -1):
-        for step in range(1, n_steps + 1):
-            found = error(direction * step)
-            if not found < least * (1 - 1e-4):
-                break
-            best, least = direction * step, found
-        if best:
-            break
-    return best
+def _best_of_batches(errors: Callable, n_steps: int, most: int) -> int:
+    """The step of smallest error: several at once around 0, then further in the direction of the best while it lies at an end.
+
+    ``most`` is how many may be tried at once; a product with the kernel matrix costs the same for one column and for a few.
+    """
+    around = min(2, n_steps, (most - 1) // 2) if most >= 3 else min(1, n_steps)
+    steps = list(range(-around, around + 1))
+    found = dict(zip(steps, errors(steps)))
+    while True:
+        best = min(found, key=lambda step: (found[step], abs(step)))
+        outward = [best + (1 if best > 0 else -1) * k for k in (1, 2)] if best in (min(found), max(found)) else []
+        outward = [step for step in outward if abs(step) <= n_steps and step not in found]
+        if not outward:
+            return best
+        found.update(zip(outward, errors(outward)))
 
 
-def _iterated(products, preconditioner, ridge, Y, weights, start):
-    """A solution with a free intercept, and what the next one may start from."""
+def _iterated(products, preconditioner, ridges, Y, weights, start=None):
+    """For each ridge a solution with a free intercept, and what a longer system may start from; all at once."""
     center = np.average(Y, axis=0, weights=weights)
-    columns = np.column_stack([Y - center, np.ones(len(Y))])
+    columns = np.tile(np.column_stack([Y - center, np.ones(len(Y))]), len(ridges))
+    alphas = np.repeat(ridges, Y.shape[1] + 1)
     solved, _, _ = conjugate_gradients(
-        products, ridge / weights, columns, preconditioner.at(ridge), _TOL, _MAX_STEPS, start
+        products, alphas / weights[:, None], columns, preconditioner.at(alphas), _TOL, _MAX_STEPS, start
     )
-    shift = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
-    return Solution(solved[:, :-1] - solved[:, -1:] * shift, center + shift), solved
+    solutions = []
+    for own in np.split(solved, len(ridges), axis=1):
+        shift = own[:, :-1].sum(axis=0) / own[:, -1].sum()
+        solutions.append((Solution(own[:, :-1] - own[:, -1:] * shift, center + shift), own))
+    return solutions
