@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 from bochner import Anova, Evidence, Gaussian, Laplace, Matern, Sinc, SpectralClassifier, SpectralRegressor
+from bochner._compute import LocalRows
 from bochner.evidence import LearnedPrior
 from bochner.front_door.base import merged
 from bochner.front_door.solving import (
@@ -19,6 +20,7 @@ from bochner.front_door.solving import (
     solve_holding_out,
     solve_leaving_out,
 )
+from bochner.front_door.streaming import Stream, solve_streaming
 from bochner.front_door.target_scales import TargetScale, other_scales
 from bochner.kernel_systems import InverseSystem
 
@@ -155,8 +157,8 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
     seen = {}
     original = SpectralRegressor._fit_members
 
-    def watched(self, priors, parts, learned, *others):
-        seen.update(parts=parts, learned=learned, scores=original(self, priors, parts, learned, *others)[0])
+    def watched(self, priors, parts, rows, learned, *others):
+        seen.update(parts=parts, learned=learned, scores=original(self, priors, parts, rows, learned, *others)[0])
         return seen["scores"], np.arange(len(parts.Z))
 
     monkeypatch.setattr(SpectralRegressor, "_fit_members", watched)
@@ -244,7 +246,7 @@ def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     assert importances.shape == (4,)
     assert importances.sum() == pytest.approx(1)
     assert importances[3] < 0.02
-    points = regressor.blend_.members[0].points
+    points = regressor._some_rows
     others = np.roll(points, len(points) // 2, axis=0)
     changed = points.copy()
     changed[:, 0], changed[:, 3] = others[:, 0], others[:, 3]  # the number and whether it is missing
@@ -594,3 +596,88 @@ def test_an_expansion_of_a_solution_carries_the_linear_part():
     np.testing.assert_allclose(
         function.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=1e-10
     )
+
+
+# --- many rows --------------------------------------------------------------------------------------------------------
+
+
+def test_landmarks_over_a_stream_are_the_ridge_of_all_rows():
+    parts = problem(200, weighted=True)
+    judge = problem(50, seed=1)
+    landmarks = parts.Z[:30]
+    stream = Stream(LocalRows(parts.Z, block_size=7), np.asarray, parts.Y, parts.weights)
+    solved = solve_streaming(stream, landmarks, LEARNED, judge)
+    features = np.column_stack([learned_gram(LEARNED, parts.Z, landmarks), np.ones(200)])
+    penalty = np.zeros((31, 31))
+    penalty[:-1, :-1] = learned_gram(LEARNED, landmarks)
+    weighted = features.T * parts.weights
+    coefficients = np.linalg.solve(weighted @ features + solved.ridge * penalty, weighted @ parts.Y)
+    at_judge = np.column_stack([learned_gram(LEARNED, judge.Z, landmarks), np.ones(50)])
+    np.testing.assert_allclose(solved.expansion.evaluate(judge.Z), at_judge @ coefficients, atol=2e-4)
+    np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z), atol=1e-4)
+
+
+def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path):
+    X, y = regression(3000, noise=0.3)
+    X_test, y_test = regression(500, seed=1, noise=0.0)
+    model = SpectralRegressor(evidence=QUICK, max_exact_rows=300, random_state=0).fit(X, y)
+    assert "300 landmarks fitted to all rows" in model.path_
+    assert "max_exact_rows=300" in model.path_
+    few = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X_test, y_test) > few.score(X_test, y_test) + 0.01
+    assert {m.name for m in model.members_} >= {"anova", "anova landmarks"}
+    low, high = model.predict_interval(X[:1000], level=0.9).T
+    assert 0.85 < np.mean((low < y[:1000]) & (y[:1000] < high)) < 0.95
+    # the same from a memory map and from a frame
+    np.save(tmp_path / "X.npy", X)
+    mapped = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    np.testing.assert_allclose(mapped.predict(X[:50]), model.predict(X[:50]), rtol=1e-5, atol=1e-5)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    framed = clone(model).fit(frame, y)
+    np.testing.assert_allclose(framed.predict(frame[:50]), model.predict(X[:50]), rtol=1e-3, atol=1e-3)
+
+
+def test_many_labeled_rows_are_classified():
+    X, y = regression(2000)
+    labels = np.digitize(y, [-0.5, 0.5])
+    model = SpectralClassifier(evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0)
+    model.fit(X, labels)
+    X_test, y_test = regression(500, seed=1)
+    assert model.score(X_test, np.digitize(y_test, [-0.5, 0.5])) > 0.8
+    assert "many rows" in model.path_
+
+
+def test_a_zero_outside_the_learning_rows_does_not_spoil_a_logarithm():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.exp(2 * X[:, 0] + 0.3 * rng.normal(size=400))
+    y[7] = 0.0
+    model = SpectralRegressor(evidence=Evidence(100, 5, standardize=False), random_state=0).fit(X, y)
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+# --- trees ------------------------------------------------------------------------------------------------------------
+
+
+def test_trees_are_a_member_where_asked_for(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    steps = np.floor(2 * X[:, 0]) % 2 + (X[:, 1] > 0.3) * (X[:, 2] > 0)
+    labels = np.digitize(steps, [0.5, 1.5])
+    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400])
+    assert [m.name for m in model.members_][-1] == "trees"
+    assert model.members_[-1].weight > 0.1
+    assert model.score(X[400:], labels[400:]) > 0.8
+    with pytest.raises(TypeError, match="trees=False"):
+        model.jacobian(X[:3])
+    np.testing.assert_allclose(model.effects(X[:5], 1).total(), model.scores(X[:5]), atol=1e-8)
+    two = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400] > 0)
+    assert two.score(X[400:], labels[400:] > 0) > 0.8
+    values = SpectralRegressor(evidence=QUICK, trees=True, random_state=0).fit(
+        X[:400], np.column_stack([steps, X[:, 0]])[:400]
+    )
+    assert values.score(X[400:], np.column_stack([steps, X[:, 0]])[400:]) > 0.7
+    many = SpectralRegressor(evidence=QUICK, trees=True, max_exact_rows=100, random_state=0).fit(X[:400], steps[:400])
+    assert many.members_[-1].name == "trees"
+    with pytest.raises(TypeError, match="trees must be"):
+        SpectralRegressor(trees="yes").fit(X, steps)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compute import Block, LocalRows, as_dense, as_rows, is_dask
@@ -15,10 +16,13 @@ from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs, is_frame
+from ..kernel_expansions import KernelExpansion
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from ..targets import Target
 from .members import LEAST_WEIGHT, Blend, Member, Members, TableEffects
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
+from .streaming import Stream, landmark_count, solve_streaming
+from .trees import cross_fitted_trees
 
 # Up to here the inverse of the kernel matrix is a matter of seconds, and with it exact leave-one-out scores.
 _LEAVE_ONE_OUT_ROWS = 3500
@@ -26,6 +30,8 @@ _LEAVE_ONE_OUT_ROWS = 3500
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
+# Rows of a frame that are prepared at once.
+_ROWS_AT_ONCE = 50_000
 # Rows that importances are averaged over.
 _IMPORTANCE_ROWS = 256
 
@@ -44,6 +50,8 @@ class SpectralModel(BaseEstimator):
         priors = (Anova(), Laplace(), Gaussian()) if self.priors is None else self.priors
         if isinstance(priors, SpectralPrior):
             priors = (priors,)
+        if not isinstance(self.trees, bool):
+            raise TypeError(f"trees must be True or False, got {self.trees!r}.")
         if not len(priors):
             raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
         for prior in priors:
@@ -95,14 +103,37 @@ class SpectralModel(BaseEstimator):
             )
         return X.toarray() if sp.issparse(X) else X
 
-    def _prepared(self, X, counts):
-        """The fitted preparation of columns, and the prepared rows."""
+    def _prepared(self, X, keys, counts, rng):
+        """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
+
+        Also fits the preparation of columns.  ``keys`` are what rows must agree in to be equal, besides their columns.
+        """
+        n_rows = X.shape[0]
+        many = n_rows > self.max_exact_rows
+        rows = np.arange(n_rows)
+        if many:
+            rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
+            X, counts = _taken(X, rows), counts[rows]
         self.inputs_ = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
         self.n_features_in_ = self.inputs_.n_features_in_
         names = vars(self.inputs_).get("feature_names_in_")  # only where the columns of a frame are called by text
         if names is not None:
             self.feature_names_in_ = names
-        return self.inputs_.transform(X)
+        Z = self.inputs_.transform(X)
+        if many:
+            return Z, rows, counts
+        rows, counts = merged(Z, keys, counts)
+        return Z[rows], rows, counts
+
+    def _stream(self, X, Y, weights):
+        """All rows for a pass over them; None where ``_prepared`` has taken them all."""
+        if X.shape[0] <= self.max_exact_rows:
+            return None
+        if is_frame(X):
+            parts = np.array_split(np.arange(X.shape[0]), -(-X.shape[0] // _ROWS_AT_ONCE))
+            prepared = [self.inputs_.transform(_taken(X, part)).astype(np.float32) for part in parts]
+            return Stream(LocalRows(np.concatenate(prepared)), np.asarray, Y, weights)
+        return Stream(LocalRows(X), self.inputs_.transform, Y, weights)
 
     def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, rng) -> LearnedPrior:
         evidence = Evidence(standardize=False) if self.evidence is None else self.evidence
@@ -117,30 +148,55 @@ class SpectralModel(BaseEstimator):
         most = (Evidence() if self.evidence is None else self.evidence).n_rows
         return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
 
-    def _fit_members(self, priors, problem, learned, seconds, rng):
-        """Solve and blend: the fitted ``blend_``, and held-out scores of the blend for the rows that are returned with it."""
+    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng):
+        """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which of the rows they are for.
+
+        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.
+        """
         n_rows = len(problem.Z)
-        exact = n_rows <= _LEAVE_ONE_OUT_ROWS
-        n_held = min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1])
+        exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
+        n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
-        problem = problem.take(order)
-        held = np.arange(n_rows) if exact else np.arange(n_rows - n_held, n_rows)
-        solved: list[Solved] = []
+        problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
+        names, members, solved = _names(priors), list(learned), []
         for k in track(range(len(priors)), "solving", total=len(priors)):
             begun = time.perf_counter()
             if exact:
                 solved.append(solve_leaving_out(problem, learned[k], self._ridge_steps))
             else:
-                solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng))
+                solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng, stream is None))
             seconds[k] += time.perf_counter() - begun
         self.path_ = (
             f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is leave-one-out"
             if exact
             else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to choose and to blend, then all fitted"
         )
-        return self._blended(priors, learned, solved, problem.take(held), seconds), order[held]
+        if stream is not None:
+            weights = stream.weights.copy()
+            weights[rows[order[n_rows - n_held :]]] = 0
+            count = min(landmark_count(len(weights)), n_rows - n_held)
+            landmarks = problem.Z[:count]
+            for k in track(range(len(priors)), "passing over all rows", total=len(priors)):
+                begun = time.perf_counter()
+                solved.append(solve_streaming(replace(stream, weights=weights), landmarks, learned[k], judge))
+                seconds.append(time.perf_counter() - begun)
+            members, names = members * 2, names + [f"{name} landmarks" for name in names]
+            self.path_ = (
+                f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
+                f"{n_rows - n_held}, and on {count} landmarks fitted to all rows; {n_held} rows were held out to choose and to blend"
+            )
+        if self.trees:
+            begun = time.perf_counter()
+            grown, held_out = cross_fitted_trees(
+                problem, None if exact else n_held, is_classifier(self), stream is None, rng
+            )
+            solved.append(Solved(grown, held_out, np.nan))
+            seconds.append(time.perf_counter() - begun)
+            members, names = [*members, None], [*names, "trees"]
+        self._some_rows = problem.Z[:: max(1, n_rows // _IMPORTANCE_ROWS)][:_IMPORTANCE_ROWS]
+        return self._blended(names, members, solved, judge, seconds), order[n_rows - n_held :]
 
-    def _blended(self, priors, learned, solved, judge, seconds):
+    def _blended(self, names, learned, solved, judge, seconds):
         """Weights from held-out scores of the rows ``judge``; returns the held-out scores of the blend."""
         held_out = np.stack([one.held_out for one in solved])
         weights = blend_weights(held_out, judge.Y, judge.weights)
@@ -152,18 +208,18 @@ class SpectralModel(BaseEstimator):
         self._reports = [
             Member(
                 name=name,
-                prior=learned[k].prior,
+                prior=None if learned[k] is None else learned[k].prior,
                 weight=float(weights[k]),
                 held_out_error=float(
                     np.average(np.sum((judge.Y - held_out[k]) ** 2, axis=1), weights=judge.weights)
                     / (total if total > 0 else 1.0)
                 ),
                 ridge=float(solved[k].ridge),
-                noise=learned[k].noise,
+                noise=np.nan if learned[k] is None else learned[k].noise,
                 n_points=len(solved[k].expansion),
                 seconds=float(seconds[k]),
             )
-            for k, name in enumerate(_names(priors))
+            for k, name in enumerate(names)
         ]
         used = np.flatnonzero(weights)
         self.blend_ = Blend(tuple(solved[k].expansion for k in used), tuple(float(weights[k]) for k in used))
@@ -185,8 +241,7 @@ class SpectralModel(BaseEstimator):
         effect of a column, over up to 256 evenly spread training rows; the other row is half of them further on.
         """
         check_is_fitted(self)
-        points = self.blend_.members[0].points
-        rows = points[np.unique(np.linspace(0, len(points) - 1, min(_IMPORTANCE_ROWS, len(points))).astype(int))]
+        rows = self._some_rows
         others = np.roll(rows, len(rows) // 2, axis=0)
         before = self.blend_.evaluate(rows)
         changes = np.zeros(self.n_features_in_)
@@ -233,8 +288,8 @@ class SpectralModel(BaseEstimator):
     def _effects(self, X, max_order, unit, center):
         """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
         Z = self._prepared_for_looks(X)
-        products = [k for k, m in enumerate(self.blend_.members) if isinstance(m.prior, Anova)]
-        products += [k for k, m in enumerate(self.blend_.members) if isinstance(m.prior, Laplace)]
+        kernels = [(k, m.prior) for k, m in enumerate(self.blend_.members) if isinstance(m, KernelExpansion)]
+        products = [k for kind in (Anova, Laplace) for k, prior in kernels if isinstance(prior, kind)]
         if not products:
             raise TypeError(
                 "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
@@ -277,6 +332,10 @@ class SpectralModel(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _n_held(n_rows):
+    return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // 4)
 
 
 def merged(Z: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

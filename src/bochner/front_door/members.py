@@ -10,6 +10,7 @@ import numpy as np
 from .._text import aligned, number_text
 from ..kernel_expansions import KernelExpansion
 from ..priors import SpectralPrior
+from .trees import TreeMember
 
 # A member of less weight is not asked for predictions.
 LEAST_WEIGHT = 1e-3
@@ -47,18 +48,23 @@ class Members(list):
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns."""
+    """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns, and trees where asked for."""
 
-    members: tuple[KernelExpansion, ...]
+    members: tuple[KernelExpansion | TreeMember, ...]
     weights: tuple[float, ...]
 
     def evaluate(self, Z: np.ndarray) -> np.ndarray:
         """(n_samples, n_outputs), in float64."""
-        return sum(w * np.asarray(m.evaluate(Z), np.float64) for w, m in zip(self.weights, self.members))
+        return np.sum([w * np.asarray(m.evaluate(Z), np.float64) for w, m in zip(self.weights, self.members)], axis=0)
 
     def jacobian(self, Z: np.ndarray) -> np.ndarray:
         """∂f/∂z, (n_samples, n_outputs, n_columns)."""
-        return sum(w * m.jacobian(Z) for w, m in zip(self.weights, self.members))
+        slopes = 0.0
+        for weight, member in zip(self.weights, self.members):
+            if isinstance(member, TreeMember):
+                raise TypeError("Trees have no derivatives. Fit with trees=False.")
+            slopes = slopes + weight * member.jacobian(Z)
+        return np.asarray(slopes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Problem:
 class Solved:
     """A fitted function and its ``held_out`` scores: predictions for rows by fits that left them out."""
 
-    expansion: KernelExpansion
+    expansion: Any  # a KernelExpansion, or what else can be evaluated
     held_out: np.ndarray
     ridge: float
 
@@ -109,10 +110,14 @@ def solve_holding_out(
     problem: Problem, learned: LearnedPrior, n_steps: int, n_held: int, rng: np.random.Generator, refit: bool = True
 ) -> Solved:
     """The last ``n_held`` rows choose the ridge and are scored; then all rows are fitted (``refit``), by conjugate gradients."""
-    Z = problem.Z.astype(np.float32)
-    gram, weights, Y = learned_gram(learned, Z), problem.weights, problem.Y
+    Z, weights, Y = problem.Z.astype(np.float32), problem.weights, problem.Y
     inner, held = slice(None, len(Z) - n_held), slice(len(Z) - n_held, None)
-    products = MatrixProducts(gram[inner, inner])
+    if refit:
+        gram = learned_gram(learned, Z)
+        within, across = gram[inner, inner], gram[held, inner]
+    else:
+        within, across = learned_gram(learned, Z[inner]), learned_gram(learned, Z[held], Z[inner])
+    products = MatrixProducts(within)
     n_columns = min(_NYSTROM, products.matrix.shape[0] // 4)
     preconditioner = NystromPreconditioner(products, n_columns, weights[inner], rng)
     seen: dict[int, tuple] = {}
@@ -121,7 +126,7 @@ def solve_holding_out(
         ridges = {step: max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps}
         solutions = _iterated(products, preconditioner, list(ridges.values()), Y[inner], weights[inner])
         for (step, ridge), (solution, solved) in zip(ridges.items(), solutions):
-            scores = (gram[held, inner] @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
+            scores = (across @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
             seen[step] = ridge, solution, scores, solved
         return [np.average(np.sum((Y[held] - seen[step][2]) ** 2, axis=1), weights=weights[held]) for step in steps]
 
