@@ -29,7 +29,7 @@ _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
 # Few rows cost next to nothing in float64.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
 # Half of the steps are taken on this share of the rows, where there are so many: a step costs its cube, and only goes most of the way.
-_WARM_SHARE, _WARM_ROWS = 0.4, 500
+_WARM_SHARE, _WARM_ROWS = 0.5, 900
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ class Evidence(BaseEstimator):
 
     by L-BFGS with slopes in closed form.  The scale of the outputs has been maximized out.  The second line is a Cauchy prior around
     a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
-    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.  From 500 rows on the first
-    half of the steps looks at 40 % of them.
+    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.  From 900 rows on the first
+    half of the steps looks at half of them.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class _NegativeEvidence:
         n_repeated = n_samples - len(self.X)
         X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
         rates, weights, linear, noise = self.split(theta)
-        kernel = with_rates(self.prior, rates, weights).compiled(X.shape[1])
+        kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
         gram = kernel.gram(X, lower=True)
         factored = _inverse(self._covariance(gram, X, linear, noise))
         if factored is None:

@@ -48,7 +48,8 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
-            center[j], scale[j] = _center_and_scale(*_counted(X[:, j].astype(np.float64), np.ones(len(X))), self.gap)
+            distinct, counts = _counted(X[:, j].astype(np.float64), np.ones(len(X)))
+            center[j], scale[j] = _center_and_scale(distinct, counts, self.gap)
         self.center_, self.scale_ = center, scale
         return self
 

@@ -79,7 +79,7 @@ class SpectralModel(BaseEstimator):
         if is_frame(X):
             if reset:
                 self.n_features_in_ = X.shape[1]
-                vars(self).pop("feature_names_in_", None)
+                self.__dict__.pop("feature_names_in_", None)
             return X
         if is_dask(X):
             raise TypeError(
@@ -288,14 +288,14 @@ class SpectralModel(BaseEstimator):
     def _effects(self, X, max_order, unit, center):
         """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
         Z = self._prepared_for_looks(X)
-        kernels = [(k, m.prior) for k, m in enumerate(self.blend_.members) if isinstance(m, KernelExpansion)]
-        products = [k for kind in (Anova, Laplace) for k, prior in kernels if isinstance(prior, kind)]
+        kernels = [(w, m) for w, m in zip(self.blend_.weights, self.blend_.members) if isinstance(m, KernelExpansion)]
+        products = [(w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)]
         if not products:
             raise TypeError(
                 "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
                 "Fit with priors=Anova()."
             )
-        weight, member = self.blend_.weights[products[0]], self.blend_.members[products[0]]
+        weight, member = products[0]
         split = member.effects(Z, max_order, centered=True)
         sources = self.inputs_.sources_
         used = np.unique(sources)

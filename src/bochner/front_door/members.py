@@ -59,7 +59,7 @@ class Blend:
 
     def jacobian(self, Z: np.ndarray) -> np.ndarray:
         """∂f/∂z, (n_samples, n_outputs, n_columns)."""
-        slopes = 0.0
+        slopes: Any = 0.0
         for weight, member in zip(self.weights, self.members):
             if isinstance(member, TreeMember):
                 raise TypeError("Trees have no derivatives. Fit with trees=False.")

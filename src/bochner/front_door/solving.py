@@ -80,7 +80,8 @@ def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> 
             solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.counts)
         except np.linalg.LinAlgError:
             return np.inf, -np.inf
-        residuals = np.where(np.isfinite(solution.unit_out), solution.unit_out, problem.Y - solution.intercept)
+        left_out = np.asarray(solution.unit_out)
+        residuals: np.ndarray = np.where(np.isfinite(left_out), left_out, problem.Y - solution.intercept)
         seen[step] = ridge, solution, residuals
         error = np.average(np.sum(residuals**2, axis=1), weights=weights)
         return error, np.average(np.sum(2 * residuals * slopes, axis=1), weights=weights)
