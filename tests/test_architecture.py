@@ -18,6 +18,7 @@ FLOORS = [
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
         *("inputs", "blending", "kernel_machine"),
     },
+    {"front_door"},
     {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]

@@ -15,6 +15,7 @@ from .certificates import CertifiedClassifier, certify
 from .evidence import Evidence, LearnedPrior
 from .expansions import Expansion
 from .features import SpectralFeatures
+from .front_door import SpectralClassifier, SpectralRegressor
 from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
 from .inputs import SmoothScaler, TableInputs
 from .kernel_expansions import KernelExpansion
@@ -97,8 +98,10 @@ __all__ = [
     "RationalQuadratic",
     "Sinc",
     "SmoothScaler",
+    "SpectralClassifier",
     "SpectralFeatures",
     "SpectralMixture",
+    "SpectralRegressor",
     "SpectralRidge",
     "StochasticGradient",
     "TableInputs",

@@ -1,21 +1,13 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
 import sys
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from ._validation import check_count, check_positive
-
-# Indicators of one category would be the others' negative; a column that says nothing new is left out.
-_DROP = "if_binary"
+from ._validation import check_count, check_positive, check_weights
 
 
 class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -54,7 +46,8 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
-            center[j], scale[j] = _center_and_scale(X[:, j].astype(np.float64), self.gap)
+            distinct, counts = _counted(X[:, j].astype(np.float64), np.ones(len(X)))
+            center[j], scale[j] = _center_and_scale(distinct, counts, self.gap)
         self.center_, self.scale_ = center, scale
         return self
 
@@ -72,15 +65,18 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _center_and_scale(values, gap):
-    low, high = values.min(), values.max()
+def _center_and_scale(distinct, counts, gap):
+    """Of sorted distinct values and how often each occurs."""
+    low, high = distinct[0], distinct[-1]
     if not high > low:
         return low, 1.0
-    if np.all((values == low) | (values == high)):
-        return values.mean(), (high - low) / gap
     size = max(abs(low), abs(high))
-    center, deviation = values.mean(), size * np.std(values / size)  # squares of huge numbers are no numbers
-    quartiles = np.quantile(values, [0.25, 0.5, 0.75])
+    center = size * np.average(distinct / size, weights=counts)
+    if len(distinct) == 2:
+        return center, (high - low) / gap
+    # Squares of huge numbers are no numbers.
+    deviation = size * np.sqrt(np.average(((distinct - center) / size) ** 2, weights=counts))
+    quartiles = [_quantile(distinct, counts, share) for share in (0.25, 0.5, 0.75)]
     robust = (quartiles[2] - quartiles[0]) / 1.349  # the deviation, for a normal law
     if 0 < robust < deviation / 10:
         return quartiles[1], robust
@@ -95,9 +91,10 @@ def _unit_sigmoid(z):
 class TableInputs(TransformerMixin, BaseEstimator):
     """A table as it is, numbers, categories, booleans and missing values, as one matrix of floats for kernel models.
 
-    Numbers: the median for missing values, with an indicator column where training rows lacked some, then ``SmoothScaler``.
-    Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a column, and a
-    level that was not seen while fitting counts as one of those, or as none.  Columns without a single value are left out.
+    Numbers: the median for missing values, with an indicator column where training rows lacked some, scaled as by
+    ``SmoothScaler``.  Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a
+    column, and a level that was not seen while fitting counts as one of those, or as none.  Columns with fewer than two
+    different values are left out.
 
     Parameters
     ----------
@@ -108,7 +105,10 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    columns_ : the fitted ColumnTransformer
+    numbers_, indicators_, categories_ : numbers of the input columns of each kind
+    medians_, center_, scale_ : one for each of ``numbers_``, as in ``SmoothScaler``
+    levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether the rest share one
+    sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
 
     >>> import pandas as pd
@@ -125,63 +125,98 @@ class TableInputs(TransformerMixin, BaseEstimator):
         self.clip = clip
         self.gap = gap
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn medians, scales and levels."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn medians, scales and levels; a row of weight 2 counts as two rows."""
         check_count(self.max_levels, "max_levels", minimum=2)
+        check_positive(self.clip, "clip")
+        check_positive(self.gap, "gap")
         table = self._table(X, reset=True)
+        weights = check_weights(sample_weight, table.shape[0])
+        kept = slice(None) if weights is None else weights > 0
+        weights = np.ones(table.shape[0]) if weights is None else weights[kept]
+        self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in _names(table)]
         categorical = self._categorical(table)
-        apart_from = set(categorical)
-        numeric = [name for name in _names(table) if name not in apart_from and _has_values(table, name)]
-        if not numeric and not categorical:
-            raise ValueError("No column of the table has a value; give at least one that has.")
-        numbers = make_pipeline(
-            FunctionTransformer(_as_floats, feature_names_out="one-to-one"),
-            SimpleImputer(strategy="median", add_indicator=True),
-            SmoothScaler(self.clip, self.gap),
-        )
-        levels = OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=self.max_levels,
-            drop=_DROP,
-            sparse_output=False,
-            dtype=np.float64,
-        )
-        apart = FunctionTransformer(_times, kw_args={"factor": float(self.gap)}, feature_names_out="one-to-one")
-        steps = [
-            ("numbers", numbers, numeric),
-            (
-                "categories",
-                make_pipeline(FunctionTransformer(_as_text, feature_names_out="one-to-one"), levels, apart),
-                categorical,
-            ),
-        ]
-        self.columns_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(table)
+        numbers, indicators, statistics = [], [], []
+        for j, name in enumerate(_names(table)):
+            if name in categorical:
+                continue
+            values = _float_column(_column(table, j), self.names_[j])[kept]
+            known = np.isfinite(values)
+            distinct, counts = _counted(values[known], weights[known])
+            if len(distinct) > 1:
+                numbers.append(j)
+                statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
+            if known.any() and not known.all():
+                indicators.append(j)
+        places = [j for j, name in enumerate(_names(table)) if name in categorical]
+        levels = [_frequent_levels(_text_column(_column(table, j))[kept], weights, self.max_levels) for j in places]
+        told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
+        if not (numbers or indicators or told):
+            # Nothing varies: one column of zeros, on which a model is a constant.
+            numbers, statistics = [0], [(0.0, 0.0, np.inf)]
+        self.numbers_, self.indicators_ = np.array(numbers, dtype=int), np.array(indicators, dtype=int)
+        self.categories_ = np.array([places[k] for k in told], dtype=int)
+        self.medians_, self.center_, self.scale_ = np.array(statistics, dtype=float).reshape(-1, 3).T
+        self.levels_ = [levels[k][0] for k in told]
+        self.others_ = np.array([levels[k][1] for k in told], dtype=bool)
+        widths = [len(names) + others for names, others in zip(self.levels_, self.others_)]
+        self.sources_ = np.concatenate([self.numbers_, self.indicators_, np.repeat(self.categories_, widths)])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """(n_samples, n_columns) floats."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        with warnings.catch_warnings():  # levels that were not seen while fitting are nothing to worry about here
-            warnings.filterwarnings("ignore", message="Found unknown categories")
-            return np.asarray(self.columns_.transform(table), dtype=np.float64)
+        n_numbers, n_indicators = len(self.numbers_), len(self.indicators_)
+        out = np.empty((table.shape[0], len(self.sources_)))
+        known = {}
+        for k, j in enumerate(self.numbers_):
+            values = _float_column(_column(table, j), self.names_[j])
+            known[j] = np.isfinite(values)
+            with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
+                z = (np.where(known[j], values, self.medians_[k]) - self.center_[k]) / self.scale_[k]
+            out[:, k] = self.clip * _unit_sigmoid(z / self.clip)
+        for k, j in enumerate(self.indicators_, n_numbers):
+            if j not in known:
+                known[j] = np.isfinite(_float_column(_column(table, j), self.names_[j]))
+            out[:, k] = np.where(known[j], 0.0, self.gap)
+        first = n_numbers + n_indicators
+        for j, names, others in zip(self.categories_, self.levels_, self.others_):
+            column = _column(table, j)
+            codes = _level_codes(_text_column(column), names)
+            self._check_levels(column, codes, j, names)
+            for code in range(len(names)):
+                out[:, first + code] = np.where(codes == code, self.gap, 0.0)
+            first += len(names)
+            if others:
+                out[:, first] = np.where(codes < 0, self.gap, 0.0)
+                first += 1
+        return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns: a number's own, ``missingindicator_`` of it, and one for each level."""
         check_is_fitted(self)
-        return self.columns_.get_feature_names_out(input_features)
+        names = [self.names_[j] for j in self.numbers_] + [
+            f"missingindicator_{self.names_[j]}" for j in self.indicators_
+        ]
+        for j, levels, others in zip(self.categories_, self.levels_, self.others_):
+            names += [f"{self.names_[j]}_{level}" for level in [*levels, *(["(others)"] if others else [])]]
+        return np.array(names, dtype=object)
 
     def _table(self, X, reset):
         """A frame as it is; anything else as an array of floats, missing values allowed."""
         if not is_frame(X):
-            if self._listed():
-                return validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
-            return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
+            dtype = None if self._listed() else [np.float64, np.float32]
+            return validate_data(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         _check_feature_names(self, X, reset=reset)
         if reset:
             self.n_features_in_ = X.shape[1]
         if X.shape[0] == 0:
             raise ValueError("The table has 0 rows; give at least one.")
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no column."
+            )
         return X
 
     def _listed(self):
@@ -193,16 +228,65 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"categorical_features must be 'from_dtype' or a list of columns, got {self.categorical_features!r}."
                 )
-            return [name for name in _names(table) if is_frame(table) and _is_text(table[name])]
+            return {name for name in _names(table) if is_frame(table) and _is_text(table[name])}
         strangers = [name for name in self.categorical_features if name not in _names(table)]
         if strangers:
             raise ValueError(f"categorical_features names {strangers}, but the columns are {_names(table)[:20]}.")
-        return list(self.categorical_features)
+        return set(self.categorical_features)
+
+    def _check_levels(self, column, codes, j, names):
+        """Numbers where there were categories, and none of them known: another column, not unseen levels."""
+        values = np.asarray(column)
+        if (
+            values.dtype.kind in "fiu"
+            and len(names)
+            and np.all(codes < 0)
+            and not np.all(np.isnan(values.astype(float)))
+        ):
+            raise ValueError(
+                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds numbers such as "
+                f"{values[0]!r}. Give the same columns in the same order, of the same types."
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _counted(values, weights):
+    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows, to the last bit."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(places, weights, minlength=len(distinct))
+
+
+def _quantile(distinct, counts, share):
+    """The value that ``share`` of the weight lies below; midway between two where it lies exactly between them."""
+    below = np.cumsum(counts)
+    at = share * below[-1]
+    low = np.searchsorted(below, at * (1 - 1e-12))
+    high = np.searchsorted(below, at * (1 + 1e-12), side="right")
+    return float(distinct[low] / 2 + distinct[min(high, len(distinct) - 1)] / 2)
+
+
+def _frequent_levels(texts, weights, max_levels):
+    """Sorted levels that get a column of their own, and whether the others share one.
+
+    Of two levels the first needs none, and a column that is all one level says nothing.
+    """
+    levels, counts = _counted(texts.astype(str), weights)
+    if len(levels) <= 2:
+        return levels[1:].astype(object), False
+    if len(levels) <= max_levels:
+        return levels.astype(object), False
+    often = np.sort(np.argsort(-counts, kind="stable")[: max_levels - 1])
+    return levels[often].astype(object), True
+
+
+def _level_codes(texts, levels):
+    """The position of each text among ``levels``, −1 for others."""
+    place = {level: code for code, level in enumerate(levels)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.intp)
 
 
 def is_frame(X: Any) -> bool:
@@ -215,36 +299,38 @@ def _names(table):
     return list(table.columns) if is_frame(table) else list(range(table.shape[1]))
 
 
+def _column(table, j):
+    return table[table.columns[j]] if is_frame(table) else table[:, j]
+
+
 def _is_text(column):
     """Whether a column of a frame holds text, categories or objects rather than numbers, truth values or dates."""
     kind = str(column.dtype).lower()
     return kind.startswith(("object", "str", "category", "categorical", "enum", "utf8"))
 
 
-def _as_floats(table):
+def _float_column(column, name):
     """Numbers, truth values and dates (in days) as floats, missing values as NaN; infinite ones count as missing."""
-    if not is_frame(table):
-        return table
-    columns = [_float_column(table[name]) for name in _names(table)]
-    return np.column_stack(columns) if columns else np.empty((table.shape[0], 0))
-
-
-def _has_values(table, name):
-    column = _float_column(table[name] if is_frame(table) else table[:, name])
-    return not np.all(np.isnan(column))
-
-
-def _float_column(column):
     values = np.asarray(column)
     if values.dtype.kind in "Mm":
         days = (
             values.astype("datetime64[s]" if values.dtype.kind == "M" else "timedelta64[s]").astype(np.float64) / 86400
         )
         return np.where(np.isnat(values), np.nan, days)
-    if values.dtype.kind == "O":  # nullable numbers
-        values = np.array([np.nan if _is_missing(value) else float(value) for value in values])
-    values = values.astype(np.float64)
+    try:
+        if values.dtype.kind == "O":  # nullable numbers
+            values = np.array([np.nan if _is_missing(value) else float(value) for value in values])
+        values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {name!r} is taken as numbers, but holds values such as {_first_text(values)!r}. Give the same columns in the same "
+            "order, of the same types, or name it in categorical_features."
+        ) from error
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def _first_text(values):
+    return next((value for value in values if isinstance(value, str)), values[0])
 
 
 def _is_missing(value):
@@ -252,21 +338,11 @@ def _is_missing(value):
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _as_text(table):
-    """Values of any type as text, missing ones as a level of their own; a frame with the same names."""
-    columns = [
-        _text_column(np.asarray(table[name] if is_frame(table) else table[:, name], dtype=object))
-        for name in _names(table)
-    ]
-    array = np.column_stack(columns) if columns else np.empty((table.shape[0], 0), dtype=object)
-    if not is_frame(table):
-        return array
-    return type(table)({name: array[:, k] for k, name in enumerate(_names(table))})
-
-
-def _text_column(values):
-    return np.array(["missing" if _is_missing(value) else str(value) for value in values], dtype=object)
-
-
-def _times(X, factor):
-    return X * factor
+def _text_column(column):
+    """Values of any type as text, missing ones as a level of their own."""
+    if str(column.dtype) == "category":  # of pandas: a few categories stand for all rows
+        names = np.array([*map(str, column.cat.categories), "missing"], dtype=object)
+        return names[np.asarray(column.cat.codes)]
+    return np.array(
+        ["missing" if _is_missing(value) else str(value) for value in np.asarray(column, dtype=object)], dtype=object
+    )

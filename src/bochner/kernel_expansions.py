@@ -119,12 +119,13 @@ class KernelExpansion:
             slopes[rows] = block_slopes(kernel, block, points, self.coefficients) + self.slopes.T
         return slopes
 
-    def effects(self, X: Any, max_order: int = 2) -> Effects:
+    def effects(self, X: Any, max_order: int = 2, centered: bool = False) -> Effects:
         """The split of f(X) into a constant, main effects, pairs (``max_order`` 2) and the rest, which add up to f(X).
 
         For Anova by the expansion of its product over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.  The factors of Laplace have
         no constant part: they are taken as mean plus deviation over the points (up to 500 of them), for each point a mean of its own.
-        Slopes belong to main effects, the intercept to the constant.
+        ``centered`` does that for Anova too: every effect then has mean zero over each of its columns, as in an analysis of variance, so that
+        nothing of an additive function is told as an interaction.  Slopes belong to main effects, the intercept to the constant.
         """
         kernel = self.prior.compiled(self.points.shape[1])
         if not isinstance(kernel, ProductKernel):
@@ -136,7 +137,7 @@ class KernelExpansion:
         X = self._array(X)
         d = X.shape[1]
         pairs = np.array(list(combinations(range(d), 2)) if max_order == 2 else [], dtype=np.intp).reshape(-1, 2)
-        constants, deviation = _constant_parts(kernel, self.points.astype(np.float64))
+        constants, deviation = _constant_parts(kernel, self.points.astype(np.float64), centered)
         # Dividing by all constant parts at once leaves products of (1 + deviation / constant).
         base = self.coefficients * np.exp(np.log(constants).sum(axis=0))[:, None]
         main = np.empty((X.shape[0], d, self.n_outputs))
@@ -183,17 +184,22 @@ def _factor(kernel, j, x, z):
     return polynomial * np.exp(-t), t
 
 
-def _constant_parts(kernel, points):
+def _constant_parts(kernel, points, centered):
     """Each factor as constant_ji + deviation: the constants (n_features, n_points), and a function of column number and values."""
-    if kernel.weights is not None:
-        shares = kernel.weights / (1 + kernel.weights)
+    shares = None if kernel.weights is None else kernel.weights / (1 + kernel.weights)
+    if shares is not None and not centered:
         constants = np.repeat((1 - shares)[:, None], len(points), axis=1)
         return constants, lambda j, x: shares[j] * _factor(kernel, j, x, points[:, j])[0]
     some = np.unique(np.linspace(0, len(points) - 1, min(_MEAN_POINTS, len(points))).astype(int))
     n_features = points.shape[1]
-    means = np.array([_factor(kernel, j, points[some, j], points[:, j])[0].mean(axis=0) for j in range(n_features)])
+
+    def factor(j, x):
+        kappa = _factor(kernel, j, x, points[:, j])[0]
+        return kappa if shares is None else 1 + shares[j] * (kappa - 1)
+
+    means = np.array([factor(j, points[some, j]).mean(axis=0) for j in range(n_features)])
     constants = np.maximum(means, _SMALLEST_CONSTANT)
-    return constants, lambda j, x: _factor(kernel, j, x, points[:, j])[0] - constants[j]
+    return constants, lambda j, x: factor(j, x) - constants[j]
 
 
 def _product_jacobian(kernel: ProductKernel, X, points, coefficients):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
@@ -94,7 +93,7 @@ class CholeskySystem:
 
     def left_out(self, dual: np.ndarray) -> np.ndarray:
         """Leave-one-out residuals for the dual coefficients of a solution."""
-        inverse, _ = dpotri(self.factor[0], lower=True)
+        inverse, _ = lapack.dpotri(self.factor[0], lower=True)
         diagonal = np.diag(inverse).copy()
         if self.fit_intercept:
             diagonal -= self.flat**2 / self.flat.sum()
@@ -109,6 +108,60 @@ class CholeskySystem:
         return np.maximum(variance, 0.0)
 
 
+class InverseSystem:
+    """One ridge by the whole inverse C, in the precision of ``gram``: with leave-one-out residuals and how they change with the ridge.
+
+    Faster than an eigendecomposition unless there are dozens of ridges.  Of ``gram``, which is kept, only the lower half is read.
+    Raises ``numpy.linalg.LinAlgError`` where K + α / h is not positive definite in this precision.
+    """
+
+    def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float):
+        # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
+        matrix = np.array(gram.T, order="F")
+        matrix[np.diag_indices_from(matrix)] += (alpha / weights).astype(gram.dtype)
+        single = gram.dtype == np.float32
+        factor, failed = (lapack.spotrf if single else lapack.dpotrf)(matrix, lower=0, clean=1, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError(f"alpha={alpha:.3g} is below the rounding of the kernel matrix.")
+        half = (lapack.spotri if single else lapack.dpotri)(factor, lower=0, overwrite_c=1)[0]
+        self.inverse = np.triu(half, 1)  # one temporary instead of three
+        self.inverse += half.T
+        self.weights, self.alpha = weights, alpha
+        self.flat = self.inverse.sum(axis=1, dtype=np.float64)
+
+    def solve(self, targets: np.ndarray, counts: np.ndarray) -> tuple[Solution, np.ndarray]:
+        """The solution, with a free intercept, and ∂ ``unit_out`` / ∂ log α; ``counts`` says how many units of weight a row holds."""
+        center = np.average(
+            targets, axis=0, weights=self.weights
+        )  # rounding is then that of deviations, not of the mean
+        plain = self._times(targets - center)
+        dual, shift, taken = _with_intercept(np.column_stack([plain, self.flat]), True)
+        diagonal = np.diag(self.inverse).astype(np.float64) - taken
+        unit = 1 / np.maximum(counts, 1.0)
+        arguments = self.alpha, self.weights
+        left_out = left_out_residuals(dual, diagonal, *arguments)
+        unit_out = left_out_residuals(dual, diagonal, *arguments, unit)
+        # C = G − flat flatᵀ / Σ flat, and ∂C/∂α = −C h⁻¹ C.
+        scaled = dual / self.weights[:, None]
+        dual_slope = -(self._times(scaled) - np.outer(self.flat, self.flat @ scaled) / self.flat.sum())
+        squares = np.einsum("ij,ij,j->i", self.inverse, self.inverse, (1 / self.weights).astype(self.inverse.dtype))
+        cross = self._times((self.flat / self.weights)[:, None])[:, 0]
+        own = np.sum(self.flat**2 / self.weights)
+        diagonal_slope = -(squares - 2 * cross * self.flat / self.flat.sum() + taken * own / self.flat.sum())
+        share = self.alpha / self.weights
+        remainder = 1 - unit * (1 - diagonal * share)
+        moved = share[:, None] * (dual + self.alpha * dual_slope)
+        moved -= (
+            np.where(np.isfinite(unit_out), unit_out, 0)
+            * (unit * share * (diagonal + self.alpha * diagonal_slope))[:, None]
+        )
+        slopes = moved / np.where(remainder > _SMALLEST_REMAINDER, remainder, np.inf)[:, None]
+        return Solution(dual, center + shift, left_out, unit_out), slopes
+
+    def _times(self, columns):
+        return (self.inverse @ columns.astype(self.inverse.dtype)).astype(np.float64)
+
+
 def _with_intercept(solved, fit_intercept):
     """From (K + α / h)⁻¹ (Y, 1): the dual coefficients, the intercept, and what it takes off the diagonal of the inverse."""
     plain, flat = solved[:, :-1], solved[:, -1]
@@ -119,6 +172,20 @@ def _with_intercept(solved, fit_intercept):
 
 
 # --- conjugate gradients ----------------------------------------------------------------------------------------------
+
+
+class MatrixProducts:
+    """K V for a kernel matrix in memory, or a part of one."""
+
+    def __init__(self, matrix: np.ndarray):
+        self.matrix = matrix
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return (self.matrix @ V.astype(self.matrix.dtype)).astype(np.float64)
+
+    def columns(self, rows: np.ndarray) -> np.ndarray:
+        """Some columns of K."""
+        return self.matrix[:, rows]
 
 
 class GramProducts:
@@ -149,7 +216,9 @@ class GramProducts:
 class NystromPreconditioner:
     """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; B serves every ridge."""
 
-    def __init__(self, products: GramProducts, n_columns: int, weights: np.ndarray, rng: np.random.Generator):
+    def __init__(
+        self, products: GramProducts | MatrixProducts, n_columns: int, weights: np.ndarray, rng: np.random.Generator
+    ):
         rows = np.sort(rng.choice(len(weights), n_columns, replace=False))
         columns = products.columns(rows)
         corner = columns[rows].astype(np.float64)
@@ -159,14 +228,20 @@ class NystromPreconditioner:
         self.weights = weights
         self.gram = (self.basis.T @ (weights.astype(columns.dtype)[:, None] * self.basis)).astype(np.float64)
 
-    def at(self, alpha: float) -> Any:
-        """The preconditioner for one ridge, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
-        triangle = _factor(self.gram + alpha * np.eye(len(self.gram)), 0.0)
+    def at(self, alphas: Any) -> Any:
+        """The preconditioner for one ridge, or for one ridge a column, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
+        different = np.unique(alphas)
+        triangles = [_factor(self.gram + alpha * np.eye(len(self.gram)), 0.0) for alpha in different]
+        dtype = self.basis.dtype  # products of two precisions would copy the basis each time
 
         def apply(residual):
             weighted = self.weights[:, None] * residual
-            inner = cho_solve((triangle, True), self.basis.T @ weighted, check_finite=False)
-            return (weighted - self.weights[:, None] * (self.basis @ inner)) / alpha
+            inner = self.basis.T @ weighted.astype(dtype)
+            columns = np.broadcast_to(alphas, residual.shape[1])
+            for alpha, triangle in zip(different, triangles):
+                own = columns == alpha
+                inner[:, own] = cho_solve((triangle, True), inner[:, own], check_finite=False)
+            return (weighted - self.weights[:, None] * (self.basis @ inner)) / columns
 
         return apply
 
@@ -190,10 +265,14 @@ def conjugate_gradients(
     max_iterations: int,
     start: Any = None,
 ) -> tuple[np.ndarray, float, int]:
-    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken."""
+    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken.
+
+    ``shift`` is (n,), or (n, n_columns) with one for each column.
+    """
+    shift = shift[:, None] if shift.ndim == 1 else shift
 
     def multiply(V):
-        return products @ V + shift[:, None] * V
+        return products @ V + shift * V
 
     solution = np.zeros_like(targets) if start is None else start.copy()
     residual = targets - multiply(solution)

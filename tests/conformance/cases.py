@@ -38,8 +38,10 @@ from bochner import (
     PacBayes,
     RationalQuadratic,
     Sinc,
+    SpectralClassifier,
     SpectralFeatures,
     SpectralMixture,
+    SpectralRegressor,
     SpectralRidge,
     StochasticGradient,
 )
@@ -77,6 +79,8 @@ PRIORS = {
 _RNG = np.random.default_rng(0)
 
 ESTIMATORS = [
+    SpectralClassifier(),
+    SpectralRegressor(),
     SpectralFeatures(n_components=8),
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),

@@ -15,12 +15,21 @@ from bochner import (
     KernelMachine,
     MarginGame,
     OperatorKernelRidge,
+    SpectralClassifier,
+    SpectralRegressor,
 )
 from bochner._compute import LocalRows
 
 N_ROWS = 90
 # Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
-NEEDS_ROWS_HERE = (GBRFF1Classifier, GBRFF2Classifier, OperatorKernelRidge, KernelMachine)
+NEEDS_ROWS_HERE = (
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    KernelMachine,
+    OperatorKernelRidge,
+    SpectralClassifier,
+    SpectralRegressor,
+)
 STORAGES = ("array", "blocks", "map", "sparse", "dask")
 
 

@@ -51,7 +51,8 @@ def problem(prior, n=40, d=3, n_outputs=2, weighted=False):
 def definition(objective, theta):
     """The objective of the class docstring with explicit inverses and determinants; only for tests."""
     X, Y = objective.X, objective.Y
-    n, d = X.shape
+    d = X.shape[1]
+    n = np.sum(1 / objective.noise_shares)
     rates, linear, noise = np.exp(theta[:d]), np.exp(theta[-2]), np.exp(theta[-1])
     name = type(objective.prior).__name__
     parameters = {"Laplace": {"gamma": rates}, "Gaussian": {"gamma": rates**2 / 2}}.get(
@@ -61,7 +62,9 @@ def definition(objective, theta):
         parameters["weight"] = np.exp(theta[d : 2 * d])
     K = clone(objective.prior).set_params(**parameters).kernel(X) + linear / d * X @ X.T
     K += noise * np.diag(objective.noise_shares)
-    value = 0.5 * np.log(np.trace(Y.T @ np.linalg.inv(K) @ Y) / Y.size) + np.linalg.slogdet(K)[1] / (2 * n)
+    # h rows at one place instead of one of noise λ / h
+    log_determinant = np.linalg.slogdet(K)[1] + (n - len(X)) * theta[-1] - np.sum(np.log(objective.noise_shares))
+    value = 0.5 * np.log(np.trace(Y.T @ np.linalg.inv(K) @ Y) / (n * Y.shape[1])) + log_determinant / (2 * n)
     for logarithms, spread in zip(np.split(theta[:-2], len(theta[:-2]) // d), (0.3, 0.6), strict=False):
         value += np.sum(np.log(1 + ((logarithms - logarithms.mean()) / spread) ** 2)) / n
     return value
@@ -173,7 +176,7 @@ def test_whole_numbers_are_labels_unless_they_are_declared_values():
     assert abs(objectives["values"] - objectives["labels"]) > 0.01
 
 
-def test_rows_of_weight_zero_are_absent_and_the_scale_of_weights_does_not_matter():
+def test_rows_of_weight_zero_are_absent():
     rng = generator()
     X = rng.normal(size=(90, 2))
     y = X[:, 0] ** 2 + 0.1 * rng.normal(size=90)
@@ -181,12 +184,25 @@ def test_rows_of_weight_zero_are_absent_and_the_scale_of_weights_does_not_matter
     weights[60:] = 0
     spoiled, wrong = X.copy(), y.copy()
     spoiled[60:], wrong[60:] = 1e6, -1e6
-    whole = Evidence(n_iterations=5).learn(Gaussian(), spoiled, wrong, generator(), 7 * weights)
+    whole = Evidence(n_iterations=5).learn(Gaussian(), spoiled, wrong, generator(), weights)
     part = Evidence(n_iterations=5).learn(Gaussian(), X[:60], y[:60], generator(), weights[:60])
     np.testing.assert_allclose(whole.prior.gamma, part.prior.gamma, rtol=1e-6)
     assert whole.objective == pytest.approx(part.objective, rel=1e-9)
     fewer = Evidence(n_rows=30).learn_prior(Gaussian(), spoiled, wrong, generator(), weights)
     assert np.all(fewer.gamma > 1e-5)  # the outliers of weight zero were never drawn
+
+
+@pytest.mark.parametrize("prior", FAMILIES[:2], ids=repr)
+def test_weights_count_like_repeated_rows(prior):
+    rng = generator()
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    weights = rng.integers(1, 4, size=40)
+    evidence = Evidence(n_iterations=2, standardize=False)
+    weighted = evidence.learn(prior, X, y, generator(), weights.astype(float))
+    repeated = np.repeat(np.arange(40), weights)
+    longer = evidence.learn(prior, X[repeated], y[repeated], generator())
+    assert weighted.objective == pytest.approx(longer.objective, rel=1e-9)
+    assert weighted.noise == pytest.approx(longer.noise, rel=1e-6)
 
 
 def test_noisy_rows_of_small_weight_disturb_less():

@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from bochner import Anova, Gaussian, Laplace, Matern
+from bochner._compute import grams
 from bochner._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
 
 POLYNOMIALS = {0: lambda t: 1.0, 1: lambda t: 1 + t, 2: lambda t: 1 + t + t**2 / 3}
@@ -168,3 +169,27 @@ def test_laplace_equals_the_product_of_its_factors():
 
 def test_priors_without_a_compiled_kernel_say_so():
     assert Matern(nu=2.2).compiled(3) is None
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("n_numbers", [0, 2])
+def test_indicator_columns_are_products_and_slopes_like_all_others(order, weighted, n_numbers, monkeypatch):
+    if not weighted and order:
+        return
+    rng = np.random.default_rng(order)
+    X = np.column_stack([1.5 * (rng.random((60, 50)) < 0.3), rng.normal(size=(60, n_numbers)), np.full(60, 2.0)])
+    Z = np.column_stack([1.5 * (rng.random((9, 50)) < 0.3), rng.normal(size=(9, n_numbers)), np.full(9, 2.0)])
+    rates = rng.uniform(0.1, 1.0, X.shape[1])
+    weights = rng.uniform(0.1, 2.0, X.shape[1]) if weighted else None
+    kernel = ProductKernel(rates, weights, order)
+    pull = rng.normal(size=(60, 60))
+    pull = pull + pull.T
+    found = [kernel.gram(X), kernel.gram(X, Z), *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy())]
+    monkeypatch.setattr(grams, "_TWO_VALUED", 10**9)
+    expected = [kernel.gram(X), kernel.gram(X, Z), *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy())]
+    for one, other in zip(found, expected, strict=True):
+        if other is None:
+            assert one is None
+        else:
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)

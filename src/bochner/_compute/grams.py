@@ -5,7 +5,7 @@ float32 or float64 and answer in that precision; blocks of rows are shared by th
 """
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import blas
@@ -19,6 +19,8 @@ _WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
 _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
+# From this many columns of two values on, these are taken apart: their product is the exponential of one distance.
+_TWO_VALUED = 3
 
 GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
 
@@ -27,7 +29,9 @@ GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
 class ProductKernel:
     """k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j); where ``weights`` is None, exp(−Σ_j r_j |x_j − z_j|) (order 0).
 
-    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``.
+    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``.  The factor of a column of two values
+    (an indicator) is one or some ρ_j: the product over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a Gaussian kernel, which
+    matrix products give for many columns in the time of a few.
     """
 
     rates: np.ndarray
@@ -39,6 +43,14 @@ class ProductKernel:
         symmetric = Z is None
         out = _matrix(X, Z)
         if out.size == 0:
+            return out
+        two_valued, gaps = _two_valued(X, X if symmetric else Z)
+        if two_valued is not None:
+            out = self._near(two_valued, gaps).gram(X[:, two_valued], Z if symmetric else Z[:, two_valued], lower=lower)
+            if not two_valued.all():
+                rest = self._rest(two_valued)
+                with np.errstate(all="ignore"):  # what is left undefined may be anything
+                    out *= rest.gram(X[:, ~two_valued], Z if symmetric else Z[:, ~two_valued], lower=lower)
             return out
         columns, others, wide = self._columns(X, X if symmetric else Z)
         a, b = self._shares(X.dtype)
@@ -54,6 +66,9 @@ class ProductKernel:
         ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and ``pull`` is overwritten by
         their product.
         """
+        two_valued, gaps = _two_valued(X, X)
+        if two_valued is not None:
+            return self._slopes_apart(X, gram, pull, two_valued, gaps)
         columns, _, wide = self._columns(X, X)
         a, b = self._shares(X.dtype)
         plain = self.weights is None
@@ -66,6 +81,44 @@ class ProductKernel:
 
         rate_slopes, weight_slopes = 2 * sum(_on_blocks(add, len(X), len(X)))
         return rate_slopes, None if self.weights is None else weight_slopes
+
+    def _slopes_apart(self, X, gram, pull, two_valued, gaps):
+        """``slopes``; those of columns of two values by Σ_ik B_ik [x_ij ≠ x_kj] = 2 Σ_i (b_i x_ij − x_ij (Bx)_ij) for x_ij = 0 or 1, b = B1."""
+        rate_slopes, weight_slopes = np.zeros(len(self.rates)), np.zeros(len(self.rates))
+        if two_valued.all():
+            with np.errstate(all="ignore"):
+                pull *= gram
+        else:
+            rest = self._rest(two_valued).slopes(np.ascontiguousarray(X[:, ~two_valued]), gram, pull)
+            rate_slopes[~two_valued] = rest[0]
+            weight_slopes[~two_valued] = 0 if rest[1] is None else rest[1]
+        own = X[:, two_valued]
+        own = (own != own.min(axis=0)).astype(X.dtype)
+        products = symmetric_product(pull, np.column_stack([own, np.ones(len(X), X.dtype)])).astype(np.float64)
+        apart = 2 * (products[:, -1] @ own - np.sum(own * products[:, :-1], axis=0))
+        times = self.rates[two_valued] * gaps
+        if self.weights is None:
+            rate_slopes[two_valued] = -apart * times
+            return rate_slopes, None
+        kappa, slope = _matern(times, self.order)
+        weights = self.weights[two_valued]
+        rate_slopes[two_valued] = apart * weights * slope / (1 + weights * kappa)
+        weight_slopes[two_valued] = apart * (weights * kappa / (1 + weights * kappa) - weights / (1 + weights))
+        return rate_slopes, weight_slopes
+
+    def _near(self, two_valued, gaps):
+        """The product over columns of two values as a Gaussian kernel: r_j² gap_j² / 2 = −log ρ_j."""
+        times = self.rates[two_valued] * gaps
+        if self.weights is None:
+            falls = times
+        else:
+            weights = self.weights[two_valued]
+            falls = -np.log1p(weights / (1 + weights) * (_matern(times, self.order)[0] - 1))
+        return RadialKernel(np.sqrt(2 * np.maximum(falls, 0.0)) / gaps, GAUSSIAN)
+
+    def _rest(self, two_valued):
+        weights = None if self.weights is None else self.weights[~two_valued]
+        return replace(self, rates=self.rates[~two_valued], weights=weights)
 
     def _shares(self, dtype):
         if self.weights is None:
@@ -152,6 +205,26 @@ class RadialKernel:
                 np.fill_diagonal(block[:, rows], 0)
 
         return by_products
+
+
+def _matern(times, order):
+    """κ(t) and t κ'(t) of the Matérn kernel of an order."""
+    decay = np.exp(-times)
+    polynomial = (1.0, 1 + times, 1 + times + times**2 / 3)[order]
+    return polynomial * decay, -decay * (times, times**2, times**2 * (1 + times) / 3)[order]
+
+
+def _two_valued(X, Z):
+    """Which columns hold two values at most, the same in both, and how far these are apart; (None, None) where there are too few."""
+    lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
+    highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
+    found = np.all((lowest == X) | (highest == X), axis=0)
+    if Z is not X:
+        found &= np.all((lowest == Z) | (highest == Z), axis=0)
+    if np.count_nonzero(found) < _TWO_VALUED or len(found) < _TWO_VALUED:
+        return None, None
+    gaps = (highest[found].astype(np.float64) - lowest[found]) if found.any() else np.empty(0)
+    return found, np.where(gaps > 0, gaps, 1.0)
 
 
 def symmetric_product(lower, columns):

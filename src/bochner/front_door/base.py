@@ -1,0 +1,364 @@
+"""What SpectralClassifier and SpectralRegressor share: rows at the door, priors learned one after the other, members blended."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._compute import Block, LocalRows, as_dense, as_rows, is_remote
+from .._progress import track
+from .._validation import check_count, check_weights
+from ..blending import blend_weights
+from ..evidence import Evidence, LearnedPrior, with_rates
+from ..inputs import TableInputs, is_frame
+from ..kernel_expansions import KernelExpansion
+from ..priors import Anova, Gaussian, Laplace, SpectralPrior
+from ..targets import Target
+from .members import LEAST_WEIGHT, Blend, Member, Members, TableEffects
+from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
+from .streaming import Stream, landmark_count, solve_streaming
+from .trees import cross_fitted_trees
+
+# Up to here the inverse of the kernel matrix is a matter of seconds, and with it exact leave-one-out scores.
+_LEAVE_ONE_OUT_ROWS = 3500
+# Rows held out above that: a share of all, between two numbers.
+_HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
+# Sparse rows are made dense up to this size.
+_DENSE_BYTES = 2**31
+# Rows of a frame that are prepared at once.
+_ROWS_AT_ONCE = 50_000
+# Rows that importances are averaged over.
+_IMPORTANCE_ROWS = 256
+
+
+class SpectralModel(BaseEstimator):
+    """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
+
+    _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
+
+    # --- fitting ------------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self):
+        check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
+        if self.evidence is not None and not isinstance(self.evidence, Evidence):
+            raise TypeError(f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}.")
+        priors = (Anova(), Laplace(), Gaussian()) if self.priors is None else self.priors
+        if isinstance(priors, SpectralPrior):
+            priors = (priors,)
+        if not isinstance(self.trees, bool):
+            raise TypeError(f"trees must be True or False, got {self.trees!r}.")
+        if not len(priors):
+            raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
+        for prior in priors:
+            if not isinstance(prior, SpectralPrior):
+                raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
+            with_rates(prior, np.ones(1), np.ones(1))  # refuses families that evidence cannot learn
+        return tuple(priors)
+
+    def _received(self, X, sample_weight):
+        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows."""
+        X = self._checked_rows(X, reset=True)
+        n_rows = X.shape[0]
+        if n_rows < 2:
+            raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
+        weights = check_weights(sample_weight, n_rows)
+        kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
+        counts = np.ones(n_rows) if weights is None else weights[kept]
+        if (
+            counts.max() < 1
+        ):  # relative weights, such as some that add up to one: no row counts less than all together say
+            counts = counts / counts.mean()
+        return _taken(X, kept), n_rows, kept, counts
+
+    def _checked_rows(self, X, reset):
+        if is_frame(X):
+            if reset:
+                self.n_features_in_ = X.shape[1]
+                self.__dict__.pop("feature_names_in_", None)
+            return X
+        if is_remote(X):
+            raise TypeError(
+                f"{type(self).__name__} is fitted on rows in memory or in a memory map, not on a Dask array. Give X.compute(), "
+                "or use SpectralRidge or FourierBoosting for rows on a cluster."
+            )
+        listed = not isinstance(self.categorical_features, str)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=None if listed else [np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            reset=reset,
+        )
+        n_bytes = 8 * X.shape[0] * X.shape[1]
+        if sp.issparse(X) and n_bytes > _DENSE_BYTES:
+            raise ValueError(
+                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are {n_bytes / 1e9:.1f} GB, more than "
+                f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, which keeps rows sparse."
+            )
+        return X.toarray() if sp.issparse(X) else X
+
+    def _prepared(self, X, keys, counts, rng):
+        """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
+
+        Also fits the preparation of columns.  ``keys`` are what rows must agree in to be equal, besides their columns.
+        """
+        n_rows = X.shape[0]
+        many = n_rows > self.max_exact_rows
+        rows = np.arange(n_rows)
+        if many:
+            rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
+            X, counts = _taken(X, rows), counts[rows]
+        self.inputs_ = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
+        self.n_features_in_ = self.inputs_.n_features_in_
+        names = vars(self.inputs_).get("feature_names_in_")  # only where the columns of a frame are called by text
+        if names is not None:
+            self.feature_names_in_ = names
+        Z = self.inputs_.transform(X)
+        if many:
+            return Z, rows, counts
+        rows, counts = merged(Z, keys, counts)
+        return Z[rows], rows, counts
+
+    def _stream(self, X, Y, weights):
+        """All rows for a pass over them; None where ``_prepared`` has taken them all."""
+        if X.shape[0] <= self.max_exact_rows:
+            return None
+        if is_frame(X):
+            parts = np.array_split(np.arange(X.shape[0]), -(-X.shape[0] // _ROWS_AT_ONCE))
+            prepared = [self.inputs_.transform(_taken(X, part)).astype(np.float32) for part in parts]
+            return Stream(LocalRows(np.concatenate(prepared)), np.asarray, Y, weights)
+        return Stream(LocalRows(X), self.inputs_.transform, Y, weights)
+
+    def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, rng) -> LearnedPrior:
+        evidence = Evidence(standardize=False) if self.evidence is None else self.evidence
+        n_columns = problem.Z.shape[1]
+        if len(problem.Y) < 2 or not np.any(np.ptp(problem.Y, axis=0) > 0):  # a constant: nothing to learn from
+            prior = with_rates(prior, np.ones(n_columns), np.ones(n_columns))
+            return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
+        return evidence.learn(prior, problem.Z, target, rng, problem.counts)
+
+    def _learning_rows(self, n_rows, rng):
+        """The rows that every family learns from: differences between families are then not those of rows."""
+        most = (Evidence() if self.evidence is None else self.evidence).n_rows
+        return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
+
+    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng):
+        """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which of the rows they are for.
+
+        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.
+        """
+        n_rows = len(problem.Z)
+        exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
+        n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
+        order = np.arange(n_rows) if exact else rng.permutation(n_rows)
+        problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
+        names, members, solved = _names(priors), list(learned), []
+        for k in track(range(len(priors)), "solving", total=len(priors)):
+            begun = time.perf_counter()
+            if exact:
+                solved.append(solve_leaving_out(problem, learned[k], self._ridge_steps))
+            else:
+                solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng, stream is None))
+            seconds[k] += time.perf_counter() - begun
+        self.path_ = (
+            f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is leave-one-out"
+            if exact
+            else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to choose and to blend, then all fitted"
+        )
+        if stream is not None:
+            weights = stream.weights.copy()
+            weights[rows[order[n_rows - n_held :]]] = 0
+            count = min(landmark_count(len(weights)), n_rows - n_held)
+            landmarks = problem.Z[:count]
+            for k in track(range(len(priors)), "passing over all rows", total=len(priors)):
+                begun = time.perf_counter()
+                solved.append(solve_streaming(replace(stream, weights=weights), landmarks, learned[k], judge))
+                seconds.append(time.perf_counter() - begun)
+            members, names = members * 2, names + [f"{name} landmarks" for name in names]
+            self.path_ = (
+                f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
+                f"{n_rows - n_held}, and on {count} landmarks fitted to all rows; {n_held} rows were held out to choose and to blend"
+            )
+        if self.trees:
+            begun = time.perf_counter()
+            grown, held_out = cross_fitted_trees(
+                problem, None if exact else n_held, is_classifier(self), stream is None, rng
+            )
+            solved.append(Solved(grown, held_out, np.nan))
+            seconds.append(time.perf_counter() - begun)
+            members, names = [*members, None], [*names, "trees"]
+        self._some_rows = problem.Z[:: max(1, n_rows // _IMPORTANCE_ROWS)][:_IMPORTANCE_ROWS]
+        return self._blended(names, members, solved, judge, seconds), order[n_rows - n_held :]
+
+    def _blended(self, names, learned, solved, judge, seconds):
+        """Weights from held-out scores of the rows ``judge``; returns the held-out scores of the blend."""
+        held_out = np.stack([one.held_out for one in solved])
+        weights = blend_weights(held_out, judge.Y, judge.weights)
+        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+        weights /= weights.sum()
+        total = np.average(
+            np.sum((judge.Y - np.average(judge.Y, axis=0, weights=judge.weights)) ** 2, axis=1), weights=judge.weights
+        )
+        self._reports = [
+            Member(
+                name=name,
+                prior=None if learned[k] is None else learned[k].prior,
+                weight=float(weights[k]),
+                held_out_error=float(
+                    np.average(np.sum((judge.Y - held_out[k]) ** 2, axis=1), weights=judge.weights)
+                    / (total if total > 0 else 1.0)
+                ),
+                ridge=float(solved[k].ridge),
+                noise=np.nan if learned[k] is None else learned[k].noise,
+                n_points=len(solved[k].expansion),
+                seconds=float(seconds[k]),
+            )
+            for k, name in enumerate(names)
+        ]
+        used = np.flatnonzero(weights)
+        self.blend_ = Blend(tuple(solved[k].expansion for k in used), tuple(float(weights[k]) for k in used))
+        return np.tensordot(weights, held_out, axes=1)
+
+    # --- what a fitted model says -------------------------------------------------------------------------------------
+
+    @property
+    def members_(self) -> Members:
+        """What each member learned, its weight in the blend, its held-out error and its time; prints as a table."""
+        check_is_fitted(self)
+        return Members(self._reports)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """One number for each column of the table, of sum one: how much the scores change when only that column does.
+
+        S_j = mean_i ½ ‖f(x_i) − f(x_i with column j taken from another row)‖², divided by Σ_j S_j: Jansen's estimate of the total
+        effect of a column, over up to 256 evenly spread training rows; the other row is half of them further on.
+        """
+        check_is_fitted(self)
+        rows = self._some_rows
+        others = np.roll(rows, len(rows) // 2, axis=0)
+        before = self.blend_.evaluate(rows)
+        changes = np.zeros(self.n_features_in_)
+        for j in np.unique(self.inputs_.sources_):
+            columns = self.inputs_.sources_ == j
+            changes[j] = np.sum((self.blend_.evaluate(np.where(columns, others, rows)) - before) ** 2)
+        total = changes.sum()
+        return changes / total if total > 0 else changes
+
+    def _map_rows(self, X, function, n_columns):
+        """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
+        check_is_fitted(self)
+        if is_frame(X):
+            return function(self.inputs_.transform(X))
+        if is_remote(X):
+            rows = as_rows(X)
+            if rows.n_features != self.n_features_in_:
+                raise ValueError(
+                    f"X has {rows.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+                )
+        else:
+            listed = not isinstance(self.categorical_features, str)
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=None if listed else [np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                reset=False,
+            )
+            if listed:
+                return function(self.inputs_.transform(as_dense(X)))
+            rows = LocalRows(X)
+
+        def fill(block, out):
+            out[...] = function(self.inputs_.transform(as_dense(block)))
+
+        return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
+
+    def _prepared_for_looks(self, X):
+        check_is_fitted(self)
+        return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
+
+    def _effects(self, X, max_order, unit, center):
+        """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
+        Z = self._prepared_for_looks(X)
+        kernels = [(w, m) for w, m in zip(self.blend_.weights, self.blend_.members) if isinstance(m, KernelExpansion)]
+        products = [(w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)]
+        if not products:
+            raise TypeError(
+                "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
+                "Fit with priors=Anova()."
+            )
+        weight, member = products[0]
+        split = member.effects(Z, max_order, centered=True)
+        sources = self.inputs_.sources_
+        used = np.unique(sources)
+        place = {j: p for p, j in enumerate(used)}
+        main = np.zeros((len(Z), len(used), split.main.shape[2]))
+        for column, j in enumerate(sources):
+            main[:, place[j]] += split.main[:, column]
+        pair_place: dict[tuple[int, int], int] = {}
+        if max_order == 2:
+            both = [(a, b) for i, a in enumerate(used) for b in used[i + 1 :]]
+            pair_place = {pair: p for p, pair in enumerate(both)}
+        pairs = np.zeros((len(Z), len(pair_place), split.main.shape[2]))
+        for p, (a, b) in enumerate(split.pair_columns):
+            first, second = sorted((sources[a], sources[b]))
+            if first == second:  # two levels of one column
+                main[:, place[first]] += split.pairs[:, p]
+            else:
+                pairs[:, pair_place[first, second]] += split.pairs[:, p]
+        main, pairs = weight * unit * main, weight * unit * pairs
+        constant = center + weight * unit * split.constant
+        rest = center + unit * self.blend_.evaluate(Z) - constant - main.sum(axis=1) - pairs.sum(axis=1)
+        names = self.inputs_.names_
+        return TableEffects(
+            constant,
+            main,
+            pairs,
+            rest,
+            tuple(names[j] for j in used),
+            tuple((names[a], names[b]) for a, b in pair_place),
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _n_held(n_rows):
+    return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // 4)
+
+
+def merged(Z: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(one row number for each different row of (Z, keys), their counts): equal rows are one row that counts more.
+
+    In the order of their values, so that neither the order of rows nor how repetitions are written changes a model.
+    """
+    columns = np.column_stack([Z, keys])
+    order = np.lexsort(columns.T[::-1])
+    ordered = columns[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    return order[first], np.add.reduceat(counts[order], np.flatnonzero(first))
+
+
+def _taken(X, rows):
+    if len(rows) == X.shape[0]:
+        return X
+    if not is_frame(X):
+        return X[rows]
+    return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]
+
+
+def _names(priors):
+    names = [type(prior).__name__.lower() for prior in priors]
+    return [name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}" for k, name in enumerate(names)]

@@ -1,0 +1,104 @@
+"""What a front-door model is made of: kernel expansions and their weights, and a report of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._text import aligned, number_text
+from ..kernel_expansions import KernelExpansion
+from ..priors import SpectralPrior
+from .trees import TreeMember
+
+# A member of less weight is not asked for predictions.
+LEAST_WEIGHT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One member of the blend: what was learned, how well it does on rows it has not seen, and what it cost.
+
+    ``held_out_error`` is the mean squared error of its held-out scores, in units of the variance of the target; ``ridge`` the ridge
+    in use, ``noise`` the one that the evidence found; ``n_points`` the number of kernels in its sum; ``seconds`` by the clock.
+    """
+
+    name: str
+    prior: SpectralPrior | None
+    weight: float
+    held_out_error: float
+    ridge: float
+    noise: float
+    n_points: int
+    seconds: float
+
+
+class Members(list):
+    """Members that print as a table; ``pandas.DataFrame(members)`` works too."""
+
+    _COLUMNS = ("name", "weight", "held_out_error", "ridge", "noise", "n_points", "seconds")
+
+    def __repr__(self) -> str:
+        rows = [
+            [m.name, *(number_text(float(getattr(m, column)), digits=3) for column in self._COLUMNS[1:])] for m in self
+        ]
+        return aligned(list(self._COLUMNS), rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns, and trees where asked for."""
+
+    members: tuple[KernelExpansion | TreeMember, ...]
+    weights: tuple[float, ...]
+
+    def evaluate(self, Z: np.ndarray) -> np.ndarray:
+        """(n_samples, n_outputs), in float64."""
+        return np.sum([w * np.asarray(m.evaluate(Z), np.float64) for w, m in zip(self.weights, self.members)], axis=0)
+
+    def jacobian(self, Z: np.ndarray) -> np.ndarray:
+        """∂f/∂z, (n_samples, n_outputs, n_columns)."""
+        slopes: Any = 0.0
+        for weight, member in zip(self.weights, self.members):
+            if isinstance(member, TreeMember):
+                raise TypeError("Trees have no derivatives. Fit with trees=False.")
+            slopes = slopes + weight * member.jacobian(Z)
+        return np.asarray(slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class TableEffects:
+    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly, over columns of the table.
+
+    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two of a pair.  ``rest`` holds effects of more columns at once and
+    all that the other members add.  Where there are several outputs or classes, arrays have one more axis, the last one.
+    """
+
+    constant: Any
+    main: np.ndarray
+    pairs: np.ndarray
+    rest: np.ndarray
+    names: tuple[str, ...]
+    pair_names: tuple[tuple[str, str], ...]
+
+    def total(self) -> np.ndarray:
+        """The sum of all effects."""
+        return self.constant + self.main.sum(axis=1) + self.pairs.sum(axis=1) + self.rest
+
+    def first_output(self) -> TableEffects:
+        """The effects on the first output, without an axis of outputs."""
+        parts = {name: getattr(self, name)[..., 0] for name in ("constant", "main", "pairs", "rest")}
+        return replace(self, **parts)
+
+    def strongest(self, n: int = 10) -> list[tuple[str, float]]:
+        """The ``n`` effects of largest standard deviation over the rows, as (name, deviation); a pair is "a × b"."""
+        sizes = [
+            (name, float(np.sqrt(np.mean(np.var(effect, axis=0)))))
+            for names, effects in (
+                (self.names, self.main),
+                ([f"{a} × {b}" for a, b in self.pair_names], self.pairs),
+            )
+            for name, effect in zip(names, np.moveaxis(effects, 1, 0))
+        ]
+        return sorted(sizes, key=lambda size: -size[1])[:n]

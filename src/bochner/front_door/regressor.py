@@ -1,0 +1,217 @@
+"""SpectralRegressor: values from a table, nothing to tune."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from .._progress import track
+from .._random import as_generator
+from .._state import all_or_nothing
+from ..evidence import Evidence, LearnedPrior
+from ..targets import Values
+from .base import SpectralModel
+from .members import TableEffects
+from .solving import Problem, solve_leaving_out
+from .spread import Spread
+from .target_scales import TargetScale, other_scales
+
+# Another scale of the target must describe it better by so many nats a row.
+_CLEARLY = 0.1
+
+
+class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
+    """Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
+
+    As ``SpectralClassifier``, for one or several outputs.  A single output with a long tail is fitted on a logarithmic scale
+    (``target_scale_``) where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density included, and
+    leave-one-out predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
+
+    Parameters
+    ----------
+    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
+    evidence : Evidence, default ``Evidence(standardize=False)``
+    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
+    trees : bool, default False
+        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
+        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``jacobian``.
+    max_exact_rows : int, default 15 000
+        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
+        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
+    random_state : None, int, RandomState or Generator
+
+    Attributes
+    ----------
+    members_ : what each family learned, its weight, held-out error and time; prints as a table
+    blend_ : the fitted function on the scale of ``target_scale_``, a ``Blend`` of ``KernelExpansion``
+    target_scale_ : TargetScale
+    spread_ : Spread, held-out residuals and their size
+    inputs_ : TableInputs
+    path_ : which way the rows were solved, and why
+    feature_importances_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SpectralRegressor(random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.4)
+    True
+    """
+
+    _ridge_steps = 4
+
+    def __init__(
+        self,
+        priors: Any = None,
+        evidence: Evidence | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        trees: bool = False,
+        max_exact_rows: int = 15_000,
+        random_state: Any = None,
+    ):
+        self.priors = priors
+        self.evidence = evidence
+        self.categorical_features = categorical_features
+        self.trees = trees
+        self.max_exact_rows = max_exact_rows
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRegressor:
+        """Learn priors, solve, blend.  A row of weight h counts as h rows (weights all below one are scaled to mean one)."""
+        priors, rng = self._check_parameters(), as_generator(self.random_state)
+        X, n_given, kept, counts = self._received(X, sample_weight)
+        values = Values.of(y, n_given, owner=type(self).__name__).take(kept)
+        all_values, all_counts = values.rows, counts
+        Z, rows, counts = self._prepared(X, values.rows, counts, rng)
+        values = values.take(rows)
+        some = self._learning_rows(len(rows), rng)
+        begun = time.perf_counter()
+        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some, rng)
+        seconds = [time.perf_counter() - begun]
+        targets = scale.forward(values.rows)
+        problem = Problem(Z, targets, counts, np.ones(len(rows)))
+        learned = [first]
+        for prior in track(priors[1:], "learning priors", total=len(priors) - 1):
+            begun = time.perf_counter()
+            learned.append(self._learn(prior, problem.take(some), Values.of(targets[some]), rng))
+            seconds.append(time.perf_counter() - begun)
+        stream = self._stream(X, scale.forward(all_values), all_counts)
+        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng)
+        strongest = learned[int(np.argmax([report.weight for report in self._reports[: len(learned)]]))]
+        judge = problem.take(held)
+        self.spread_ = Spread.of(judge.Z, judge.Y - scores, judge.counts, strongest, rng)
+        self.target_scale_ = scale
+        self._one_dimensional = values.one_dimensional
+        return self
+
+    def _choose_scale(self, prior, Z, all_values, all_counts, rows, counts, some, rng):
+        """The scale of the target, and what the first family learned on it; a scale must be one for all values."""
+        tried: list[tuple[TargetScale, LearnedPrior, float, np.ndarray]] = []
+        plain = TargetScale.of(rows, counts)
+        others = other_scales(all_values, all_counts)
+        for scale in [plain, *others]:
+            problem = Problem(Z[some], scale.forward(rows[some]), counts[some], np.ones(len(some)))
+            learned = self._learn(prior, problem, Values.of(problem.Y), rng)
+            if not others:
+                return plain, learned
+            nats = learned.objective - scale.mean_log_slope(rows[some], counts[some])
+            solved = solve_leaving_out(problem, learned, self._ridge_steps)
+            spread = Spread(problem.Y - solved.held_out, problem.counts, None)
+            means = _means(scale, solved.held_out, spread, np.ones_like(problem.Y))
+            tried.append((scale, learned, nats, (means - rows[some])[:, 0] ** 2))
+        best = tried[0]
+        for other in tried[1:]:
+            if _clearly_better(best[2] - other[2], best[3], other[3], counts[some]):
+                best = other
+        scale = best[0]
+        # Center and unit of all rows.
+        return TargetScale.of(rows, counts, scale.kind, scale.shift, scale.width), best[1]
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Means, and with ``return_std`` the standard deviation of an observation around them.
+
+        The deviation is that of held-out residuals, times a size that depends on the row where that describes them better.
+        """
+        n_outputs = self._n_outputs()
+        means = self._as_given(self._map_rows(X, self._means, n_outputs))
+        return (means, self._as_given(self._map_rows(X, self._deviations, n_outputs))) if return_std else means
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """Lower and upper ends that a new observation lies between with probability ``level``: (n_samples, 2), or (n_samples, n_outputs, 2).
+
+        The prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals, where the size of residuals depends on the row
+        measured in that size (jackknife up to 3500 rows, else split-conformal with a refit).  The coverage is that of new rows
+        of the same kind on average, not of each row; it is within a few percent of ``level`` from about a hundred rows on.
+        With too few rows for a level ends are infinite.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
+        n_outputs = self._n_outputs()
+        ends = [self._map_rows(X, lambda Z, side=side: self._ends(Z, side, level), n_outputs) for side in (-1, 1)]
+        return np.stack([self._as_given(np.asarray(end)) for end in ends], axis=-1)
+
+    def _n_outputs(self):
+        return len(self.target_scale_.center) if hasattr(self, "target_scale_") else 0
+
+    def _means(self, Z):
+        return _means(self.target_scale_, self.blend_.evaluate(Z), self.spread_, self.spread_.sizes(Z))
+
+    def _deviations(self, Z):
+        sizes = self.spread_.sizes(Z)
+        if self.target_scale_.kind == "identity":
+            return self.target_scale_.unit * sizes * self.spread_.root_mean_square()
+        around = _around(self.target_scale_, self.blend_.evaluate(Z), self.spread_, sizes)
+        return around.std(axis=0)
+
+    def _ends(self, Z, side, level):
+        reach = self.spread_.reach(level)
+        with np.errstate(over="ignore"):
+            return self.target_scale_.backward(self.blend_.evaluate(Z) + side * self.spread_.sizes(Z) * reach)
+
+    def effects(self, X: Any, max_order: int = 2) -> TableEffects:
+        """The prediction split exactly into a constant, main effects and pairs of columns (``max_order`` 2), and the rest.
+
+        The effects are those of the Anova member (of the Laplace member where that one has no weight), times its weight; all that the
+        other members add is part of the rest.  Where ``target_scale_`` is logarithmic, it is the prediction on that scale,
+        log(y + shift) or asinh((y − shift) / width), that is split.
+        """
+        found = self._effects(X, max_order, self.target_scale_.unit, self.target_scale_.center)
+        return found.first_output() if self._one_dimensional else found
+
+    def jacobian(self, X: Any) -> np.ndarray:
+        """∂ prediction / ∂ prepared columns (``inputs_.get_feature_names_out()``), (n_samples, n_outputs, n_columns), one output: without its axis.
+
+        With respect to standardized and clipped numbers and indicators of levels, as the model sees them; of what ``effects`` splits.
+        """
+        slopes = self.blend_.jacobian(self._prepared_for_looks(X)) * self.target_scale_.unit[:, None]
+        return slopes[:, 0] if self._one_dimensional else slopes
+
+    def _as_given(self, outputs):
+        return outputs[:, 0] if self._one_dimensional else outputs
+
+
+def _clearly_better(nats, errors, other_errors, counts):
+    """Whether a scale that gains so many nats a row may be taken: its squared errors must not be larger, up to a standard error.
+
+    Nor by a larger share than the nats: few rows of a long tail have large standard errors.
+    """
+    worse = other_errors - errors
+    mean, n_rows = np.average(worse, weights=counts), counts.sum()
+    standard_error = np.sqrt(np.average((worse - mean) ** 2, weights=counts) / n_rows)
+    return nats > _CLEARLY and mean <= min(standard_error, nats * np.average(errors, weights=counts))
+
+
+def _around(scale, center, spread, sizes):
+    """What observations may be: (101, n_samples, n_outputs) values around predictions on the scale of the fit."""
+    return scale.backward(scale.within(center + sizes * spread.quantiles()[:, None]))
+
+
+def _means(scale, center, spread, sizes):
+    """The mean on the user's scale; on another scale that of a prediction plus each of the residuals."""
+    return scale.backward(center) if scale.kind == "identity" else _around(scale, center, spread, sizes).mean(axis=0)

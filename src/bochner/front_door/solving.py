@@ -1,0 +1,174 @@
+"""A learned prior as a fitted function: all rows at once, with scores of rows that the fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..evidence import LearnedPrior
+from ..kernel_expansions import KernelExpansion, closed_form_gram
+from ..kernel_systems import InverseSystem, MatrixProducts, NystromPreconditioner, Solution, conjugate_gradients
+
+# Ridges are tried in half decades, and none below this.
+_STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
+# A change of the ridge that promises less, relatively, is not worth a factorization.
+_WORTHWHILE = 1e-3
+# float32 is precise enough for a ridge above this, and needed only from so many rows on.
+_RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
+# Conjugate gradients: residual, steps at most, smallest ridge, columns of the preconditioner at most.
+_TOL, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = 1e-3, 60, 1e-3, 1000
+# Columns of targets that are solved for at once, of one ridge or of several.
+_MOST_COLUMNS = 24
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Prepared rows Z, targets Y (n_samples, n_outputs), and weights: a row of count h and cost c has weight h c."""
+
+    Z: np.ndarray
+    Y: np.ndarray
+    counts: np.ndarray
+    costs: np.ndarray
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.counts * self.costs
+
+    def take(self, rows: np.ndarray) -> Problem:
+        """Some of the rows."""
+        return Problem(self.Z[rows], self.Y[rows], self.counts[rows], self.costs[rows])
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A fitted function and its ``held_out`` scores: predictions for rows by fits that left them out."""
+
+    expansion: Any  # a KernelExpansion, or what else can be evaluated
+    held_out: np.ndarray
+    ridge: float
+
+
+def learned_gram(learned: LearnedPrior, Z: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
+    """k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
+    gram = closed_form_gram(learned.prior, Z, others)
+    gram += (Z * (learned.linear / Z.shape[1]).astype(Z.dtype)) @ (Z if others is None else others).T
+    return gram
+
+
+def expansion_of(learned: LearnedPrior, Z: np.ndarray, solution: Solution, dtype: type) -> KernelExpansion:
+    """The function Σ_i a_i (k + linear part)(z, z_i) + b."""
+    slopes = (learned.linear / Z.shape[1])[:, None] * (Z.T @ solution.dual)
+    return KernelExpansion(learned.prior, Z, solution.dual.astype(dtype), slopes, solution.intercept)
+
+
+def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> Solved:
+    """All rows, and the exact prediction of each without one unit of it; the ridge follows the slope of their squared error."""
+    weights = problem.weights
+    single = len(problem.Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
+    gram = learned_gram(learned, problem.Z.astype(np.float32) if single else problem.Z)
+    seen: dict[int, tuple] = {}
+
+    def error_and_slope(step):
+        nonlocal gram
+        ridge = max(learned.noise * np.exp(step * _STEP), _LEAST_RIDGE)
+        if ridge <= _RIDGE_FOR_FLOAT32:
+            gram = gram.astype(np.float64, copy=False)
+        try:
+            solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.counts)
+        except np.linalg.LinAlgError:
+            return np.inf, -np.inf
+        left_out = np.asarray(solution.unit_out)
+        residuals: np.ndarray = np.where(np.isfinite(left_out), left_out, problem.Y - solution.intercept)
+        seen[step] = ridge, solution, residuals
+        error = np.average(np.sum(residuals**2, axis=1), weights=weights)
+        return error, np.average(np.sum(2 * residuals * slopes, axis=1), weights=weights)
+
+    best = _downhill(error_and_slope, n_steps)
+    ridge, solution, residuals = seen[best]
+    return Solved(expansion_of(learned, problem.Z, solution, gram.dtype.type), problem.Y - residuals, ridge)
+
+
+def _downhill(error_and_slope: Callable, n_steps: int) -> int:
+    """The step of smallest error, from 0 on in the direction that the slope shows, until the slope turns."""
+    least, slope = error_and_slope(0)
+    best, direction = 0, 1 if slope < 0 else -1
+    if np.isfinite(least) and abs(slope) * _STEP < _WORTHWHILE * least:
+        return best
+    for step in range(1, n_steps + 1 if np.isfinite(least) else 40):
+        error, slope = error_and_slope(direction * step)
+        if np.isfinite(least) and not error < least:
+            break
+        best, least = direction * step, error
+        if np.isfinite(error) and slope * direction >= -_WORTHWHILE * error / _STEP:
+            break
+    return best
+
+
+def solve_holding_out(
+    problem: Problem, learned: LearnedPrior, n_steps: int, n_held: int, rng: np.random.Generator, refit: bool = True
+) -> Solved:
+    """The last ``n_held`` rows choose the ridge and are scored; then all rows are fitted (``refit``), by conjugate gradients."""
+    Z, weights, Y = problem.Z.astype(np.float32), problem.weights, problem.Y
+    inner, held = slice(None, len(Z) - n_held), slice(len(Z) - n_held, None)
+    if refit:
+        gram = learned_gram(learned, Z)
+        within, across = gram[inner, inner], gram[held, inner]
+    else:
+        within, across = learned_gram(learned, Z[inner]), learned_gram(learned, Z[held], Z[inner])
+    products = MatrixProducts(within)
+    n_columns = min(_NYSTROM, products.matrix.shape[0] // 4)
+    preconditioner = NystromPreconditioner(products, n_columns, weights[inner], rng)
+    seen: dict[int, tuple] = {}
+
+    def errors(steps):
+        ridges = {step: max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps}
+        solutions = _iterated(products, preconditioner, list(ridges.values()), Y[inner], weights[inner])
+        for (step, ridge), (solution, solved) in zip(ridges.items(), solutions):
+            scores = (across @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
+            seen[step] = ridge, solution, scores, solved
+        return [np.average(np.sum((Y[held] - seen[step][2]) ** 2, axis=1), weights=weights[held]) for step in steps]
+
+    best = _best_of_batches(errors, n_steps, most=max(1, _MOST_COLUMNS // (Y.shape[1] + 1)))
+    ridge, solution, scores, solved = seen[best]
+    if refit:
+        products = MatrixProducts(gram)
+        preconditioner = NystromPreconditioner(products, n_columns, weights, rng)
+        start = np.vstack([solved, np.zeros((n_held, solved.shape[1]))])
+        ((solution, _),) = _iterated(products, preconditioner, [ridge], Y, weights, start)
+    points = problem.Z if refit else problem.Z[inner]
+    return Solved(expansion_of(learned, points, solution, np.float32), scores, ridge)
+
+
+def _best_of_batches(errors: Callable, n_steps: int, most: int) -> int:
+    """The step of smallest error: several at once around 0, then further in the direction of the best while it lies at an end.
+
+    ``most`` is how many may be tried at once; a product with the kernel matrix costs the same for one column and for a few.
+    """
+    around = min(2, n_steps, (most - 1) // 2) if most >= 3 else min(1, n_steps)
+    steps = list(range(-around, around + 1))
+    found = dict(zip(steps, errors(steps)))
+    while True:
+        best = min(found, key=lambda step: (found[step], abs(step)))
+        outward = [best + (1 if best > 0 else -1) * k for k in (1, 2)] if best in (min(found), max(found)) else []
+        outward = [step for step in outward if abs(step) <= n_steps and step not in found]
+        if not outward:
+            return best
+        found.update(zip(outward, errors(outward)))
+
+
+def _iterated(products, preconditioner, ridges, Y, weights, start=None):
+    """For each ridge a solution with a free intercept, and what a longer system may start from; all at once."""
+    center = np.average(Y, axis=0, weights=weights)
+    columns = np.tile(np.column_stack([Y - center, np.ones(len(Y))]), len(ridges))
+    alphas = np.repeat(ridges, Y.shape[1] + 1)
+    solved, _, _ = conjugate_gradients(
+        products, alphas / weights[:, None], columns, preconditioner.at(alphas), _TOL, _MAX_STEPS, start
+    )
+    solutions = []
+    for own in np.split(solved, len(ridges), axis=1):
+        shift = own[:, :-1].sum(axis=0) / own[:, -1].sum()
+        solutions.append((Solution(own[:, :-1] - own[:, -1:] * shift, center + shift), own))
+    return solutions

@@ -1,0 +1,96 @@
+"""The scale that a regression target is fitted on: as it is, or its logarithm where that is clearly the better description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class TargetScale:
+    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or "asinh" (asinh((y − shift) / width)).
+
+    ``lowest`` and ``highest`` are the ends of z over the rows.
+    """
+
+    kind: str
+    shift: float
+    width: float
+    center: np.ndarray
+    unit: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def of(
+        cls, Y: np.ndarray, weights: np.ndarray, kind: str = "identity", shift: float = 0.0, width: float = 1.0
+    ) -> TargetScale:
+        """With the center and unit that give z mean zero and variance one; a constant column has unit one."""
+        zeros, ones = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
+        scale = cls(kind, shift, width, zeros, ones, zeros, ones)
+        bent = scale.forward(Y)
+        largest = np.maximum(np.abs(bent).max(axis=0), np.finfo(float).tiny)
+        center = largest * np.average(bent / largest, axis=0, weights=weights)
+        # Squares of huge numbers are no numbers.
+        unit = largest * np.sqrt(np.average(((bent - center) / largest) ** 2, axis=0, weights=weights))
+        constant = unit <= 1e-14 * largest
+        scale = replace(scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit))
+        z = scale.forward(Y)
+        return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
+
+    def forward(self, Y: np.ndarray) -> np.ndarray:
+        """z of y."""
+        bent = Y
+        if self.kind == "log":
+            bent = np.log(Y + self.shift)
+        elif self.kind == "asinh":
+            bent = np.arcsinh((Y - self.shift) / self.width)
+        return (bent - self.center) / self.unit
+
+    def backward(self, z: np.ndarray) -> np.ndarray:
+        """y of z."""
+        bent = self.center + self.unit * z
+        if self.kind == "log":
+            return np.exp(np.minimum(bent, 700.0)) - self.shift
+        if self.kind == "asinh":
+            return self.shift + self.width * np.sinh(np.clip(bent, -700.0, 700.0))
+        return bent
+
+    def within(self, z: np.ndarray) -> np.ndarray:
+        """z not more than half a standard deviation outside what was seen: means of exponentials of more are anything."""
+        return np.clip(z, self.lowest - 0.5, self.highest + 0.5)
+
+    def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:
+        """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of y."""
+        slopes = -np.log(self.unit)
+        if self.kind == "log":
+            slopes = slopes - np.log(Y + self.shift)
+        elif self.kind == "asinh":
+            slopes = slopes - np.log(np.hypot(Y - self.shift, self.width))
+        return float(np.average(np.mean(np.broadcast_to(slopes, Y.shape), axis=1), weights=weights))
+
+
+def other_scales(Y: np.ndarray, weights: np.ndarray) -> list[TargetScale]:
+    """What a skewed or heavy-tailed target may be compared on; none for several outputs and well-behaved targets.
+
+    The logarithm for a long tail above and no negative values (shifted by half the smallest positive one if there are zeros), asinh
+    around the median for other long tails.
+    """
+    if Y.shape[1] != 1:
+        return []
+    y = Y[:, 0]
+    plain = TargetScale.of(Y, weights)
+    z = plain.forward(Y)[:, 0]
+    skewness, tails = np.average(z**3, weights=weights), np.average(z**4, weights=weights)
+    if np.all(y == y[0]):
+        return []
+    if y.min() >= 0 and skewness > 1:
+        shift = 0.0 if y.min() > 0 else float(np.median(y[y > 0]))
+        if y.max() + shift < 1e300 and y.min() + shift > 1e-300:
+            return [TargetScale.of(Y, weights, "log", shift)]
+    if tails > 10:
+        low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
+        if high > low:
+            return [TargetScale.of(Y, weights, "asinh", float(middle), float(high - low))]
+    return []
