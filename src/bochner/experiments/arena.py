@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 
 from ._tables import load_table, n_splits, split_rows, tables
-from .rivals.untuned import build, installed
+from ._untuned import build, installed
 
 PAPER = "Not in the five papers: kernels learned by evidence beside trees and networks"
 CLAIM = (

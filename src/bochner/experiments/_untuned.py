@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC, SVR
 
-from ...front_door import SpectralClassifier, SpectralRegressor
-from ...inputs import TableInputs
+from ..front_door import SpectralClassifier, SpectralRegressor
+from ..inputs import TableInputs
 
 _GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 0.3, 1.0]}  # gamma in units of 1 / number of columns
 
