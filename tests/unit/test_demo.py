@@ -18,13 +18,17 @@ def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeyp
     assert demo.main(tmp_path, as_json) == 0
     printed = capsys.readouterr().out
     assert "exact RBF-SVM" in printed
+    assert "front door" in printed
     if as_json:
         facts = json.loads(printed)
-        assert facts["picture"] == str(tmp_path / "accuracy.png")
+        assert facts["pictures"] == [str(tmp_path / "effects.png"), str(tmp_path / "accuracy.png")]
+        assert all(
+            0.3 < score <= 1 for row in facts["tables"] if row["method"] == "front door" for score in row["scores"]
+        )
         assert all(0.5 < score <= 1 for row in facts["results"] for score in row["accuracy"])
     assert "with 95 % confidence" in printed
-    assert [path.name for path in tmp_path.iterdir()] == ["accuracy.png"]
-    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["accuracy.png", "effects.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
 
 
 def _two_panels(picture):

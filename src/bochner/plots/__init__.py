@@ -1,5 +1,6 @@
 """Plots in scikit-learn's Display style; matplotlib is imported inside, never with the package."""
 
+from .effects import plot_effects
 from .fields import VectorFieldDisplay
 from .game import game_evolution, plot_boundary, plot_potential, plot_weighted_points
 from .landmarks import plot_landmark_maps
@@ -10,6 +11,7 @@ __all__ = [
     "VectorFieldDisplay",
     "game_evolution",
     "plot_boundary",
+    "plot_effects",
     "plot_harmonics",
     "plot_kernel_profile",
     "plot_landmark_maps",

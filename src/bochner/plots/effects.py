@@ -1,0 +1,54 @@
+"""What a front-door model makes of single columns: its strongest main effects."""
+
+from typing import Any
+
+import numpy as np
+
+from ..inputs import is_frame
+from ._canvas import panels
+
+
+def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
+    """The main effects of largest spread over the rows of X, each against its column; returns the figure.
+
+    ``model`` is a fitted ``SpectralRegressor``, or a ``SpectralClassifier`` of two classes (then the score of the second class is split).
+    Numbers are drawn as a curve over the values that occur, categories as bars.
+    """
+    effects = model.effects(X, max_order=1)
+    main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main
+    order = np.argsort(-main.std(axis=0), kind="stable")[:n_strongest]
+    names = [effects.names[j] for j in order]
+    figure, axes = panels(names, size=(3.4, 2.6), most=3, sharey=True)
+    for j, name in zip(order, names):
+        values = _column(X, name, model)
+        if values.dtype.kind in "fiub":
+            _draw_curve(axes[name], values.astype(float), main[:, j])
+        else:
+            _draw_bars(axes[name], values, main[:, j])
+        axes[name].axhline(0, color="black", linewidth=0.6)
+        axes[name].grid(alpha=0.3)
+    figure.supylabel("effect")
+    return figure
+
+
+def _column(X, name, model):
+    """The column of this name: of a frame as it is, of an array by its number."""
+    if is_frame(X):
+        position = [str(column) for column in X.columns].index(name)
+        return np.asarray(X[X.columns[position]])
+    return np.asarray(X)[:, list(model.inputs_.names_).index(name)]
+
+
+def _draw_curve(axis, values, effect):
+    known = np.isfinite(values)
+    places, first = np.unique(values[known], return_index=True)
+    axis.plot(places, effect[known][first], color="tab:blue", linewidth=1.5)
+    rug = {"transform": axis.get_xaxis_transform(), "color": "tab:gray", "alpha": 0.4, "markersize": 5}
+    axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # where the rows are
+
+
+def _draw_bars(axis, values, effect):
+    texts = np.array([str(value) for value in values])
+    levels = np.unique(texts)[:20]
+    axis.bar(levels, [effect[texts == level].mean() for level in levels], color="tab:blue")
+    axis.tick_params(axis="x", labelrotation=45)
