@@ -11,8 +11,9 @@ from scipy.special import log_softmax, softmax
 # How strongly weights are drawn to equal ones, in rows' worth of the best member's error: held-out scores of a few hundred rows
 # cannot tell members apart that differ by a percent.
 _EQUALITY = 100.0
-# Scores below this count as this: least squares may give a class a negative score, whose logarithm would be nothing.
-_LEAST_SCORE = 0.02
+# Scores below one of these count as it: least squares may give a class a negative score, whose logarithm would be nothing.  Noisy labels
+# ask for a high one, classes that hardly overlap for a low one.
+_FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
 
 
 def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
@@ -46,21 +47,24 @@ def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.nda
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityLink:
-    """Probabilities softmax(slope · log max(score, 0.02) + shifts) from least-squares scores of one-hot classes."""
+    """Probabilities softmax(slope · log max(score, floor) + shifts) from least-squares scores of one-hot classes."""
 
     slope: float
     shifts: np.ndarray
+    floor: float
 
     @classmethod
     def of(cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None) -> ProbabilityLink:
-        """The slope and shifts of least log-loss on held-out ``scores`` (n_samples, n_classes); shifts slightly drawn to zero."""
-        logs = _logs(scores)
-        n_classes = logs.shape[1]
+        """Slope, shifts and floor (of 0.1 down to 0.0005) of least log-loss on held-out ``scores`` (n_samples, n_classes).
+
+        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row.
+        """
+        n_classes = scores.shape[1]
         one_hot = np.eye(n_classes)[codes]
         counts = np.ones(len(codes)) if row_weights is None else row_weights
         total = counts.sum()
 
-        def objective(parameters):
+        def objective(parameters, logs):
             slope, shifts = np.exp(parameters[0]), parameters[1:]
             logits = slope * logs + shifts
             missed = counts[:, None] * (softmax(logits, axis=1) - one_hot)
@@ -68,13 +72,19 @@ class ProbabilityLink:
             value = (losses + 0.5 * shifts @ shifts) / total
             return value, np.append(slope * np.sum(missed * logs), missed.sum(axis=0) + shifts) / total
 
-        found = minimize(objective, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B").x
-        return cls(float(np.exp(found[0])), found[1:])
+        best, start = None, np.zeros(n_classes + 1)
+        for floor in _FLOORS:
+            found = minimize(objective, start, (_logs(scores, floor),), jac=True, method="L-BFGS-B")
+            start = found.x
+            if best is None or found.fun < best[0]:
+                best = found.fun, cls(float(np.exp(found.x[0])), found.x[1:], floor)
+        assert best is not None
+        return best[1]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """(n_samples, n_classes)."""
-        return softmax(self.slope * _logs(scores) + self.shifts, axis=1)
+        return softmax(self.slope * _logs(scores, self.floor) + self.shifts, axis=1)
 
 
-def _logs(scores):
-    return np.log(np.maximum(scores, _LEAST_SCORE))
+def _logs(scores, floor):
+    return np.log(np.maximum(scores, floor))

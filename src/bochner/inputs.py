@@ -1,6 +1,7 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
 import sys
+from datetime import date, datetime
 from typing import Any, Self
 
 import numpy as np
@@ -208,6 +209,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
         if not is_frame(X):
             dtype = None if self._listed() else [np.float64, np.float32]
             return validate_data(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        twice = {str(name) for name in X.columns if list(X.columns).count(name) > 1}
+        if twice:
+            raise ValueError(f"Columns need different names, but several are called {', '.join(sorted(twice))}.")
         _check_feature_names(self, X, reset=reset)
         if reset:
             self.n_features_in_ = X.shape[1]
@@ -318,8 +322,8 @@ def _float_column(column, name):
         )
         return np.where(np.isnat(values), np.nan, days)
     try:
-        if values.dtype.kind == "O":  # nullable numbers
-            values = np.array([np.nan if _is_missing(value) else float(value) for value in values])
+        if values.dtype.kind == "O":  # nullable numbers, and dates with a time zone
+            values = np.array([np.nan if _is_missing(value) else _as_number(value) for value in values])
         values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -327,6 +331,13 @@ def _float_column(column, name):
             "order, of the same types, or name it in categorical_features."
         ) from error
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def _as_number(value):
+    """Dates and times in days, as those of NumPy."""
+    if isinstance(value, datetime):
+        return value.timestamp() / 86400
+    return float(value.toordinal() - date(1970, 1, 1).toordinal()) if isinstance(value, date) else float(value)
 
 
 def _first_text(values):

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.metrics import log_loss
 
+from bochner import blending
 from bochner.blending import ProbabilityLink, blend_weights
 
 
@@ -54,11 +55,13 @@ def test_link_has_the_smallest_log_loss_nearby(seed):
     link = ProbabilityLink.of(scores, codes)
     best = log_loss(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 800
     for slope in (0.95, 1.05):
-        other = ProbabilityLink(link.slope * slope, link.shifts)
+        other = ProbabilityLink(link.slope * slope, link.shifts, link.floor)
         assert log_loss(codes, other.probabilities(scores)) + link.shifts @ link.shifts / 800 > best
     for k in range(3):
         moved = link.shifts + 0.1 * np.eye(3)[k]
-        value = log_loss(codes, ProbabilityLink(link.slope, moved).probabilities(scores)) + moved @ moved / 800
+        value = (
+            log_loss(codes, ProbabilityLink(link.slope, moved, link.floor).probabilities(scores)) + moved @ moved / 800
+        )
         assert value > best
     np.testing.assert_allclose(link.probabilities(scores).sum(axis=1), 1)
 
@@ -76,5 +79,19 @@ def test_link_counts_weights_like_repeated_rows(seed):
 
 
 def test_negative_scores_and_scores_above_one_give_probabilities():
-    link = ProbabilityLink(1.0, np.zeros(2))
+    link = ProbabilityLink(1.0, np.zeros(2), 0.02)
     np.testing.assert_allclose(link.probabilities(np.array([[-0.5, 1.5]])), [[0.02 / 1.52, 1.5 / 1.52]])
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.4])
+def test_the_floor_is_the_one_of_least_log_loss(noise, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, size=300)
+    scores = np.eye(3)[codes] + noise * rng.normal(size=(300, 3))
+    link = ProbabilityLink.of(scores, codes)
+    best = log_loss(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 600
+    for floor in blending._FLOORS:
+        monkeypatch.setattr(blending, "_FLOORS", (floor,))
+        other = ProbabilityLink.of(scores, codes)
+        assert log_loss(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600 > best - 1e-4
+        monkeypatch.undo()

@@ -105,7 +105,7 @@ def test_the_list_tells_claims_data_and_times(capsys):
     assert code == 0
     assert "rff_sampling" in out
     assert "At equal numbers of frequencies" in out
-    assert out.count("\n") < 100
+    assert out.count("\n") < 110
     code, one, _ = run(capsys, "list", "rff_sampling")
     assert code == 0
     assert "Claim: At equal numbers of frequencies" in one

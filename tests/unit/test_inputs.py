@@ -110,3 +110,40 @@ def test_columns_that_are_missing_or_new_are_named():
         inputs.transform(table().drop(columns="kind"))
     with pytest.raises(ValueError, match="0 rows"):
         inputs.transform(table().iloc[:0])
+
+
+def test_dates_with_a_time_zone_are_days_too():
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)})
+    zoned = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9, tz="UTC")})
+    np.testing.assert_allclose(TableInputs().fit_transform(zoned), TableInputs().fit_transform(days))
+    plain = pd.DataFrame({"day": [d.date() for d in days["day"]]})
+    inputs = TableInputs(categorical_features=[]).fit(plain)
+    np.testing.assert_allclose(inputs.transform(plain), TableInputs().fit_transform(days))
+
+
+def test_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="called a"):
+        TableInputs().fit(pd.DataFrame(np.ones((3, 2)), columns=["a", "a"]))
+
+
+def test_weights_count_like_repeated_rows_to_the_last_bit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    X[rng.random((30, 3)) < 0.1] = np.nan
+    weights = rng.integers(0, 4, size=30)
+    weighted = TableInputs().fit(X, sample_weight=weights)
+    longer = TableInputs().fit(X[rng.permutation(np.repeat(np.arange(30), weights))])
+    np.testing.assert_array_equal(weighted.transform(X), longer.transform(X))
+
+
+def test_a_constant_column_is_left_out_unless_it_is_all_there_is():
+    X = np.column_stack([np.ones(5), np.arange(5.0)])
+    assert TableInputs().fit(X).sources_.tolist() == [1]
+    np.testing.assert_array_equal(TableInputs().fit_transform(X[:, :1]), np.zeros((5, 1)))
+
+
+def test_medians_are_those_of_the_known_values(seed):
+    values = np.random.default_rng(seed).normal(size=41)
+    X = np.append(values, np.nan)[:, None]
+    assert TableInputs().fit(X).medians_[0] == pytest.approx(np.median(values))
+    assert TableInputs().fit(X[1:]).medians_[0] == pytest.approx(np.median(values[1:]))

@@ -13,11 +13,8 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score
 from ._tables import load_table, n_splits, split_rows, tables
 from ._untuned import build, installed
 
-PAPER = "Not in the five papers: kernels learned by evidence beside trees and networks"
-CLAIM = (
-    "On real tables SpectralClassifier and SpectralRegressor are, untuned, on average at least as accurate as CatBoost's defaults and "
-    "win at least as many tables as they lose."
-)
+PAPER = "Not in the five papers: tables"
+CLAIM = "On real tables the front door, untuned, is on average at least as accurate as CatBoost's defaults."
 DEVIATIONS = (
     "Tables are those of the folder BOCHNER_TABLES; without it four small ones of scikit-learn, which decide nothing. Learners that are not "
     "installed are left out. The RBF-SVM is tuned over nine settings by three folds, all others have one configuration.",

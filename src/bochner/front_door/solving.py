@@ -20,6 +20,8 @@ _WORTHWHILE = 1e-3
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
 # Conjugate gradients: residual, steps at most, smallest ridge, columns of the preconditioner at most.
 _TOL, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = 1e-3, 60, 1e-3, 1000
+# Rows of the kernel matrix that the linear part is added to at once.
+_ROWS_AT_ONCE = 1024
 # Columns of targets that are solved for at once, of one ridge or of several.
 _MOST_COLUMNS = 24
 
@@ -54,7 +56,10 @@ class Solved:
 def learned_gram(learned: LearnedPrior, Z: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
     """k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
     gram = closed_form_gram(learned.prior, Z, others)
-    gram += (Z * (learned.linear / Z.shape[1]).astype(Z.dtype)) @ (Z if others is None else others).T
+    scaled, others = Z * (learned.linear / Z.shape[1]).astype(Z.dtype), Z if others is None else others
+    for start in range(0, len(Z), _ROWS_AT_ONCE):  # a whole second matrix would double the memory
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        gram[rows] += scaled[rows] @ others.T
     return gram
 
 
