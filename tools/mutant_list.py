@@ -142,6 +142,10 @@ MUTANTS: list[Mutant] = [
         {
             "pac-bayes-betas-free!": ("n_samples, beta, len(BETA_GRID))", "n_samples, beta, 1)"),
             "pac-bayes-gibbs-root": ("beta * np.sqrt(n_samples) * gaps", "beta * n_samples * gaps"),
+            "pac-bayes-choice-t": (
+                "mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)",
+                "mass, t = prior_weights.sum(), beta * n_samples",
+            ),
             "pac-bayes-bound-t": (
                 "np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt",
                 "np.sqrt",
@@ -165,10 +169,6 @@ MUTANTS: list[Mutant] = [
             "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
             "landmark-rows": ("        n_rows -= 1\n", "        n_rows -= 0\n"),
             "landmark-classes": ("2 * sums[chosen.targets", "sums[chosen.targets"),
-            "landmark-gibbs-root": (
-                "mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)",
-                "mass, t = prior_weights.sum(), beta * n_samples",
-            ),
             "landmark-bound-union": ("union = report.n_samples if in_sample and self.per_label and self._by_label else len", "union = len"),
         },
     ),

@@ -55,6 +55,27 @@ def test_the_mass_of_the_measure_does_not_change_the_function(seed):
     np.testing.assert_allclose(second.cosine, first.cosine, atol=1e-3 * np.abs(first.cosine).max())
 
 
+def test_the_head_ends_where_its_penalized_loss_has_no_slope(seed):
+    """With frequencies at rest the head minimizes mean ½(f − y)² + ½ Σ_j (penalty / share_j) ‖a_j‖², share_j = w_j / mean w."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
+    weights = np.array([0.1, 0.3, 0.6])
+    learner = JointDescent(
+        500, batch_size=100, learning_rate=0.0, frequency_decay=0.0, penalty=0.5, start_scale=1.0, loss="squared"
+    )
+    start = FourierMeasure(rng.normal(size=(3, 2)), weights)
+    f = learner.learn(start, X, y, rng).report.expansion
+    np.testing.assert_allclose(f.frequencies, start.frequencies, atol=1e-6)
+    residual = f.evaluate(X)[:, 0] - y
+    angles, penalty = X @ start.frequencies.T, 0.5 * weights.mean() / weights
+    slopes = [
+        np.cos(angles).T @ residual / 100 + penalty * f.cosine[:, 0],
+        np.sin(angles).T @ residual / 100 + penalty * f.sine[:, 0],
+    ]
+    assert np.abs(slopes).max() < 1e-3
+    assert abs(residual.mean()) < 1e-3
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "squared"])
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)
