@@ -462,3 +462,14 @@ def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
         )
         scores.append(np.mean(np.abs(model.predict(X[6000:]) - y[6000:])))
     assert scores[1] < scores[0]
+
+
+def test_default_candidates_come_from_four_gaussian_scales(seed):
+    """N(0, 2γ I) with γ one of (1, 4, 20, 80)/d on standardised rows: the mean square is 2 · 26.25/d up to its standard error."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    search = WaveSearch(n_candidates=1, n_refinements=0)
+    model = FourierBoostingRegressor(n_rounds=400, search=search, linear=False, random_state=seed)
+    squares = np.mean(model.fit(X, rng.normal(size=300)).expansion_.frequencies ** 2, axis=1)
+    assert abs(squares.mean() - 2 * 26.25 / 5) < 5 * squares.std() / np.sqrt(400)
