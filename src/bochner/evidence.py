@@ -1,9 +1,9 @@
 """Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -26,8 +26,6 @@ _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
 # With this much noise K + λ has a condition number that float32 can take: half the time, and all that labels need.
 # Few rows cost next to nothing in float64.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
-# Half of the steps are taken on this share of the rows, where there are so many: a step costs its cube, and only goes most of the way.
-_WARM_SHARE, _WARM_ROWS = 0.5, 900
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +56,7 @@ class Evidence(BaseEstimator):
 
     by L-BFGS with slopes in closed form.  The scale of the outputs has been maximized out.  The second line is a Cauchy prior around
     a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
-    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.  From 900 rows on the first
-    half of the steps looks at half of them.
+    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
 
     A learned prior has seen its rows: theorems that need a prior chosen without the data hold on other rows only.
 
@@ -135,25 +132,23 @@ class Evidence(BaseEstimator):
         centered = taken - np.average(taken, axis=0, weights=weights)
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
         problem = _problem(prior, centered / scales, _target_columns(target, rows, weights), weights, spreads)
-        theta, bounds = problem.start(isinstance(target, Labels))
-        warm = counts[1] // 2 if len(rows) >= _WARM_ROWS else 0
-        if warm:
-            some = np.sort(rng.choice(len(rows), int(_WARM_SHARE * len(rows)), replace=False))
-            theta = _minimized(problem.take(some), theta, bounds, warm, tol).x
-        found = _minimized(problem, theta, bounds, counts[1] - warm, tol)
+        start, bounds = problem.start(isinstance(target, Labels))
+        found = minimize(
+            problem,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": counts[1], "maxcor": 20, "ftol": tol, "gtol": 0.0},
+        )
         rates, own_weights, linear, noise = problem.split(found.x)
         return LearnedPrior(
             prior=with_rates(prior, rates / scales, own_weights),
             noise=noise,
             linear=linear / scales**2,
             objective=float(found.fun),
-            n_iterations=int(found.nit) + warm,
+            n_iterations=int(found.nit),
         )
-
-
-def _minimized(problem, start, bounds, n_iterations, tol):
-    options = {"maxiter": n_iterations, "maxcor": 20, "ftol": tol, "gtol": 0.0}
-    return minimize(problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
 
 # --- families ---------------------------------------------------------------------------------------------------------
@@ -263,11 +258,6 @@ class _NegativeEvidence:
     Y: np.ndarray
     noise_shares: np.ndarray
     spreads: tuple[float, float]
-
-    def take(self, rows: np.ndarray) -> Self:
-        """The objective of some of the rows."""
-        Y = self.Y[rows]
-        return replace(self, X=self.X[rows], Y=Y - Y.mean(axis=0), noise_shares=self.noise_shares[rows])
 
     def start(self, labels: bool) -> tuple[np.ndarray, list[tuple[float, float]]]:
         """θ to begin with, and the bounds of each of its numbers."""

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 from bochner import Anova, Evidence, Gaussian, Laplace, Matern, Sinc, SpectralClassifier, SpectralRegressor
 from bochner._compute import LocalRows
 from bochner.evidence import LearnedPrior
+from bochner.front_door import solving
 from bochner.front_door.base import merged
 from bochner.front_door.solving import (
     Problem,
@@ -149,6 +150,17 @@ def test_conjugate_gradients_agree_with_the_direct_solution(seed):
     np.testing.assert_allclose(
         held_out.expansion.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=5e-3, rtol=2e-3
     )
+
+
+def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypatch):
+    parts = problem(300)
+    many = Problem(parts.Z, np.tile(parts.Y, 6) * np.linspace(0.5, 2, 12), parts.counts, parts.costs)
+    found = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
+    monkeypatch.setattr(solving, "_MOST_OUTPUTS", 100)
+    each = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
+    assert found.held_out.shape == (60, 12)
+    assert abs(np.log10(found.ridge / each.ridge)) < 0.51
+    assert np.mean((found.held_out - many.Y[240:]) ** 2) < 1.05 * np.mean((each.held_out - many.Y[240:]) ** 2)
 
 
 def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):

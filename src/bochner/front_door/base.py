@@ -69,9 +69,7 @@ class SpectralModel(BaseEstimator):
         weights = check_weights(sample_weight, n_rows)
         kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
         counts = np.ones(n_rows) if weights is None else weights[kept]
-        if (
-            counts.max() < 1
-        ):  # relative weights, such as some that add up to one: no row counts less than all together say
+        if counts.max() < 1:  # relative weights, such as some that add up to one
             counts = counts / counts.mean()
         return _taken(X, kept), n_rows, kept, counts
 
@@ -86,15 +84,7 @@ class SpectralModel(BaseEstimator):
                 f"{type(self).__name__} is fitted on rows in memory or in a memory map, not on a Dask array. Give X.compute(), "
                 "or use SpectralRidge or FourierBoosting for rows on a cluster."
             )
-        listed = not isinstance(self.categorical_features, str)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=None if listed else [np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            reset=reset,
-        )
+        X = self._validated(X, reset)
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if sp.issparse(X) and n_bytes > _DENSE_BYTES:
             raise ValueError(
@@ -102,6 +92,14 @@ class SpectralModel(BaseEstimator):
                 f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, which keeps rows sparse."
             )
         return X.toarray() if sp.issparse(X) else X
+
+    def _validated(self, X, reset):
+        """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
+        dtype = None if self._lists_categories() else [np.float64, np.float32]
+        return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+
+    def _lists_categories(self):
+        return not isinstance(self.categorical_features, str)
 
     def _prepared(self, X, keys, counts, rng):
         """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
@@ -263,16 +261,8 @@ class SpectralModel(BaseEstimator):
                     f"X has {rows.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
                 )
         else:
-            listed = not isinstance(self.categorical_features, str)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=None if listed else [np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-                reset=False,
-            )
-            if listed:
+            X = self._validated(X, reset=False)
+            if self._lists_categories():
                 return function(self.inputs_.transform(as_dense(X)))
             rows = LocalRows(X)
 
