@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bochner.experiments import _tables, arena
-from bochner.experiments.rivals import untuned
+from bochner.experiments import _untuned as untuned
 
 pd = pytest.importorskip("pandas")
 

@@ -43,5 +43,5 @@ def test_landmark_maps(problem):
     maps = [axis for axis in figure.axes if axis.get_title() or axis.get_ylabel()]
     assert len(figure.axes) == 2 * 4 + 1
     assert maps[0].get_ylabel() == "exact"
-    with pytest.raises(ValueError, match="in the plane"):
+    with pytest.raises(ValueError, match="of the plane"):
         plots.plot_landmark_maps(models, np.zeros((3, 5)), np.zeros(3))
