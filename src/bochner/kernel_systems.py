@@ -193,7 +193,8 @@ class GramProducts:
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
-        self.block_bytes = min(_BLOCK_BYTES, max_bytes)
+        # A block, the one before it and temporaries of the threads: together within what was allowed.
+        self.block_bytes = min(_BLOCK_BYTES, max_bytes // 4)
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
