@@ -18,8 +18,8 @@ from ._progress import track
 from .expansions import Expansion
 from .losses import Logistic, Loss
 
-# Rows of a chunk: enough for matrix products to be fast, few enough that a batch keeps two threads busy.
-FEWEST_ROWS, MOST_ROWS = 64, 512
+# Rows of a chunk: fewer are done before a second thread has woken up; more would leave one idle at the end of a batch.
+FEWEST_ROWS, MOST_ROWS = 256, 512
 _FIRST_DECAY = 0.9
 
 
