@@ -350,7 +350,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
-        "boosting/losses.py boosting/rounds.py",
+        "losses.py boosting/rounds.py",
         "conformance/test_loss_laws.py reference/test_boosting_formulas.py properties/test_boosting_properties.py",
         {
             "loss-logistic-curvature": ("np.maximum(miss * (1 - miss),", "np.maximum(miss,"),
@@ -393,7 +393,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
-        "_compute/wave_kernels.py boosting/joint.py",
+        "_compute/wave_kernels.py descent.py",
         "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
             "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),
