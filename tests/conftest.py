@@ -1,4 +1,4 @@
-"""Shared fixtures; data sets come from BOCHNER_DATA, by default a folder beside the checkout when there is one."""
+"""Shared fixtures; data sets come from BOCHNER_DATA and BOCHNER_TABLES, by default folders beside the checkout when there are any."""
 
 import os
 import sys
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
-if "BOCHNER_DATA" not in os.environ and _BESIDE.is_dir():
-    os.environ["BOCHNER_DATA"] = str(_BESIDE)
+_BESIDE = Path(__file__).resolve().parents[2] / "shared"
+for _name, _folder in (("BOCHNER_DATA", _BESIDE / "data"), ("BOCHNER_TABLES", _BESIDE / "tables")):
+    if _name not in os.environ and _folder.is_dir():
+        os.environ[_name] = str(_folder)
 
 # The quick suite draws the same examples in every run; `make test-all` looks for new ones.
 settings.register_profile("fixed", derandomize=True, deadline=None)

@@ -15,8 +15,9 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardized columns whose far values are drawn in: z / √(1 + (z / clip)²) with z = (x − mean) / deviation.
 
     Near the mean it is the usual standardization; no value leaves ±clip, so that one wrong number in a column (a million where
-    others are below a hundred) does not decide a linear part or flatten a kernel.  The deviation is that of the middle half of
-    the values where that is far smaller than the usual one: a single wild value would otherwise shrink all others to one point.
+    others are below a hundred) does not decide a linear part or flatten a kernel.  Where the deviation told by the
+    quartiles, (q₇₅ − q₂₅) / 1.349, is less than a tenth of the usual one, it and the median take the place of deviation and mean: a single
+    wild value would otherwise shrink all others to one point.
     A column of two values has them ``gap`` apart, whatever their shares; a constant column becomes zero.
 
     Parameters
