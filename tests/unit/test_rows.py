@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from functools import partial
 from queue import SimpleQueue
 
@@ -253,6 +254,27 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
     places.put(together.wait(2))
     assert sorted(places.get(timeout=2) for _ in range(n_helpers + 1)) == list(range(n_helpers + 1))
     del kept
+
+
+def test_a_helper_that_wakes_up_late_keeps_nothing_alive():
+    from bochner._compute import threads
+
+    class Work:
+        def __call__(self, k):
+            return k
+
+    go_on = threading.Event()
+    with threadpool_limits(2, user_api="blas"):
+        if thread_count() < 2:
+            pytest.skip("one core: nobody to wake up")
+        list(ordered_map(Work(), range(4)))  # helpers are there
+        threads._ask_for_help(go_on.wait, threads._n_helpers)  # and busy
+        work = Work()
+        kept = weakref.ref(work)
+        assert list(ordered_map(work, range(4))) == [0, 1, 2, 3]
+        del work
+        assert kept() is None
+        go_on.set()
 
 
 def test_an_interruption_while_threads_are_given_back_does_not_keep_them(monkeypatch):

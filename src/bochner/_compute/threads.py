@@ -10,6 +10,7 @@ import os
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
@@ -128,7 +129,8 @@ def ordered_map(function, items):
     if n_threads <= 1:
         yield from map(function, items)
         return
-    left = deque(enumerate(items))
+    # Helpers reach the function through what is left: one that wakes up when all is done must not have kept its arrays alive.
+    left = deque((k, partial(function, item)) for k, item in enumerate(items))
     room: SimpleQueue = SimpleQueue()
     finished: SimpleQueue = SimpleQueue()
     for _ in range(2 * n_threads):
@@ -137,14 +139,14 @@ def ordered_map(function, items):
     def help_out():
         try:
             while room.get(timeout=_LONGEST_WAIT):
-                k, item = left.popleft()
+                k, work = left.popleft()
                 outcome: tuple
                 try:
-                    outcome = function(item), None
+                    outcome = work(), None
                 except BaseException as error:
                     outcome = None, error
                 finished.put((k, *outcome))
-                del item, outcome  # not to be kept while waiting
+                del work, outcome  # not to be kept while waiting
         except (Empty, IndexError):
             return
 
@@ -157,7 +159,7 @@ def ordered_map(function, items):
                     own = _next_of(left, room) if finished.empty() else None
                     if own is not None:
                         n_own += 1
-                        outcomes[own[0]] = function(own[1]), None
+                        outcomes[own[0]] = own[1](), None
                     else:
                         k, *outcome = finished.get()
                         n_received += 1
