@@ -161,9 +161,10 @@ def test_an_interruption_stops_the_remaining_blocks(monkeypatch):
 
     def slow(block, out):
         done.append(1)
+        if len(done) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
             LocalRows(X, 1).map(slow, 4)
