@@ -21,6 +21,7 @@ from .kernel_systems import (
     NystromPreconditioner,
     Solution,
     conjugate_gradients,
+    largest_residual,
 )
 from .priors import Laplace, SpectralPrior
 from .ridge.model import check_alphas
@@ -281,9 +282,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         center = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
         columns = np.column_stack([targets - center, np.ones(len(targets))])
         columns = columns if self.fit_intercept else columns[:, :-1]
-        solved, residual, _ = conjugate_gradients(
+        solved = conjugate_gradients(
             products, alpha / weights, columns, preconditioner.at(alpha), self.tol, self.max_iterations, start
         )
+        residual = largest_residual(products, alpha / weights, columns, solved)
         # Measured anew a residual is a little larger than the one that was followed.
         if residual > 2 * self.tol:
             warnings.warn(

@@ -181,7 +181,7 @@ class MatrixProducts:
         self.matrix = matrix
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        return (self.matrix @ V.astype(self.matrix.dtype)).astype(np.float64)
+        return (self.matrix @ V.astype(self.matrix.dtype, copy=False)).astype(V.dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
@@ -198,16 +198,16 @@ class GramProducts:
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        V = V.astype(self.X.dtype)
+        dtype, V = V.dtype, V.astype(self.X.dtype, copy=False)
         product = self.X @ (self.linear[:, None] * (self.X.T @ V))
         if self.held is not None:
             product += self.held @ V
-            return product.astype(np.float64)
+            return product.astype(dtype, copy=False)
         size = max(1, self.block_bytes // (self.X.itemsize * len(self.X)))
         for start in range(0, len(self.X), size):
             rows = slice(start, start + size)
             product[rows] += closed_form_gram(self.prior, self.X[rows], self.X) @ V
-        return product.astype(np.float64)
+        return product.astype(dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
@@ -232,17 +232,19 @@ class NystromPreconditioner:
     def at(self, alphas: Any) -> Any:
         """The preconditioner for one ridge, or for one ridge a column, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
         different = np.unique(alphas)
-        triangles = [_factor(self.gram + alpha * np.eye(len(self.gram)), 0.0) for alpha in different]
         dtype = self.basis.dtype  # products of two precisions would copy the basis each time
+        identity = np.eye(len(self.gram))
+        triangles = [_factor(self.gram + alpha * identity, 0.0).astype(dtype) for alpha in different]
 
-        def apply(residual):
-            weighted = self.weights[:, None] * residual
-            inner = self.basis.T @ weighted.astype(dtype)
-            columns = np.broadcast_to(alphas, residual.shape[1])
+        def apply(residual, columns):
+            weights = self.weights.astype(residual.dtype)[:, None]
+            weighted = weights * residual
+            inner = self.basis.T @ weighted.astype(dtype, copy=False)
+            ridges = alphas[columns] if np.ndim(alphas) else np.full(len(columns), alphas)
             for alpha, triangle in zip(different, triangles):
-                own = columns == alpha
+                own = ridges == alpha
                 inner[:, own] = cho_solve((triangle, True), inner[:, own], check_finite=False)
-            return (weighted - self.weights[:, None] * (self.basis @ inner)) / columns
+            return (weighted - weights * (self.basis @ inner)) / ridges.astype(residual.dtype)
 
         return apply
 
@@ -265,31 +267,35 @@ def conjugate_gradients(
     tol: float,
     max_iterations: int,
     start: Any = None,
-) -> tuple[np.ndarray, float, int]:
-    """A with (K + diag(shift)) A = targets, column by column; also the largest relative residual, measured anew, and the steps taken.
+) -> np.ndarray:
+    """A with (K + diag(shift)) A = targets, column by column, to a relative residual of ``tol``; fewer where the steps do not suffice.
 
-    ``shift`` is (n,), or (n, n_columns) with one for each column.
+    ``shift`` is (n,), or (n, n_columns) with one for each column.  ``precondition(residual, columns)`` is told which columns it gets.
     """
-    shift = shift[:, None] if shift.ndim == 1 else shift
-
-    def multiply(V):
-        return products @ V + shift * V
-
-    solution = np.zeros_like(targets) if start is None else start.copy()
-    residual = targets - multiply(solution)
+    shift = np.broadcast_to(shift[:, None] if shift.ndim == 1 else shift, targets.shape)
+    solution = np.zeros_like(targets) if start is None else start.astype(targets.dtype)
+    residual = targets.copy() if start is None else targets - (products @ solution + shift * solution)
     sizes = np.maximum(np.linalg.norm(targets, axis=0), np.finfo(float).tiny)
     direction, before = np.zeros_like(targets), np.ones(targets.shape[1])
-    steps = 0
-    while steps < max_iterations and np.any(np.linalg.norm(residual, axis=0) > tol * sizes):
-        pulled = precondition(residual)
-        squares = np.sum(residual * pulled, axis=0)
-        direction = pulled + (squares / before if steps else 0.0) * direction
-        image = multiply(direction)
-        curvature = np.sum(direction * image, axis=0)
+    for step in range(max_iterations):
+        # A column that is solved takes no further part: weak ridges need several times the steps of strong ones.
+        left = np.flatnonzero(np.linalg.norm(residual, axis=0) > tol * sizes)
+        if not len(left):
+            break
+        pulled = precondition(residual[:, left], left)
+        squares = np.sum(residual[:, left] * pulled, axis=0)
+        ahead = pulled + (squares / before[left] if step else 0.0) * direction[:, left]
+        image = products @ ahead + shift[:, left] * ahead
+        curvature = np.sum(ahead * image, axis=0)
         length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1.0), 0.0)
-        solution += length * direction
-        residual -= length * image
-        before = np.where(squares > 0, squares, 1.0)
-        steps += 1
-    reached = np.linalg.norm(targets - multiply(solution), axis=0) / sizes
-    return solution, float(reached.max()), steps
+        solution[:, left] += length * ahead
+        residual[:, left] -= length * image
+        direction[:, left], before[left] = ahead, np.where(squares > 0, squares, 1.0)
+    return solution
+
+
+def largest_residual(products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray) -> float:
+    """The largest relative residual of the columns of a solution."""
+    residual = targets - products @ solution - shift[:, None] * solution
+    sizes = np.maximum(np.linalg.norm(targets, axis=0), np.finfo(float).tiny)
+    return float(np.max(np.linalg.norm(residual, axis=0) / sizes))
