@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compute import Block, LocalRows, as_dense, as_rows, is_remote
-from .._progress import track
+from .._callbacks import CallbackSupportMixin, FitTasks
+from .._compute import Block, LocalRows, as_dense, as_rows, at_most_threads, is_remote
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
@@ -36,10 +40,62 @@ _ROWS_AT_ONCE = 50_000
 _IMPORTANCE_ROWS = 256
 
 
-class SpectralModel(BaseEstimator):
+PARAMETERS = """
+    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
+    evidence : Evidence, default ``Evidence(standardize=False)``
+    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
+    trees : bool, default False
+        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
+        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``input_gradient``.
+    max_exact_rows : int, default 15 000
+        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
+        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
+    n_jobs : int, default None
+        Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.
+    random_state : None, int, RandomState or Generator"""
+
+
+def on_n_jobs(method: Callable) -> Callable:
+    """The method, with at most ``n_jobs`` threads."""
+
+    @wraps(method)
+    def limited(self, *arguments, **keywords):
+        n_jobs = self.n_jobs
+        whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+        if n_jobs is not None and not (whole and (n_jobs >= 1 or n_jobs == -1)):
+            raise ValueError(
+                f"n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS may use, got {n_jobs!r}. "
+                "Write e.g. n_jobs=2."
+            )
+        with at_most_threads(n_jobs):
+            return method(self, *arguments, **keywords)
+
+    return limited
+
+
+class SpectralModel(CallbackSupportMixin, BaseEstimator):
     """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
+
+    def __init__(
+        self,
+        priors: Any = None,
+        evidence: Evidence | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        trees: bool = False,
+        max_exact_rows: int = 15_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.priors = priors
+        self.evidence = evidence
+        self.categorical_features = categorical_features
+        self.trees = trees
+        self.max_exact_rows = max_exact_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
@@ -146,24 +202,30 @@ class SpectralModel(BaseEstimator):
         most = (Evidence() if self.evidence is None else self.evidence).n_rows
         return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
 
-    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng):
+    def _tasks(self, priors, n_rows, X, y):
+        """For callbacks, X and y as given: each family is learned, solved and, of many rows, passed over them; trees; the blend."""
+        return FitTasks(self, (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1, X, y)
+
+    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng, tasks):
         """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which of the rows they are for.
 
-        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.
+        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.  Of families that a callback has
+        stopped before there is nothing in the blend.
         """
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
         n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
-        names, members, solved = _names(priors), list(learned), []
-        for k in track(range(len(priors)), "solving", total=len(priors)):
+        names, solved = family_names(priors)[: len(learned)], []
+        for k in tasks.each("solving", names):
             begun = time.perf_counter()
             if exact:
                 solved.append(solve_leaving_out(problem, learned[k], self._ridge_steps))
             else:
                 solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng, stream is None))
             seconds[k] += time.perf_counter() - begun
+        names, members, seconds = names[: len(solved)], list(learned[: len(solved)]), seconds[: len(solved)]
         self.path_ = (
             f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is leave-one-out"
             if exact
@@ -174,16 +236,17 @@ class SpectralModel(BaseEstimator):
             weights[rows[order[n_rows - n_held :]]] = 0
             count = min(landmark_count(len(weights)), n_rows - n_held)
             landmarks = problem.Z[:count]
-            for k in track(range(len(priors)), "passing over all rows", total=len(priors)):
+            for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
                 solved.append(solve_streaming(replace(stream, weights=weights), landmarks, learned[k], judge))
                 seconds.append(time.perf_counter() - begun)
-            members, names = members * 2, names + [f"{name} landmarks" for name in names]
+            passed = len(solved) - len(names)
+            members, names = members + members[:passed], names + [f"{name} landmarks" for name in names[:passed]]
             self.path_ = (
                 f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
                 f"{n_rows - n_held}, and on {count} landmarks fitted to all rows; {n_held} rows were held out to choose and to blend"
             )
-        if self.trees:
+        for _ in tasks.each("growing", ["trees"] if self.trees else []):
             begun = time.perf_counter()
             grown, held_out = cross_fitted_trees(
                 problem, None if exact else n_held, is_classifier(self), stream is None, rng
@@ -232,6 +295,7 @@ class SpectralModel(BaseEstimator):
         return Members(self._reports)
 
     @property
+    @on_n_jobs
     def feature_importances_(self) -> np.ndarray:
         """One number for each column of the table, of sum one: how much the scores change when only that column does.
 
@@ -349,6 +413,7 @@ def _taken(X, rows):
     return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]
 
 
-def _names(priors):
+def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
+    """A name for each family, numbered where one occurs more than once."""
     names = [type(prior).__name__.lower() for prior in priors]
     return [name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}" for k, name in enumerate(names)]
