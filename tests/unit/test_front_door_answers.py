@@ -55,20 +55,6 @@ def test_effects_of_two_classes_are_those_of_the_second():
         SpectralClassifier(Gaussian(), evidence=QUICK).fit(X, y).effects(X)
 
 
-def test_jacobians_are_differences_of_prepared_inputs(regressor, classifier):
-    X, _ = table()
-    Z = regressor.inputs_.transform(X[:5])
-    step = 1e-5
-    slopes = regressor.jacobian(X[:5])
-    assert slopes.shape == Z.shape
-    unit = regressor.target_scale_.unit
-    for j in range(2):
-        moved = np.eye(Z.shape[1])[j] * step
-        numeric = unit * (regressor.blend_.evaluate(Z + moved) - regressor.blend_.evaluate(Z - moved)) / (2 * step)
-        np.testing.assert_allclose(slopes[:, j], numeric[:, 0], atol=1e-3)
-    assert classifier.jacobian(X[:5]).shape == (5, 3, Z.shape[1])
-
-
 def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     importances = regressor.feature_importances_
     assert importances.shape == (4,)

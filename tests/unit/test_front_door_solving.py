@@ -221,7 +221,7 @@ def test_trees_are_a_member_where_asked_for(monkeypatch):
     assert model.members_[-1].weight > 0.1
     assert model.score(X[400:], labels[400:]) > 0.8
     with pytest.raises(TypeError, match="trees=False"):
-        model.jacobian(X[:3])
+        model.input_gradient(X[:3])
     np.testing.assert_allclose(model.effects(X[:5], 1).total(), model.scores(X[:5]), atol=1e-8)
     two = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400] > 0)
     assert two.score(X[400:], labels[400:] > 0) > 0.8

@@ -114,7 +114,6 @@ def test_several_outputs_are_fitted_at_once():
     np.testing.assert_allclose(predicted[:, 2], 5.0, atol=1e-6)
     assert model.predict_interval(X[:3]).shape == (3, 3, 2)
     assert model.effects(X[:3]).main.shape == (3, 4, 3)
-    assert model.jacobian(X[:3]).shape == (3, 3, 4)
 
 
 def test_a_zero_outside_the_learning_rows_does_not_spoil_a_logarithm():

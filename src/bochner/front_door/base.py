@@ -15,15 +15,16 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import CallbackSupportMixin, FitTasks
+from .._columns import is_frame
 from .._compute import Block, LocalRows, as_dense, as_rows, at_most_threads, is_remote
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
-from ..inputs import TableInputs, is_frame
-from ..kernel_expansions import KernelExpansion
+from ..inputs import TableInputs
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from ..targets import Target
-from .members import LEAST_WEIGHT, Blend, Member, Members, TableEffects
+from .effects import column_importances, table_effects
+from .members import LEAST_WEIGHT, Blend, Member, Members
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .streaming import Stream, landmark_count, solve_streaming
 from .trees import cross_fitted_trees
@@ -303,15 +304,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         effect of a column, over up to 256 evenly spread training rows; the other row is half of them further on.
         """
         check_is_fitted(self)
-        rows = self._some_rows
-        others = np.roll(rows, len(rows) // 2, axis=0)
-        before = self.blend_.evaluate(rows)
-        changes = np.zeros(self.n_features_in_)
-        for j in np.unique(self.inputs_.sources_):
-            columns = self.inputs_.sources_ == j
-            changes[j] = np.sum((self.blend_.evaluate(np.where(columns, others, rows)) - before) ** 2)
-        total = changes.sum()
-        return changes / total if total > 0 else changes
+        return column_importances(self.blend_, self.inputs_, self._some_rows)
 
     def _map_rows(self, X, function, n_columns):
         """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
@@ -340,46 +333,20 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
 
     def _effects(self, X, max_order, unit, center):
-        """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
-        Z = self._prepared_for_looks(X)
-        kernels = [(w, m) for w, m in zip(self.blend_.weights, self.blend_.members) if isinstance(m, KernelExpansion)]
-        products = [(w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)]
-        if not products:
-            raise TypeError(
-                "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
-                "Fit with priors=Anova()."
-            )
-        weight, member = products[0]
-        split = member.effects(Z, max_order, centered=True)
-        sources = self.inputs_.sources_
-        used = np.unique(sources)
-        place = {j: p for p, j in enumerate(used)}
-        main = np.zeros((len(Z), len(used), split.main.shape[2]))
-        for column, j in enumerate(sources):
-            main[:, place[j]] += split.main[:, column]
-        pair_place: dict[tuple[int, int], int] = {}
-        if max_order == 2:
-            both = [(a, b) for i, a in enumerate(used) for b in used[i + 1 :]]
-            pair_place = {pair: p for p, pair in enumerate(both)}
-        pairs = np.zeros((len(Z), len(pair_place), split.main.shape[2]))
-        for p, (a, b) in enumerate(split.pair_columns):
-            first, second = sorted((sources[a], sources[b]))
-            if first == second:  # two levels of one column
-                main[:, place[first]] += split.pairs[:, p]
-            else:
-                pairs[:, pair_place[first, second]] += split.pairs[:, p]
-        main, pairs = weight * unit * main, weight * unit * pairs
-        constant = center + weight * unit * split.constant
-        rest = center + unit * self.blend_.evaluate(Z) - constant - main.sum(axis=1) - pairs.sum(axis=1)
-        names = self.inputs_.names_
-        return TableEffects(
-            constant,
-            main,
-            pairs,
-            rest,
-            tuple(names[j] for j in used),
-            tuple((names[a], names[b]) for a, b in pair_place),
-        )
+        return table_effects(self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center)
+
+    def _input_gradient(self, X, slopes):
+        """∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in); ``slopes(Z)`` are those in prepared columns.
+
+        Numbers by the chain rule; what depends on whether one is missing, and on categories, has no derivative.
+        """
+        check_is_fitted(self)
+        X = X if is_frame(X) else self._checked_rows(X, reset=False)
+        of_prepared, own = slopes(self.inputs_.transform(X)), self.inputs_.slopes(X)
+        gradient = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
+        numbers = self.inputs_.numbers_
+        gradient[:, :, numbers] = of_prepared[:, :, : len(numbers)]
+        return gradient * own[:, None]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from ..blending import ProbabilityLink
 from ..evidence import Evidence
 from ..targets import Labels
 from .base import PARAMETERS, SpectralModel, family_names, on_n_jobs
-from .members import TableEffects
+from .effects import TableEffects
 from .solving import Problem
 
 _ADVICE = "Use SpectralRegressor for values."
@@ -143,13 +143,19 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         return found.first_output() if len(self.classes_) == 2 else found
 
     @on_n_jobs
-    def jacobian(self, X: Any) -> np.ndarray:
-        """∂ scores / ∂ prepared columns (``inputs_.get_feature_names_out()``), (n_samples, n_classes, n_columns).
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """∂ ``predict_proba`` / ∂ columns of the table, in their own units, (n_samples, n_classes, n_columns).
 
-        With respect to standardized and clipped numbers and indicators of levels, as the model sees them.
+        A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where it is
+        missing.  Columns that were constant while fitting do nothing: zero.
         """
-        slopes = self.blend_.jacobian(self._prepared_for_looks(X))
-        return np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
+        return self._input_gradient(X, self._slopes)
+
+    def _slopes(self, Z):
+        """∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
+        slopes = self.blend_.jacobian(Z)
+        of_scores = np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
+        return self.link_.jacobian(self._scores(Z)) @ of_scores
 
 
 def _columns(labels, dtype):

@@ -14,7 +14,7 @@ from .._state import all_or_nothing
 from ..evidence import LearnedPrior
 from ..targets import Values
 from .base import PARAMETERS, SpectralModel, family_names, on_n_jobs
-from .members import TableEffects
+from .effects import TableEffects
 from .solving import Problem, solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, other_scales
@@ -168,13 +168,26 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         return found.first_output() if self._one_dimensional else found
 
     @on_n_jobs
-    def jacobian(self, X: Any) -> np.ndarray:
-        """∂ prediction / ∂ prepared columns (``inputs_.get_feature_names_out()``), (n_samples, n_outputs, n_columns), one output: without its axis.
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """∂ ``predict`` / ∂ columns of the table, in their own units: (n_samples, n_columns), or (n_samples, n_outputs, n_columns).
 
-        With respect to standardized and clipped numbers and indicators of levels, as the model sees them; of what ``effects`` splits.
+        A logarithmic ``target_scale_`` is taken into account, and a size of residuals that depends on the row where the mean
+        depends on it.  A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where
+        it is missing.  Columns that were constant while fitting do nothing: zero.
         """
-        slopes = self.blend_.jacobian(self._prepared_for_looks(X)) * self.target_scale_.unit[:, None]
-        return slopes[:, 0] if self._one_dimensional else slopes
+        return self._as_given(self._input_gradient(X, self._slopes))
+
+    def _slopes(self, Z):
+        """∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        slopes, scale, spread = self.blend_.jacobian(Z), self.target_scale_, self.spread_
+        if scale.kind == "identity":
+            return scale.unit[:, None] * slopes
+        quantiles, sizes = spread.quantiles()[:, None], spread.sizes(Z)
+        rises = scale.slope_within(self.blend_.evaluate(Z) + sizes * quantiles)
+        slopes = rises.mean(axis=0)[:, :, None] * slopes
+        if spread.log_size is not None:
+            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z)
+        return slopes
 
     def _as_given(self, outputs):
         return outputs[:, 0] if self._one_dimensional else outputs
