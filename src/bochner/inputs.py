@@ -163,7 +163,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if known.any() and not known.all():
                 indicators.append(j)
         self.is_category_ = np.array([name in categorical for name in column_names(table)])
-        places = np.flatnonzero(self.is_category_)
+        places = np.flatnonzero(self.is_category_).tolist()
         levels, ordered, orders = [], [], []
         for j in places:
             column = table_column(table, j)
@@ -234,7 +234,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
         slopes = np.zeros((table.shape[0], self.n_features_in_))
         slopes[:, self.is_category_] = np.nan
         place = {j: k for k, j in enumerate(self.numbers_)}
-        for j in np.flatnonzero(~self.is_category_):
+        for j in np.flatnonzero(~self.is_category_).tolist():
             values = float_column(table_column(table, j), self.names_[j])
             if j in place:
                 with np.errstate(over="ignore"):  # far outside nothing changes any more

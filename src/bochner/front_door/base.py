@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import CallbackSupportMixin, FitTasks
@@ -25,6 +27,7 @@ from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from ..targets import Target
 from .effects import column_importances, table_effects
 from .members import LEAST_WEIGHT, Blend, Member, Members
+from .notebook import model_html, quick_importances
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .streaming import Stream, landmark_count, solve_streaming
 from .trees import cross_fitted_trees
@@ -305,6 +308,28 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return column_importances(self.blend_, self.inputs_, self._some_rows)
+
+    def _repr_html_inner(self):
+        return self._html_repr()
+
+    def _html_repr(self):
+        """scikit-learn's diagram, under it what was learned."""
+        return estimator_html_repr(self) + (self._learned_html() if hasattr(self, "blend_") else "")
+
+    @on_n_jobs
+    def _learned_html(self):
+        importances = quick_importances(self.blend_, self.inputs_, self._some_rows)
+        prepared = self.inputs_.get_feature_names_out()
+        return model_html(self.members_, self.path_, importances, self.inputs_.names_, prepared)
+
+    def _repr_mimebundle_(self, **kwargs):
+        """For notebooks; where there is no HTML, the members as a plain table."""
+        shown = {"text/plain": repr(self)}
+        if hasattr(self, "blend_"):
+            shown["text/plain"] += f"\n\n{self.members_!r}\n\n{self.path_}"
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._html_repr()
+        return shown
 
     def _map_rows(self, X, function, n_columns):
         """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
