@@ -32,6 +32,14 @@ def is_text(column: Any) -> bool:
     return kind.startswith(("object", "str", "category", "categorical", "enum", "utf8"))
 
 
+def column_kind(column: Any) -> str:
+    """By its type, what a column holds: "dates" (or spans of time), "numbers" (or truth values), or "objects", which may be anything."""
+    kind = str(column.dtype).lower()
+    if kind.startswith(("date", "time", "duration")):
+        return "dates"
+    return "numbers" if kind.startswith(("int", "uint", "float", "bool", "decimal")) else "objects"
+
+
 def float_column(column: Any, name: str) -> np.ndarray:
     """Numbers, truth values and dates (in days) as floats, missing values as NaN; infinite ones count as missing."""
     values = np.asarray(column)
@@ -42,7 +50,7 @@ def float_column(column: Any, name: str) -> np.ndarray:
         return np.where(np.isnat(values), np.nan, days)
     try:
         if values.dtype.kind == "O":  # nullable numbers, and dates with a time zone
-            values = np.array([np.nan if _is_missing(value) else _as_number(value) for value in values])
+            values = np.array([np.nan if is_missing(value) else _as_number(value) for value in values])
         values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -60,10 +68,10 @@ def _as_number(value):
 
 
 def _first_text(values):
-    return next((value for value in values if isinstance(value, str)), values[0])
+    return next((str(value) for value in values if isinstance(value, str)), values[0])
 
 
-def _is_missing(value):
+def is_missing(value: Any) -> bool:
     """None, NaN, NaT, or pandas' own NA, which is equal to nothing and no truth value."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
@@ -74,7 +82,7 @@ def text_column(column: Any) -> np.ndarray:
         names = np.array([*map(str, column.cat.categories), "missing"], dtype=object)
         return names[np.asarray(column.cat.codes)]
     return np.array(
-        ["missing" if _is_missing(value) else str(value) for value in np.asarray(column, dtype=object)], dtype=object
+        ["missing" if is_missing(value) else str(value) for value in np.asarray(column, dtype=object)], dtype=object
     )
 
 

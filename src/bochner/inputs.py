@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from ._columns import (
+    column_kind,
     column_names,
     declared_order,
     float_column,
@@ -95,7 +96,8 @@ def _center_and_scale(distinct, counts, gap):
 
 def _unit_sigmoid(z):
     """z / √(1 + z²), ±1 at infinity."""
-    return np.sign(z) / np.sqrt(1 + 1 / np.where(z == 0, np.inf, z) ** 2)
+    finite = np.where(np.isinf(z), 0.0, z)
+    return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))
 
 
 class TableInputs(TransformerMixin, BaseEstimator):
@@ -162,6 +164,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
             if known.any() and not known.all():
                 indicators.append(j)
+        self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
         self.is_category_ = np.array([name in categorical for name in column_names(table)])
         places = np.flatnonzero(self.is_category_).tolist()
         levels, ordered, orders = [], [], []
@@ -271,6 +274,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
         if X.shape[0] == 0:
             raise ValueError("The table has 0 rows; give at least one.")
+        if not reset:
+            self._check_kinds(X)
         if X.shape[1] == 0:
             raise ValueError(
                 f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no column."
@@ -292,18 +297,27 @@ class TableInputs(TransformerMixin, BaseEstimator):
             raise ValueError(f"categorical_features names {strangers}, but the columns are {column_names(table)[:20]}.")
         return set(self.categorical_features)
 
+    def _check_kinds(self, frame):
+        """Dates where there were numbers, or the other way round, are another column; one that is all missing may have any type."""
+        for j, before in enumerate(self._kinds):
+            column = table_column(frame, j)
+            if self.is_category_[j] or {before, column_kind(column)} != {"dates", "numbers"}:
+                continue
+            if np.any(np.isfinite(float_column(column, self.names_[j]))):
+                raise ValueError(
+                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {column_kind(column)} such as "
+                    f"{np.asarray(column)[0]}. Give the same columns in the same order, of the same types."
+                )
+
     def _check_levels(self, column, codes, j, names):
-        """Numbers where there were categories, and none of them known: another column, not unseen levels."""
+        """Numbers or dates where there were categories, and none of them known: another column, not unseen levels."""
+        if not len(names) or np.any(codes >= 0) or column_kind(column) == "objects":
+            return
         values = np.asarray(column)
-        if (
-            values.dtype.kind in "fiu"
-            and len(names)
-            and np.all(codes < 0)
-            and not np.all(np.isnan(values.astype(float)))
-        ):
+        if np.any(values == values):  # what is all missing may have any type
             raise ValueError(
-                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds numbers such as "
-                f"{values[0]!r}. Give the same columns in the same order, of the same types."
+                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds {column_kind(column)} such "
+                f"as {values[0]}. Give the same columns in the same order, of the same types."
             )
 
     def __sklearn_tags__(self):

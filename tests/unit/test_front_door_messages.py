@@ -109,3 +109,174 @@ def test_columns_that_changed_are_named(regressor):
     with pytest.raises(ValueError, match="'kind' held categories such as 'a'"):
         regressor.predict(X.assign(kind=3.5))
     assert np.all(np.isfinite(regressor.predict(X.assign(kind="unseen"))))
+
+
+# --- for every kind of table and both models --------------------------------------------------------------------------
+
+KINDS = ["pandas", "polars", "numpy"]
+MODELS = [SpectralRegressor, SpectralClassifier]
+
+
+def as_kind(frame, kind):
+    """A frame as it is, as one of polars, or its numbers as an array."""
+    if kind == "polars":
+        return pytest.importorskip("polars").from_pandas(frame)
+    return frame.select_dtypes(["number", "bool"]).to_numpy() if kind == "numpy" else frame
+
+
+def small_table(n=40):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)})
+    return frame, frame["a"].to_numpy() + 0.1 * rng.normal(size=n)
+
+
+def answers(model, X):
+    return model.predict_proba(X) if isinstance(model, SpectralClassifier) else model.predict(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model_class", MODELS)
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.nan, "NaN|missing values"),
+        (np.inf, "infinity"),
+        (None, "NaN|missing values"),
+        (pd.NA, "NaN|missing values"),
+    ],
+    ids=str,
+)
+def test_bad_targets_are_refused_and_the_old_model_is_kept(bad, message, model_class, kind):
+    frame, y = small_table()
+    X, good = as_kind(frame, kind), np.where(y > 0, 1.0, 0.0) if model_class is SpectralClassifier else y
+    model = model_class(evidence=QUICK, random_state=0).fit(X, good)
+    before = answers(model, X)
+    target = np.array(good, dtype=object if bad is None or bad is pd.NA else float)
+    target[3] = bad
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, target)
+    np.testing.assert_array_equal(answers(model, X), before)
+
+
+def test_labels_with_missing_texts_are_refused():
+    frame, y = small_table()
+    labels = pd.Series(np.where(y > 0, "yes", "no"), dtype="string")
+    labels[3] = pd.NA
+    with pytest.raises(ValueError, match="with missing values"):
+        SpectralClassifier(evidence=QUICK).fit(frame, labels)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model_class", MODELS)
+@pytest.mark.parametrize(
+    "case", ["constant", "empty", "one column", "class of one", "few", "wide", "repeated", "same rows"]
+)
+def test_hard_tables_are_fitted(case, model_class, kind):
+    frame, y = small_table()
+    if case == "constant":
+        frame = frame.assign(c=1.0, d="same")
+    elif case == "empty":
+        frame = frame.assign(c=np.nan, d=None)
+    elif case == "one column":
+        frame = frame[["a"]]
+    elif case == "few":
+        frame, y = frame[:3], y[:3]
+    elif case == "wide":
+        frame, y = pd.DataFrame(np.random.default_rng(1).normal(size=(15, 200))).add_prefix("c"), y[:15]
+    elif case == "repeated":
+        frame, y = pd.concat([frame] * 4, ignore_index=True), np.tile(y, 4)
+    elif case == "same rows":
+        frame = pd.concat([frame[:1]] * 40, ignore_index=True)
+    target = y
+    if model_class is SpectralClassifier:
+        target = np.where(y > np.median(y), "high", "low").astype(object)
+        target[0] = "rare" if case == "class of one" else target[0]
+    X = as_kind(frame, kind)
+    model = model_class(evidence=QUICK, random_state=0).fit(X, target)
+    found = answers(model, X)
+    assert np.all(np.isfinite(found))
+    if model_class is SpectralClassifier:
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+    else:
+        assert not np.any(np.isnan(model.predict_interval(X)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model_class", MODELS)
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_huge_and_tiny_columns_and_targets_are_only_units(size, model_class):
+    frame, y = small_table()
+    target = np.where(y > 0, "high", "low") if model_class is SpectralClassifier else y
+    plain = answers(model_class(evidence=QUICK, random_state=0).fit(frame, target), frame)
+    scaled = frame.assign(a=frame["a"] * size, b=frame["b"] * size)
+    model = model_class(evidence=QUICK, random_state=0).fit(scaled, target)
+    np.testing.assert_allclose(answers(model, scaled), plain, rtol=1e-4, atol=1e-4)
+    if model_class is SpectralRegressor:
+        model = SpectralRegressor(evidence=QUICK, random_state=0).fit(frame, size * y)
+        np.testing.assert_allclose(model.predict(frame) / size, plain, rtol=1e-4, atol=1e-4)
+        low, high = model.predict_interval(frame).T
+        assert np.all(low < high)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model_class", MODELS)
+def test_values_of_all_sizes_in_one_column_or_target_are_taken(model_class):
+    frame, y = small_table()
+    target = np.where(y > 0, "high", "low") if model_class is SpectralClassifier else y
+    spanning = frame.assign(b=np.logspace(-300, 300, 40))
+    model = model_class(evidence=QUICK, random_state=0)
+    assert np.all(np.isfinite(answers(model.fit(spanning, target), spanning)))
+    if model_class is SpectralRegressor:
+        assert np.all(np.isfinite(model.fit(frame, np.logspace(-300, 300, 40)).predict(frame)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model_class", MODELS)
+def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_taken(model_class, kind):
+    frame, y = small_table()
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(40), unit="D")
+    target = np.where(y > 0, "high", "low") if model_class is SpectralClassifier else y
+    model = model_class(evidence=QUICK, random_state=0).fit(as_kind(frame, kind), target)
+    if kind == "numpy":
+        with pytest.raises(ValueError, match=r"X has 1 features, but Spectral.* is expecting 2"):
+            model.predict(np.ones((3, 1)))
+        with pytest.raises(ValueError, match=r"X holds texts.*Give a pandas or polars frame"):
+            model.predict(np.array([["a", "b"]]))
+        with pytest.raises(ValueError, match="infinity"):
+            model.predict(np.full((3, 2), np.inf))
+        return
+    for changed, message in (
+        (frame.drop(columns="b"), "now missing:\n- b"),
+        (frame.assign(new=1.0), "unseen at fit time:\n- new"),
+        (frame[["b", "a", "kind", "day"]], "same order"),
+        (frame.assign(b="text"), "'b' is taken as numbers, but holds values such as 'text'"),
+        (frame.assign(b=frame["day"]), "'b' held numbers while fitting, but now holds dates such as 2020-01-01"),
+        (frame.assign(day=3.5), r"'day' held dates while fitting, but now holds numbers such as 3\.5"),
+        (
+            frame.assign(kind=3.5),
+            r"'kind' held categories such as 'x' while fitting, but now holds numbers such as 3\.5",
+        ),
+        (
+            frame.assign(kind=True),
+            "'kind' held categories such as 'x' while fitting, but now holds numbers such as True",
+        ),
+        (frame.assign(kind=frame["day"]), "'kind' held categories such as 'x' while fitting, but now holds dates"),
+        (frame[:0], "0 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(as_kind(changed, kind))
+    for taken in (
+        frame.assign(kind="unseen"),
+        frame.assign(a=np.nan, b=np.nan, kind=None, day=pd.NaT),
+        frame.assign(day=np.nan),
+    ):
+        assert np.all(np.isfinite(answers(model, as_kind(taken, kind))))
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_texts_in_arrays_and_in_targets_of_values_are_refused(model_class):
+    with pytest.raises(ValueError, match=r"X holds texts.*categorical_features"):
+        model_class().fit(np.array([["a", "b"]] * 5), np.arange(5) % 2)
+    if model_class is SpectralRegressor:
+        with pytest.raises(ValueError, match=r"SpectralRegressor needs numbers in y.*Use a classifier"):
+            model_class().fit(np.random.default_rng(0).normal(size=(5, 2)), list("abcde"))

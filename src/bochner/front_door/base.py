@@ -156,7 +156,15 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
     def _validated(self, X, reset):
         """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
         dtype = None if self._lists_categories() else [np.float64, np.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(
+                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars frame, "
+                "or name the columns that hold categories in categorical_features."
+            ) from error
 
     def _lists_categories(self):
         return not isinstance(self.categorical_features, str)

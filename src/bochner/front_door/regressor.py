@@ -104,7 +104,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             solved = solve_leaving_out(problem, learned, self._ridge_steps)
             spread = Spread(problem.Y - solved.held_out, problem.counts, None)
             means = _means(scale, solved.held_out, spread, np.ones_like(problem.Y))
-            tried.append((scale, learned, nats, (means - rows[some])[:, 0] ** 2))
+            # In units of the target: squares of huge numbers are no numbers.
+            tried.append((scale, learned, nats, ((means - rows[some]) / plain.unit)[:, 0] ** 2))
         best = tried[0]
         for other in tried[1:]:
             if _clearly_better(best[2] - other[2], best[3], other[3], counts[some]):
