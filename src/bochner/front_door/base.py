@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
-from .._compute import Block, LocalRows, as_dense, as_rows, at_most_threads, is_remote
+from .._compute import Block, LocalRows, as_dense, as_rows, is_remote
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
@@ -28,6 +25,7 @@ from ..targets import Target
 from .effects import column_importances, table_effects
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
+from .parameters import on_n_jobs
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .streaming import Stream, landmark_count, solve_streaming
 from .trees import cross_fitted_trees
@@ -42,39 +40,6 @@ _DENSE_BYTES = 2**31
 _ROWS_AT_ONCE = 50_000
 # Rows that importances are averaged over.
 _IMPORTANCE_ROWS = 256
-
-
-PARAMETERS = """
-    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
-    evidence : Evidence, default ``Evidence(standardize=False)``
-    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
-    trees : bool, default False
-        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
-        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``input_gradient``.
-    max_exact_rows : int, default 15 000
-        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
-        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
-    n_jobs : int, default None
-        Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.
-    random_state : None, int, RandomState or Generator"""
-
-
-def on_n_jobs(method: Callable) -> Callable:
-    """The method, with at most ``n_jobs`` threads."""
-
-    @wraps(method)
-    def limited(self, *arguments, **keywords):
-        n_jobs = self.n_jobs
-        whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-        if n_jobs is not None and not (whole and (n_jobs >= 1 or n_jobs == -1)):
-            raise ValueError(
-                f"n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS may use, got {n_jobs!r}. "
-                "Write e.g. n_jobs=2."
-            )
-        with at_most_threads(n_jobs):
-            return method(self, *arguments, **keywords)
-
-    return limited
 
 
 class SpectralModel(CallbackSupportMixin, BaseEstimator):

@@ -15,8 +15,9 @@ from .._state import all_or_nothing
 from ..blending import ProbabilityLink
 from ..evidence import Evidence
 from ..targets import Labels
-from .base import PARAMETERS, SpectralModel, family_names, on_n_jobs
+from .base import SpectralModel, family_names
 from .effects import TableEffects
+from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem
 
 _ADVICE = "Use SpectralRegressor for values."

@@ -13,8 +13,9 @@ from .._random import as_generator
 from .._state import all_or_nothing
 from ..evidence import LearnedPrior
 from ..targets import Values
-from .base import PARAMETERS, SpectralModel, family_names, on_n_jobs
+from .base import SpectralModel, family_names
 from .effects import TableEffects
+from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem, solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, other_scales
