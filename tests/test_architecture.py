@@ -10,7 +10,18 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "bochner"
 # A module may import rooms of lower floors, and siblings of its own floor.
 FLOORS = [
     {"_compute"},
-    {"_validation", "datasets", "_progress", "_random", "_files", "_text", "_defaults", "_state"},
+    {
+        "_validation",
+        "datasets",
+        "_progress",
+        "_random",
+        "_files",
+        "_text",
+        "_defaults",
+        "_state",
+        "_callbacks",
+        "_columns",
+    },
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets", "losses"},
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},

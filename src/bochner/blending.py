@@ -85,6 +85,12 @@ class ProbabilityLink:
         """(n_samples, n_classes)."""
         return softmax(self.slope * _logs(scores, self.floor) + self.shifts, axis=1)
 
+    def jacobian(self, scores: np.ndarray) -> np.ndarray:
+        """∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes); scores below the floor change nothing."""
+        p = self.probabilities(scores)
+        steepness = np.where(scores > self.floor, self.slope / np.maximum(scores, self.floor), 0.0)
+        return p[:, :, None] * (np.eye(p.shape[1]) - p[:, None]) * steepness[:, None]
+
 
 def _logs(scores, floor):
     return np.log(np.maximum(scores, floor))

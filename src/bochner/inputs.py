@@ -1,13 +1,22 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
-import sys
-from datetime import date, datetime
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
+from ._columns import (
+    column_kind,
+    column_names,
+    declared_order,
+    float_column,
+    is_frame,
+    is_text,
+    ordered_numbers,
+    table_column,
+    text_column,
+)
 from ._validation import check_count, check_positive, check_weights
 
 
@@ -87,7 +96,8 @@ def _center_and_scale(distinct, counts, gap):
 
 def _unit_sigmoid(z):
     """z / √(1 + z²), ±1 at infinity."""
-    return np.sign(z) / np.sqrt(1 + 1 / np.where(z == 0, np.inf, z) ** 2)
+    finite = np.where(np.isinf(z), 0.0, z)
+    return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))
 
 
 class TableInputs(TransformerMixin, BaseEstimator):
@@ -95,8 +105,10 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     Numbers: the median for missing values, with an indicator column where training rows lacked some, scaled as by
     ``SmoothScaler``.  Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a
-    column, and a level that was not seen while fitting counts as one of those, or as none.  Columns with fewer than two
-    different values are left out.
+    column, and a level that was not seen while fitting counts as one of those, or as none.  Categories of more than two levels that
+    have an order (ordered ones of pandas, ``Enum`` of polars) or are texts of numbers ("1", "2.5") are a number beside that, the rank of
+    the level or the number that is written, its median where that is missing or unseen.  Columns with fewer than two different
+    values are left out.
 
     Parameters
     ----------
@@ -107,9 +119,11 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    numbers_, indicators_, categories_ : numbers of the input columns of each kind
-    medians_, center_, scale_ : one for each of ``numbers_``, as in ``SmoothScaler``
+    numbers_, ordered_, indicators_, categories_ : numbers of the input columns of each kind
+    medians_, center_, scale_ : one for each of ``numbers_``, then of ``ordered_``, as in ``SmoothScaler``
+    orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
     levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether the rest share one
+    is_category_ : for each input column whether it was taken as a category
     sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
 
@@ -136,13 +150,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
         weights = check_weights(sample_weight, table.shape[0])
         kept = slice(None) if weights is None else weights > 0
         weights = np.ones(table.shape[0]) if weights is None else weights[kept]
-        self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in _names(table)]
+        self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in column_names(table)]
         categorical = self._categorical(table)
         numbers, indicators, statistics = [], [], []
-        for j, name in enumerate(_names(table)):
+        for j, name in enumerate(column_names(table)):
             if name in categorical:
                 continue
-            values = _float_column(_column(table, j), self.names_[j])[kept]
+            values = float_column(table_column(table, j), self.names_[j])[kept]
             known = np.isfinite(values)
             distinct, counts = _counted(values[known], weights[known])
             if len(distinct) > 1:
@@ -150,43 +164,61 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
             if known.any() and not known.all():
                 indicators.append(j)
-        places = [j for j, name in enumerate(_names(table)) if name in categorical]
-        levels = [_frequent_levels(_text_column(_column(table, j))[kept], weights, self.max_levels) for j in places]
+        self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
+        self.is_category_ = np.array([name in categorical for name in column_names(table)])
+        places = np.flatnonzero(self.is_category_).tolist()
+        levels, ordered, orders = [], [], []
+        for j in places:
+            column = table_column(table, j)
+            texts = text_column(column)[kept]
+            levels.append(_frequent_levels(texts, weights, self.max_levels))
+            if not (is_frame(table) and is_text(column)):  # a column of numbers that was named: they are no quantity
+                continue
+            order, known = declared_order(column), texts != "missing"
+            distinct, counts = _counted(ordered_numbers(texts, order)[known], weights[known])
+            if len(distinct) > 2 and np.all(np.isfinite(distinct)):  # of two levels the indicator says it all
+                ordered.append(j)
+                orders.append(order)
+                statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
         told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
         if not (numbers or indicators or told):
             # Nothing varies: one column of zeros, on which a model is a constant.
             numbers, statistics = [0], [(0.0, 0.0, np.inf)]
         self.numbers_, self.indicators_ = np.array(numbers, dtype=int), np.array(indicators, dtype=int)
+        self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
         self.categories_ = np.array([places[k] for k in told], dtype=int)
         self.medians_, self.center_, self.scale_ = np.array(statistics, dtype=float).reshape(-1, 3).T
         self.levels_ = [levels[k][0] for k in told]
         self.others_ = np.array([levels[k][1] for k in told], dtype=bool)
         widths = [len(names) + others for names, others in zip(self.levels_, self.others_)]
-        self.sources_ = np.concatenate([self.numbers_, self.indicators_, np.repeat(self.categories_, widths)])
+        self.sources_ = np.concatenate(
+            [self.numbers_, self.ordered_, self.indicators_, np.repeat(self.categories_, widths)]
+        )
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """(n_samples, n_columns) floats."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        n_numbers, n_indicators = len(self.numbers_), len(self.indicators_)
         out = np.empty((table.shape[0], len(self.sources_)))
         known = {}
         for k, j in enumerate(self.numbers_):
-            values = _float_column(_column(table, j), self.names_[j])
+            values = float_column(table_column(table, j), self.names_[j])
             known[j] = np.isfinite(values)
-            with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
-                z = (np.where(known[j], values, self.medians_[k]) - self.center_[k]) / self.scale_[k]
-            out[:, k] = self.clip * _unit_sigmoid(z / self.clip)
-        for k, j in enumerate(self.indicators_, n_numbers):
+            out[:, k] = self._scaled(values, k)
+        texts = {j: text_column(table_column(table, j)) for j in self.categories_}
+        first = len(self.numbers_)
+        for k, (j, order) in enumerate(zip(self.ordered_, self.orders_), first):
+            out[:, k] = self._scaled(ordered_numbers(texts[j], order), k)
+        first += len(self.ordered_)
+        for k, j in enumerate(self.indicators_, first):
             if j not in known:
-                known[j] = np.isfinite(_float_column(_column(table, j), self.names_[j]))
+                known[j] = np.isfinite(float_column(table_column(table, j), self.names_[j]))
             out[:, k] = np.where(known[j], 0.0, self.gap)
-        first = n_numbers + n_indicators
+        first += len(self.indicators_)
         for j, names, others in zip(self.categories_, self.levels_, self.others_):
-            column = _column(table, j)
-            codes = _level_codes(_text_column(column), names)
-            self._check_levels(column, codes, j, names)
+            codes = _level_codes(texts[j], names)
+            self._check_levels(table_column(table, j), codes, j, names)
             for code in range(len(names)):
                 out[:, first + code] = np.where(codes == code, self.gap, 0.0)
             first += len(names)
@@ -195,12 +227,36 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 first += 1
         return out
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns: a number's own, ``missingindicator_`` of it, and one for each level."""
+    def slopes(self, X: Any) -> np.ndarray:
+        """∂ (column of the result) / ∂ (number that it was made of), (n_samples, n_features_in), (1 + (z / clip)²)^(−3/2) / scale.
+
+        Zero for numbers that are left out of the result, NaN for categories and where a number is missing.
+        """
         check_is_fitted(self)
-        names = [self.names_[j] for j in self.numbers_] + [
-            f"missingindicator_{self.names_[j]}" for j in self.indicators_
-        ]
+        table = self._table(X, reset=False)
+        slopes = np.zeros((table.shape[0], self.n_features_in_))
+        slopes[:, self.is_category_] = np.nan
+        place = {j: k for k, j in enumerate(self.numbers_)}
+        for j in np.flatnonzero(~self.is_category_).tolist():
+            values = float_column(table_column(table, j), self.names_[j])
+            if j in place:
+                with np.errstate(over="ignore"):  # far outside nothing changes any more
+                    z = (values - self.center_[place[j]]) / self.scale_[place[j]]
+                    slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
+            slopes[~np.isfinite(values), j] = np.nan
+        return slopes
+
+    def _scaled(self, values, k):
+        """Number k of ``numbers_`` and ``ordered_``: the median for missing values, then as by ``SmoothScaler``."""
+        with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
+            z = (np.where(np.isfinite(values), values, self.medians_[k]) - self.center_[k]) / self.scale_[k]
+        return self.clip * _unit_sigmoid(z / self.clip)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns: a number's own, ``order_`` of a category, ``missingindicator_`` of a number, and one for each level."""
+        check_is_fitted(self)
+        names = [self.names_[j] for j in self.numbers_] + [f"order_{self.names_[j]}" for j in self.ordered_]
+        names += [f"missingindicator_{self.names_[j]}" for j in self.indicators_]
         for j, levels, others in zip(self.categories_, self.levels_, self.others_):
             names += [f"{self.names_[j]}_{level}" for level in [*levels, *(["(others)"] if others else [])]]
         return np.array(names, dtype=object)
@@ -218,6 +274,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
         if X.shape[0] == 0:
             raise ValueError("The table has 0 rows; give at least one.")
+        if not reset:
+            self._check_kinds(X)
         if X.shape[1] == 0:
             raise ValueError(
                 f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no column."
@@ -233,24 +291,33 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"categorical_features must be 'from_dtype' or a list of columns, got {self.categorical_features!r}."
                 )
-            return {name for name in _names(table) if is_frame(table) and _is_text(table[name])}
-        strangers = [name for name in self.categorical_features if name not in _names(table)]
+            return {name for name in column_names(table) if is_frame(table) and is_text(table[name])}
+        strangers = [name for name in self.categorical_features if name not in column_names(table)]
         if strangers:
-            raise ValueError(f"categorical_features names {strangers}, but the columns are {_names(table)[:20]}.")
+            raise ValueError(f"categorical_features names {strangers}, but the columns are {column_names(table)[:20]}.")
         return set(self.categorical_features)
 
+    def _check_kinds(self, frame):
+        """Dates where there were numbers, or the other way round, are another column; one that is all missing may have any type."""
+        for j, before in enumerate(self._kinds):
+            column = table_column(frame, j)
+            if self.is_category_[j] or {before, column_kind(column)} != {"dates", "numbers"}:
+                continue
+            if np.any(np.isfinite(float_column(column, self.names_[j]))):
+                raise ValueError(
+                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {column_kind(column)} such as "
+                    f"{np.asarray(column)[0]}. Give the same columns in the same order, of the same types."
+                )
+
     def _check_levels(self, column, codes, j, names):
-        """Numbers where there were categories, and none of them known: another column, not unseen levels."""
+        """Numbers or dates where there were categories, and none of them known: another column, not unseen levels."""
+        if not len(names) or np.any(codes >= 0) or column_kind(column) == "objects":
+            return
         values = np.asarray(column)
-        if (
-            values.dtype.kind in "fiu"
-            and len(names)
-            and np.all(codes < 0)
-            and not np.all(np.isnan(values.astype(float)))
-        ):
+        if np.any(values == values):  # what is all missing may have any type
             raise ValueError(
-                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds numbers such as "
-                f"{values[0]!r}. Give the same columns in the same order, of the same types."
+                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds {column_kind(column)} such "
+                f"as {values[0]}. Give the same columns in the same order, of the same types."
             )
 
     def __sklearn_tags__(self):
@@ -292,69 +359,3 @@ def _level_codes(texts, levels):
     """The position of each text among ``levels``, −1 for others."""
     place = {level: code for code, level in enumerate(levels)}
     return np.array([place.get(text, -1) for text in texts], dtype=np.intp)
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame; asked without importing either."""
-    frames = [getattr(sys.modules.get(name), "DataFrame", None) for name in ("pandas", "polars")]
-    return isinstance(X, tuple(frame for frame in frames if frame is not None))
-
-
-def _names(table):
-    return list(table.columns) if is_frame(table) else list(range(table.shape[1]))
-
-
-def _column(table, j):
-    return table[table.columns[j]] if is_frame(table) else table[:, j]
-
-
-def _is_text(column):
-    """Whether a column of a frame holds text, categories or objects rather than numbers, truth values or dates."""
-    kind = str(column.dtype).lower()
-    return kind.startswith(("object", "str", "category", "categorical", "enum", "utf8"))
-
-
-def _float_column(column, name):
-    """Numbers, truth values and dates (in days) as floats, missing values as NaN; infinite ones count as missing."""
-    values = np.asarray(column)
-    if values.dtype.kind in "Mm":
-        days = (
-            values.astype("datetime64[s]" if values.dtype.kind == "M" else "timedelta64[s]").astype(np.float64) / 86400
-        )
-        return np.where(np.isnat(values), np.nan, days)
-    try:
-        if values.dtype.kind == "O":  # nullable numbers, and dates with a time zone
-            values = np.array([np.nan if _is_missing(value) else _as_number(value) for value in values])
-        values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"Column {name!r} is taken as numbers, but holds values such as {_first_text(values)!r}. Give the same columns in the same "
-            "order, of the same types, or name it in categorical_features."
-        ) from error
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _as_number(value):
-    """Dates and times in days, as those of NumPy."""
-    if isinstance(value, datetime):
-        return value.timestamp() / 86400
-    return float(value.toordinal() - date(1970, 1, 1).toordinal()) if isinstance(value, date) else float(value)
-
-
-def _first_text(values):
-    return next((value for value in values if isinstance(value, str)), values[0])
-
-
-def _is_missing(value):
-    """None, NaN, NaT, or pandas' own NA, which is equal to nothing and no truth value."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-
-
-def _text_column(column):
-    """Values of any type as text, missing ones as a level of their own."""
-    if str(column.dtype) == "category":  # of pandas: a few categories stand for all rows
-        names = np.array([*map(str, column.cat.categories), "missing"], dtype=object)
-        return names[np.asarray(column.cat.codes)]
-    return np.array(
-        ["missing" if _is_missing(value) else str(value) for value in np.asarray(column, dtype=object)], dtype=object
-    )

@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
+from ._columns import is_missing
 from ._compute import gathered, is_remote
 from ._validation import check_choice, check_count
 from .measures import frozen_array
@@ -210,6 +211,7 @@ class Values(Target):
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
         y = _given(y, n_rows, owner, gather=gather)
         if not is_remote(y):
+            _check_no_objects(y, owner)
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", accept_sparse=False)
         if y.ndim > 2 or (need_columns and y.ndim != 2):
             raise ValueError(
@@ -281,11 +283,26 @@ def _inconsistent(n_rows, n_targets):
     return f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {n_targets}."
 
 
+def _check_no_objects(y, owner):
+    """Numbers and texts of numbers will do."""
+    if y.dtype.kind in "OU":
+        values = y.ravel().tolist()
+        if any(is_missing(value) for value in values):
+            raise ValueError("Input y contains NaN or other missing values; bochner needs finite targets.")
+        texts = [value for value in values if isinstance(value, str)]
+        try:
+            np.array(texts).astype(np.float64)
+        except ValueError as error:
+            raise ValueError(
+                f"{owner} needs numbers in y, but they include texts: {error}. Use a classifier for labels."
+            ) from error
+
+
 def _check_labels(y, advice):
     """What scikit-learn checks, and in words of our own where it would stumble."""
     if y.dtype.kind == "O":
         kinds = {type(value).__name__ for value in y}
-        missing = any(value is None or value != value for value in y)
+        missing = any(is_missing(value) for value in y)
         if missing or len(kinds) > 1:
             raise ValueError(
                 f"Unknown label type: y mixes {', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "

@@ -56,6 +56,20 @@ def test_a_callback_stops_rounds_and_epochs_with_early_stopping_too():
     assert watch.names == ["round"] * 3
 
 
+def test_callbacks_are_closed_and_the_old_model_stays_when_one_of_them_fails():
+    class Fails(StopAfter):
+        def on_fit_task_end(self, estimator, context):
+            raise RuntimeError("from a callback")
+
+    X, y = make_moons(100, noise=0.2, random_state=0)
+    model = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y)
+    before, watch = model.decision_function(X), Fails(1)
+    with pytest.raises(RuntimeError, match="from a callback"):
+        model.set_callbacks(watch).set_params(n_rounds=9).fit(X, y)
+    assert watch.closed
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
 def test_epochs_are_tasks_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
@@ -75,7 +89,7 @@ def test_progress_bar_and_scoring_monitor_run():
 
 
 def test_older_scikit_learn_runs_without_callbacks(monkeypatch):
-    from bochner.boosting import callbacks
+    from bochner import _callbacks as callbacks
 
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
     try:

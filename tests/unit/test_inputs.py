@@ -147,3 +147,81 @@ def test_medians_are_those_of_the_known_values(seed):
     X = np.append(values, np.nan)[:, None]
     assert TableInputs().fit(X).medians_[0] == pytest.approx(np.median(values))
     assert TableInputs().fit(X[1:]).medians_[0] == pytest.approx(np.median(values[1:]))
+
+
+# --- categories that have an order ------------------------------------------------------------------------------------
+
+
+def sizes(kind):
+    """Small, medium and large shirts, a missing and an unused level among them."""
+    levels, values = ["S", "M", "L", "XL"], ["M", "S", None, "L", "M", "S", "M"]
+    if kind == "pandas":
+        return pd.DataFrame({"size": pd.Categorical(values, levels, ordered=True), "n": np.arange(7.0)})
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame({"size": pl.Series(values, dtype=pl.Enum(levels)), "n": np.arange(7.0)})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_ordered_categories_are_indicators_and_ranks(kind):
+    inputs = TableInputs().fit(sizes(kind))
+    assert inputs.get_feature_names_out().tolist() == [
+        "n", "order_size", "size_L", "size_M", "size_S", "size_missing"
+    ]  # fmt: skip
+    assert inputs.sources_.tolist() == [1, 0, 0, 0, 0, 0]
+    ranks = pd.DataFrame({"rank": [1, 0, np.nan, 2, 1, 0, 1]})
+    values = inputs.transform(sizes(kind))
+    np.testing.assert_allclose(values[:, 1], TableInputs().fit_transform(ranks)[:, 0])
+    np.testing.assert_array_equal(values[:, 4], [0, 1.5, 0, 0, 0, 1.5, 0])
+
+
+def test_unseen_and_missing_levels_have_the_median_rank():
+    inputs = TableInputs().fit(sizes("pandas"))
+    other = pd.DataFrame({"size": ["S", "XL", None, "huge"], "n": 0.0})
+    values = inputs.transform(other)
+    assert values[1, 1] > values[2, 1] == values[3, 1] > values[0, 1]  # XL was declared, though no row had it
+    middle = inputs.transform(pd.DataFrame({"size": ["M"], "n": 0.0}))
+    assert values[2, 1] == middle[0, 1]
+
+
+def test_texts_of_numbers_are_numbers_as_well():
+    texts = ["1", "2", "10", "2.5", None, "1"]
+    for column in (pd.Categorical(texts), pd.Series(texts, dtype=object)):
+        inputs = TableInputs().fit(pd.DataFrame({"code": column}))
+        values = inputs.transform(pd.DataFrame({"code": column}))
+        plain = TableInputs().fit_transform(pd.DataFrame({"code": [1, 2, 10, 2.5, np.nan, 1]}))
+        np.testing.assert_allclose(values[:, 0], plain[:, 0])
+        assert inputs.get_feature_names_out()[0] == "order_code"
+        unseen = inputs.transform(pd.DataFrame({"code": ["5", "2", "10"]}))[:, 0]
+        assert unseen[1] < unseen[0] < unseen[2]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["10-19", "20-29", "30"], ["1", "2", "1"], ["nan", "1", "2"], ["a", "b", "c"], ["1_0", "2", "3"], ["1", "01", "1.0"]],
+    ids=str,
+)  # fmt: skip
+def test_other_categories_have_no_order(texts):
+    inputs = TableInputs().fit(pd.DataFrame({"kind": pd.Categorical(texts)}))
+    assert len(inputs.ordered_) == 0
+    two = pd.DataFrame({"kind": pd.Categorical(["no", "yes", "no"], ["no", "yes"], ordered=True)})
+    assert TableInputs().fit(two).get_feature_names_out().tolist() == ["kind_yes"]
+
+
+def test_named_columns_of_numbers_have_no_order():
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
+    assert len(TableInputs(categorical_features=[1]).fit(X).ordered_) == 0
+    assert len(TableInputs(categorical_features=["b"]).fit(pd.DataFrame(X, columns=["a", "b"])).ordered_) == 0
+
+
+def test_slopes_are_differences_and_categories_have_none():
+    frame = table()
+    inputs = TableInputs().fit(frame)
+    slopes = inputs.slopes(frame)
+    assert np.all(np.isnan(slopes[:, [1, 5, 6]]))
+    assert np.isnan(slopes[2, 0])
+    assert np.isnan(slopes[4, 0])
+    step = 1e-6
+    up, down = (inputs.transform(frame.assign(size=frame["size"] + move)) for move in (step, -step))
+    np.testing.assert_allclose(slopes[:2, 0], ((up - down) / (2 * step))[:2, 0], rtol=1e-8)
+    constant = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [5.0, 5.0, 5.0]})
+    np.testing.assert_array_equal(TableInputs().fit(constant).slopes(constant)[:, 1], 0)

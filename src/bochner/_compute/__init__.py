@@ -8,7 +8,7 @@ from .dask_rows import as_rows, gathered, is_remote, mean_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped
 from .rows import Block, LocalRows, Rows, as_dense, blocks_of, evenly_spread, row_numbers, working_dtype
-from .threads import ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
+from .threads import at_most_threads, ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
 
 __all__ = [
     "Block",
@@ -16,6 +16,7 @@ __all__ = [
     "Rows",
     "as_dense",
     "as_rows",
+    "at_most_threads",
     "blocks_of",
     "evenly_spread",
     "features_block",

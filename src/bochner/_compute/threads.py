@@ -22,19 +22,24 @@ _LONGEST_WAIT = 5.0
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 _controller = None
 _blas_lock = Lock()
-_blas_users = 0
-_blas_threads_before: list = []  # (library, its number of threads) while BLAS is held at one
+_blas_limits: list[int] = []  # of those who hold BLAS now: the smallest counts
+_blas_threads_before: list = []  # (library, its number of threads) while anybody does
 
 
 def thread_count():
     """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers."""
     if (kept := _row_threads.get()) is not None:
         return kept
-    if _blas_threads_before and not _blas_users:  # an interruption came between taking the threads and giving them back
+    if (
+        _blas_threads_before and not _blas_limits
+    ):  # an interruption came between taking the threads and giving them back
         _give_blas_threads_back()
     allowed = [library.num_threads for library in _blas_libraries()]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min([cores, *allowed]))
+    return max(1, min([_core_count(), *allowed]))
+
+
+def _core_count():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _blas_libraries():
@@ -44,31 +49,47 @@ def _blas_libraries():
     return _controller.lib_controllers
 
 
-@contextmanager
 def single_threaded_blas():
     """BLAS on one thread while our own threads share the rows; threads of both kinds at once are far slower."""
-    global _blas_users
+    return _blas_held_at(1)
+
+
+@contextmanager
+def at_most_threads(n_threads: int | None):
+    """So many threads for rows, BLAS and OpenMP, all cores for −1; None leaves them as they are.
+
+    BLAS has one number of threads for the whole program: of several fits at once the smallest number counts for all.
+    """
+    if n_threads is None:
+        yield
+        return
+    n_threads = _core_count() if n_threads == -1 else min(n_threads, _core_count())
+    with _blas_held_at(n_threads), ThreadpoolController().limit(limits=n_threads, user_api="openmp"):
+        yield
+
+
+@contextmanager
+def _blas_held_at(n_threads):
     with _blas_lock:
-        if _blas_users == 0:
-            if not _blas_threads_before:
-                _blas_threads_before.extend([(library, library.num_threads) for library in _blas_libraries()])
-            for library, _ in _blas_threads_before:
-                library.set_num_threads(1)
-        _blas_users += 1
+        if not _blas_threads_before:
+            _blas_threads_before.extend([(library, library.num_threads) for library in _blas_libraries()])
+        for library, _ in _blas_threads_before:
+            library.set_num_threads(min([n_threads, *_blas_limits]))
+        _blas_limits.append(n_threads)
     try:
         yield
     finally:
         with _blas_lock:
-            _blas_users -= 1
+            _blas_limits.remove(n_threads)
         _give_blas_threads_back()
 
 
 def _give_blas_threads_back():
-    """Unless somebody still needs BLAS on one thread."""
+    """As many as those who still hold BLAS allow, all when nobody does."""
     with _blas_lock:
-        if _blas_users == 0:
-            for library, n_threads in _blas_threads_before:
-                library.set_num_threads(n_threads)
+        for library, n_threads in _blas_threads_before:
+            library.set_num_threads(min(_blas_limits, default=n_threads))
+        if not _blas_limits:
             _blas_threads_before.clear()
 
 

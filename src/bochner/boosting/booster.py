@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 
+from .._callbacks import CallbackSupportMixin, FitTasks
 from .._compute import row_numbers
 from .._defaults import NestedDefaults
 from .._progress import track
@@ -15,7 +16,6 @@ from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from .callbacks import CallbackSupportMixin, FitTasks
 from .fitting import Rounds, draw_sample, with_waves, without_repetitions
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
+from .._callbacks import with_callbacks
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_weights
 from ..losses import Exponential, Logistic, Loss, Multinomial
 from ..priors.base import SpectralPrior
 from ..targets import Labels
 from .booster import PARAMETERS, EarlyStopping, FourierBooster, JointEpochs
-from .callbacks import with_callbacks
 from .predicting import ExpansionClassifier
 from .rounds import WaveSearch
 
@@ -69,8 +69,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         )  # fmt: skip
         self.class_weight = class_weight
 
-    @with_callbacks
     @all_or_nothing
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingClassifier:
         """Fit to rows X with labels y of any type."""
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))

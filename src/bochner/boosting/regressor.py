@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from .._callbacks import with_callbacks
 from .._state import all_or_nothing
 from .._validation import check_choice, check_positive, check_rows, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
 from ..priors.base import SpectralPrior
 from ..targets import Values
 from .booster import PARAMETERS, EarlyStopping, FourierBooster, JointEpochs
-from .callbacks import with_callbacks
 from .rounds import WaveSearch
 
 
@@ -67,8 +67,8 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
         )  # fmt: skip
         self.level = level
 
-    @with_callbacks
     @all_or_nothing
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))

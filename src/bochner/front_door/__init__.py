@@ -1,7 +1,8 @@
 """The estimators most people use: a table and a target, nothing to tune."""
 
 from .classifier import SpectralClassifier
-from .members import Blend, Member, Members, TableEffects
+from .effects import TableEffects
+from .members import Blend, Member, Members
 from .regressor import SpectralRegressor
 
 __all__ = ["Blend", "Member", "Members", "SpectralClassifier", "SpectralRegressor", "TableEffects"]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._callbacks import CallbackSupportMixin, FitTasks
+from .._columns import is_frame
 from .._compute import Block, LocalRows, as_dense, as_rows, is_remote
-from .._progress import track
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
-from ..inputs import TableInputs, is_frame
-from ..kernel_expansions import KernelExpansion
+from ..inputs import TableInputs
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 from ..targets import Target
-from .members import LEAST_WEIGHT, Blend, Member, Members, TableEffects
+from .effects import column_importances, table_effects
+from .members import LEAST_WEIGHT, Blend, Member, Members
+from .notebook import model_html, quick_importances
+from .parameters import on_n_jobs
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .streaming import Stream, landmark_count, solve_streaming
 from .trees import cross_fitted_trees
@@ -36,10 +42,29 @@ _ROWS_AT_ONCE = 50_000
 _IMPORTANCE_ROWS = 256
 
 
-class SpectralModel(BaseEstimator):
+class SpectralModel(CallbackSupportMixin, BaseEstimator):
     """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
+
+    def __init__(
+        self,
+        priors: Any = None,
+        evidence: Evidence | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        trees: bool = False,
+        max_exact_rows: int = 15_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.priors = priors
+        self.evidence = evidence
+        self.categorical_features = categorical_features
+        self.trees = trees
+        self.max_exact_rows = max_exact_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
@@ -96,7 +121,15 @@ class SpectralModel(BaseEstimator):
     def _validated(self, X, reset):
         """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
         dtype = None if self._lists_categories() else [np.float64, np.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(
+                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars frame, "
+                "or name the columns that hold categories in categorical_features."
+            ) from error
 
     def _lists_categories(self):
         return not isinstance(self.categorical_features, str)
@@ -146,24 +179,30 @@ class SpectralModel(BaseEstimator):
         most = (Evidence() if self.evidence is None else self.evidence).n_rows
         return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
 
-    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng):
+    def _tasks(self, priors, n_rows, X, y):
+        """For callbacks, X and y as given: each family is learned, solved and, of many rows, passed over them; trees; the blend."""
+        return FitTasks(self, (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1, X, y)
+
+    def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng, tasks):
         """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which of the rows they are for.
 
-        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.
+        ``problem`` is that of the ``rows`` of a ``stream``, or of all there are where that is None.  Of families that a callback has
+        stopped before there is nothing in the blend.
         """
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
         n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
-        names, members, solved = _names(priors), list(learned), []
-        for k in track(range(len(priors)), "solving", total=len(priors)):
+        names, solved = family_names(priors)[: len(learned)], []
+        for k in tasks.each("solving", names):
             begun = time.perf_counter()
             if exact:
                 solved.append(solve_leaving_out(problem, learned[k], self._ridge_steps))
             else:
                 solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng, stream is None))
             seconds[k] += time.perf_counter() - begun
+        names, members, seconds = names[: len(solved)], list(learned[: len(solved)]), seconds[: len(solved)]
         self.path_ = (
             f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is leave-one-out"
             if exact
@@ -174,16 +213,17 @@ class SpectralModel(BaseEstimator):
             weights[rows[order[n_rows - n_held :]]] = 0
             count = min(landmark_count(len(weights)), n_rows - n_held)
             landmarks = problem.Z[:count]
-            for k in track(range(len(priors)), "passing over all rows", total=len(priors)):
+            for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
                 solved.append(solve_streaming(replace(stream, weights=weights), landmarks, learned[k], judge))
                 seconds.append(time.perf_counter() - begun)
-            members, names = members * 2, names + [f"{name} landmarks" for name in names]
+            passed = len(solved) - len(names)
+            members, names = members + members[:passed], names + [f"{name} landmarks" for name in names[:passed]]
             self.path_ = (
                 f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
                 f"{n_rows - n_held}, and on {count} landmarks fitted to all rows; {n_held} rows were held out to choose and to blend"
             )
-        if self.trees:
+        for _ in tasks.each("growing", ["trees"] if self.trees else []):
             begun = time.perf_counter()
             grown, held_out = cross_fitted_trees(
                 problem, None if exact else n_held, is_classifier(self), stream is None, rng
@@ -232,6 +272,7 @@ class SpectralModel(BaseEstimator):
         return Members(self._reports)
 
     @property
+    @on_n_jobs
     def feature_importances_(self) -> np.ndarray:
         """One number for each column of the table, of sum one: how much the scores change when only that column does.
 
@@ -239,15 +280,29 @@ class SpectralModel(BaseEstimator):
         effect of a column, over up to 256 evenly spread training rows; the other row is half of them further on.
         """
         check_is_fitted(self)
-        rows = self._some_rows
-        others = np.roll(rows, len(rows) // 2, axis=0)
-        before = self.blend_.evaluate(rows)
-        changes = np.zeros(self.n_features_in_)
-        for j in np.unique(self.inputs_.sources_):
-            columns = self.inputs_.sources_ == j
-            changes[j] = np.sum((self.blend_.evaluate(np.where(columns, others, rows)) - before) ** 2)
-        total = changes.sum()
-        return changes / total if total > 0 else changes
+        return column_importances(self.blend_, self.inputs_, self._some_rows)
+
+    def _repr_html_inner(self):
+        return self._html_repr()
+
+    def _html_repr(self):
+        """scikit-learn's diagram, under it what was learned."""
+        return estimator_html_repr(self) + (self._learned_html() if hasattr(self, "blend_") else "")
+
+    @on_n_jobs
+    def _learned_html(self):
+        importances = quick_importances(self.blend_, self.inputs_, self._some_rows)
+        prepared = self.inputs_.get_feature_names_out()
+        return model_html(self.members_, self.path_, importances, self.inputs_.names_, prepared)
+
+    def _repr_mimebundle_(self, **kwargs):
+        """For notebooks; where there is no HTML, the members as a plain table."""
+        shown = {"text/plain": repr(self)}
+        if hasattr(self, "blend_"):
+            shown["text/plain"] += f"\n\n{self.members_!r}\n\n{self.path_}"
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._html_repr()
+        return shown
 
     def _map_rows(self, X, function, n_columns):
         """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
@@ -276,46 +331,20 @@ class SpectralModel(BaseEstimator):
         return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
 
     def _effects(self, X, max_order, unit, center):
-        """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
-        Z = self._prepared_for_looks(X)
-        kernels = [(w, m) for w, m in zip(self.blend_.weights, self.blend_.members) if isinstance(m, KernelExpansion)]
-        products = [(w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)]
-        if not products:
-            raise TypeError(
-                "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
-                "Fit with priors=Anova()."
-            )
-        weight, member = products[0]
-        split = member.effects(Z, max_order, centered=True)
-        sources = self.inputs_.sources_
-        used = np.unique(sources)
-        place = {j: p for p, j in enumerate(used)}
-        main = np.zeros((len(Z), len(used), split.main.shape[2]))
-        for column, j in enumerate(sources):
-            main[:, place[j]] += split.main[:, column]
-        pair_place: dict[tuple[int, int], int] = {}
-        if max_order == 2:
-            both = [(a, b) for i, a in enumerate(used) for b in used[i + 1 :]]
-            pair_place = {pair: p for p, pair in enumerate(both)}
-        pairs = np.zeros((len(Z), len(pair_place), split.main.shape[2]))
-        for p, (a, b) in enumerate(split.pair_columns):
-            first, second = sorted((sources[a], sources[b]))
-            if first == second:  # two levels of one column
-                main[:, place[first]] += split.pairs[:, p]
-            else:
-                pairs[:, pair_place[first, second]] += split.pairs[:, p]
-        main, pairs = weight * unit * main, weight * unit * pairs
-        constant = center + weight * unit * split.constant
-        rest = center + unit * self.blend_.evaluate(Z) - constant - main.sum(axis=1) - pairs.sum(axis=1)
-        names = self.inputs_.names_
-        return TableEffects(
-            constant,
-            main,
-            pairs,
-            rest,
-            tuple(names[j] for j in used),
-            tuple((names[a], names[b]) for a, b in pair_place),
-        )
+        return table_effects(self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center)
+
+    def _input_gradient(self, X, slopes):
+        """∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in); ``slopes(Z)`` are those in prepared columns.
+
+        Numbers by the chain rule; what depends on whether one is missing, and on categories, has no derivative.
+        """
+        check_is_fitted(self)
+        X = X if is_frame(X) else self._checked_rows(X, reset=False)
+        of_prepared, own = slopes(self.inputs_.transform(X)), self.inputs_.slopes(X)
+        gradient = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
+        numbers = self.inputs_.numbers_
+        gradient[:, :, numbers] = of_prepared[:, :, : len(numbers)]
+        return gradient * own[:, None]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -349,6 +378,7 @@ def _taken(X, rows):
     return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]
 
 
-def _names(priors):
+def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
+    """A name for each family, numbered where one occurs more than once."""
     names = [type(prior).__name__.lower() for prior in priors]
     return [name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}" for k, name in enumerate(names)]

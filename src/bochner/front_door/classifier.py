@@ -9,21 +9,22 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from .._progress import track
+from .._callbacks import with_callbacks
 from .._random import as_generator
 from .._state import all_or_nothing
 from ..blending import ProbabilityLink
 from ..evidence import Evidence
 from ..targets import Labels
-from .base import SpectralModel
-from .members import TableEffects
+from .base import SpectralModel, family_names
+from .effects import TableEffects
+from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem
 
 _ADVICE = "Use SpectralRegressor for values."
 
 
 class SpectralClassifier(ClassifierMixin, SpectralModel):
-    """Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
+    __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``.  For each family of priors (``Anova``,
     ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on 1000 rows; kernel ridge regression of the one-hot labels with its
@@ -31,19 +32,9 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
     ridge, blend the families (``blend_weights``) and turn scores into probabilities (``ProbabilityLink``).
 
     Parameters
-    ----------
-    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
-    evidence : Evidence, default ``Evidence(standardize=False)``
-    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
-    trees : bool, default False
-        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
-        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``jacobian``.
-    max_exact_rows : int, default 15 000
-        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
-        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
+    ----------{PARAMETERS}
     class_weight : None, "balanced" or a dictionary of label and weight
         What a row of a class costs.  Probabilities are then those of classes in these proportions.
-    random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
@@ -75,24 +66,27 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         trees: bool = False,
         max_exact_rows: int = 15_000,
         class_weight: Any = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ):
-        self.priors = priors
-        self.evidence = evidence
-        self.categorical_features = categorical_features
-        self.trees = trees
-        self.max_exact_rows = max_exact_rows
+        super().__init__(
+            priors, evidence, categorical_features=categorical_features, trees=trees, max_exact_rows=max_exact_rows,
+            n_jobs=n_jobs, random_state=random_state,
+        )  # fmt: skip
         self.class_weight = class_weight
-        self.random_state = random_state
 
     @all_or_nothing
+    @with_callbacks
+    @on_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralClassifier:
         """Learn priors, solve, blend.  A row of weight h counts as h rows (weights all below one are scaled to mean one)."""
         priors, rng = self._check_parameters(), as_generator(self.random_state)
+        X_given = X
         X, n_given, kept, counts = self._received(X, sample_weight)
         given = Labels.of(y, n_given, owner=type(self).__name__, advice=_ADVICE)
         # Read again: the classes are those of the rows that take part.
         labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=type(self).__name__)
+        tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_labels, all_counts = labels, counts
         Z, rows, counts = self._prepared(X, labels.codes, counts, rng)
         labels = labels.take(rows)
@@ -100,14 +94,16 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         problem = Problem(Z, _columns(labels, np.float64), counts, costs[rows])
         some = self._learning_rows(len(rows), rng)
         learned, seconds = [], []
-        for prior in track(priors, "learning priors", total=len(priors)):
+        for k in tasks.each("learning", family_names(priors)):
             begun = time.perf_counter()
-            learned.append(self._learn(prior, problem.take(some), labels.take(some), rng))
+            learned.append(self._learn(priors[k], problem.take(some), labels.take(some), rng))
             seconds.append(time.perf_counter() - begun)
         stream = self._stream(X, _columns(all_labels, np.float32), all_counts * costs)
-        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng)
+        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         self.link_ = ProbabilityLink.of(_class_scores(scores), labels.codes[held], problem.weights[held])
         self.classes_ = labels.classes
+        tasks.finished("blending", dict)
+        tasks.close(dict)
         return self
 
     def _costs(self, labels, counts):
@@ -118,6 +114,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         )
         return weights[labels.codes]
 
+    @on_n_jobs
     def scores(self, X: Any) -> np.ndarray:
         """Least-squares scores of the blend, (n_samples, n_classes): near one for the class of a row, near zero for others."""
         return self._map_rows(X, self._scores, len(self.classes_))
@@ -125,6 +122,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
     def _scores(self, Z):
         return _class_scores(self.blend_.evaluate(Z))
 
+    @on_n_jobs
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n_samples, n_classes), calibrated on scores of rows that were left out."""
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
@@ -135,6 +133,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         probabilities = self.predict_proba(X)
         return self.classes_[np.asarray(probabilities).argmax(axis=1)]
 
+    @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
         """``scores`` split exactly into a constant, main effects and pairs of columns (``max_order`` 2), and the rest.
 
@@ -144,13 +143,20 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         found = self._effects(X, max_order, 1.0, 0.0)
         return found.first_output() if len(self.classes_) == 2 else found
 
-    def jacobian(self, X: Any) -> np.ndarray:
-        """∂ scores / ∂ prepared columns (``inputs_.get_feature_names_out()``), (n_samples, n_classes, n_columns).
+    @on_n_jobs
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """∂ ``predict_proba`` / ∂ columns of the table, in their own units, (n_samples, n_classes, n_columns).
 
-        With respect to standardized and clipped numbers and indicators of levels, as the model sees them.
+        A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where it is
+        missing.  Columns that were constant while fitting do nothing: zero.
         """
-        slopes = self.blend_.jacobian(self._prepared_for_looks(X))
-        return np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
+        return self._input_gradient(X, self._slopes)
+
+    def _slopes(self, Z):
+        """∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
+        slopes = self.blend_.jacobian(Z)
+        of_scores = np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
+        return self.link_.jacobian(self._scores(Z)) @ of_scores
 
 
 def _columns(labels, dtype):

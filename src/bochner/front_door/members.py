@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,40 +65,3 @@ class Blend:
                 raise TypeError("Trees have no derivatives. Fit with trees=False.")
             slopes = slopes + weight * member.jacobian(Z)
         return np.asarray(slopes)
-
-
-@dataclass(frozen=True, eq=False)
-class TableEffects:
-    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly, over columns of the table.
-
-    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two of a pair.  ``rest`` holds effects of more columns at once and
-    all that the other members add.  Where there are several outputs or classes, arrays have one more axis, the last one.
-    """
-
-    constant: Any
-    main: np.ndarray
-    pairs: np.ndarray
-    rest: np.ndarray
-    names: tuple[str, ...]
-    pair_names: tuple[tuple[str, str], ...]
-
-    def total(self) -> np.ndarray:
-        """The sum of all effects."""
-        return self.constant + self.main.sum(axis=1) + self.pairs.sum(axis=1) + self.rest
-
-    def first_output(self) -> TableEffects:
-        """The effects on the first output, without an axis of outputs."""
-        parts = {name: getattr(self, name)[..., 0] for name in ("constant", "main", "pairs", "rest")}
-        return replace(self, **parts)
-
-    def strongest(self, n: int = 10) -> list[tuple[str, float]]:
-        """The ``n`` effects of largest standard deviation over the rows, as (name, deviation); a pair is "a × b"."""
-        sizes = [
-            (name, float(np.sqrt(np.mean(np.var(effect, axis=0)))))
-            for names, effects in (
-                (self.names, self.main),
-                ([f"{a} × {b}" for a, b in self.pair_names], self.pairs),
-            )
-            for name, effect in zip(names, np.moveaxis(effects, 1, 0))
-        ]
-        return sorted(sizes, key=lambda size: -size[1])[:n]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._progress import track
+from .._callbacks import with_callbacks
 from .._random import as_generator
 from .._state import all_or_nothing
-from ..evidence import Evidence, LearnedPrior
+from ..evidence import LearnedPrior
 from ..targets import Values
-from .base import SpectralModel
-from .members import TableEffects
+from .base import SpectralModel, family_names
+from .effects import TableEffects
+from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem, solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, other_scales
@@ -24,24 +25,14 @@ _CLEARLY = 0.1
 
 
 class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
-    """Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
+    __doc__ = f"""Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     As ``SpectralClassifier``, for one or several outputs.  A single output with a long tail is fitted on a logarithmic scale
     (``target_scale_``) where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density included, and
     leave-one-out predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
 
     Parameters
-    ----------
-    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
-    evidence : Evidence, default ``Evidence(standardize=False)``
-    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
-    trees : bool, default False
-        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
-        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``jacobian``.
-    max_exact_rows : int, default 15 000
-        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
-        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
-    random_state : None, int, RandomState or Generator
+    ----------{PARAMETERS}
 
     Attributes
     ----------
@@ -64,50 +55,40 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
 
     _ridge_steps = 4
 
-    def __init__(
-        self,
-        priors: Any = None,
-        evidence: Evidence | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        trees: bool = False,
-        max_exact_rows: int = 15_000,
-        random_state: Any = None,
-    ):
-        self.priors = priors
-        self.evidence = evidence
-        self.categorical_features = categorical_features
-        self.trees = trees
-        self.max_exact_rows = max_exact_rows
-        self.random_state = random_state
-
     @all_or_nothing
+    @with_callbacks
+    @on_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRegressor:
         """Learn priors, solve, blend.  A row of weight h counts as h rows (weights all below one are scaled to mean one)."""
         priors, rng = self._check_parameters(), as_generator(self.random_state)
+        X_given = X
         X, n_given, kept, counts = self._received(X, sample_weight)
         values = Values.of(y, n_given, owner=type(self).__name__).take(kept)
+        tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_values, all_counts = values.rows, counts
         Z, rows, counts = self._prepared(X, values.rows, counts, rng)
         values = values.take(rows)
         some = self._learning_rows(len(rows), rng)
-        begun = time.perf_counter()
-        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some, rng)
-        seconds = [time.perf_counter() - begun]
-        targets = scale.forward(values.rows)
-        problem = Problem(Z, targets, counts, np.ones(len(rows)))
-        learned = [first]
-        for prior in track(priors[1:], "learning priors", total=len(priors) - 1):
+        learned, seconds = [], []
+        for k in tasks.each("learning", family_names(priors)):
             begun = time.perf_counter()
-            learned.append(self._learn(prior, problem.take(some), Values.of(targets[some]), rng))
+            if k == 0:
+                scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some, rng)
+                problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
+                learned.append(first)
+            else:
+                learned.append(self._learn(priors[k], problem.take(some), Values.of(problem.Y[some]), rng))
             seconds.append(time.perf_counter() - begun)
         stream = self._stream(X, scale.forward(all_values), all_counts)
-        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng)
-        strongest = learned[int(np.argmax([report.weight for report in self._reports[: len(learned)]]))]
+        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
+        strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
+        of_strongest = next(one for one in learned if one.prior is strongest)
         judge = problem.take(held)
-        self.spread_ = Spread.of(judge.Z, judge.Y - scores, judge.counts, strongest, rng)
+        self.spread_ = Spread.of(judge.Z, judge.Y - scores, judge.counts, of_strongest, rng)
         self.target_scale_ = scale
         self._one_dimensional = values.one_dimensional
+        tasks.finished("blending", dict)
+        tasks.close(dict)
         return self
 
     def _choose_scale(self, prior, Z, all_values, all_counts, rows, counts, some, rng):
@@ -124,7 +105,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
             solved = solve_leaving_out(problem, learned, self._ridge_steps)
             spread = Spread(problem.Y - solved.held_out, problem.counts, None)
             means = _means(scale, solved.held_out, spread, np.ones_like(problem.Y))
-            tried.append((scale, learned, nats, (means - rows[some])[:, 0] ** 2))
+            # In units of the target: squares of huge numbers are no numbers.
+            tried.append((scale, learned, nats, ((means - rows[some]) / plain.unit)[:, 0] ** 2))
         best = tried[0]
         for other in tried[1:]:
             if _clearly_better(best[2] - other[2], best[3], other[3], counts[some]):
@@ -133,6 +115,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         # Center and unit of all rows.
         return TargetScale.of(rows, counts, scale.kind, scale.shift, scale.width), best[1]
 
+    @on_n_jobs
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Means, and with ``return_std`` the standard deviation of an observation around them.
 
@@ -142,6 +125,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         means = self._as_given(self._map_rows(X, self._means, n_outputs))
         return (means, self._as_given(self._map_rows(X, self._deviations, n_outputs))) if return_std else means
 
+    @on_n_jobs
     def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
         """Lower and upper ends that a new observation lies between with probability ``level``: (n_samples, 2), or (n_samples, n_outputs, 2).
 
@@ -174,6 +158,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         with np.errstate(over="ignore"):
             return self.target_scale_.backward(self.blend_.evaluate(Z) + side * self.spread_.sizes(Z) * reach)
 
+    @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
         """The prediction split exactly into a constant, main effects and pairs of columns (``max_order`` 2), and the rest.
 
@@ -184,13 +169,27 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         found = self._effects(X, max_order, self.target_scale_.unit, self.target_scale_.center)
         return found.first_output() if self._one_dimensional else found
 
-    def jacobian(self, X: Any) -> np.ndarray:
-        """∂ prediction / ∂ prepared columns (``inputs_.get_feature_names_out()``), (n_samples, n_outputs, n_columns), one output: without its axis.
+    @on_n_jobs
+    def input_gradient(self, X: Any) -> np.ndarray:
+        """∂ ``predict`` / ∂ columns of the table, in their own units: (n_samples, n_columns), or (n_samples, n_outputs, n_columns).
 
-        With respect to standardized and clipped numbers and indicators of levels, as the model sees them; of what ``effects`` splits.
+        A logarithmic ``target_scale_`` is taken into account, and a size of residuals that depends on the row where the mean
+        depends on it.  A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where
+        it is missing.  Columns that were constant while fitting do nothing: zero.
         """
-        slopes = self.blend_.jacobian(self._prepared_for_looks(X)) * self.target_scale_.unit[:, None]
-        return slopes[:, 0] if self._one_dimensional else slopes
+        return self._as_given(self._input_gradient(X, self._slopes))
+
+    def _slopes(self, Z):
+        """∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        slopes, scale, spread = self.blend_.jacobian(Z), self.target_scale_, self.spread_
+        if scale.kind == "identity":
+            return scale.unit[:, None] * slopes
+        quantiles, sizes = spread.quantiles()[:, None], spread.sizes(Z)
+        rises = scale.slope_within(self.blend_.evaluate(Z) + sizes * quantiles)
+        slopes = rises.mean(axis=0)[:, :, None] * slopes
+        if spread.log_size is not None:
+            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z)
+        return slopes
 
     def _as_given(self, outputs):
         return outputs[:, 0] if self._one_dimensional else outputs

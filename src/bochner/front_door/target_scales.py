@@ -54,12 +54,27 @@ class TargetScale:
         if self.kind == "log":
             return np.exp(np.minimum(bent, 700.0)) - self.shift
         if self.kind == "asinh":
-            return self.shift + self.width * np.sinh(np.clip(bent, -700.0, 700.0))
+            return self.shift + self.width * np.sinh(self._in_range(bent))
         return bent
+
+    def _in_range(self, bent):
+        """Of asinh: no further than where ``width`` · sinh is still a number."""
+        furthest = 700.0 - max(0.0, np.log(self.width))
+        return np.clip(bent, -furthest, furthest)
 
     def within(self, z: np.ndarray) -> np.ndarray:
         """z not more than half a standard deviation outside what was seen: means of exponentials of more are anything."""
         return np.clip(z, self.lowest - 0.5, self.highest + 0.5)
+
+    def slope_within(self, z: np.ndarray) -> np.ndarray:
+        """d ``backward(within(z))`` / dz."""
+        inside = (z > self.lowest - 0.5) & (z < self.highest + 0.5)
+        bent = self.center + self.unit * z
+        if self.kind == "log":
+            return np.where(inside, self.unit * np.exp(np.minimum(bent, 700.0)), 0.0)
+        if self.kind == "asinh":
+            return np.where(inside, self.unit * self.width * np.cosh(self._in_range(bent)), 0.0)
+        return np.where(inside, self.unit, 0.0)
 
     def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:
         """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of y."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import is_frame
+from .._columns import is_frame
 from ._canvas import panels
 
 

@@ -1,0 +1,41 @@
+"""What both models of the front door take, and how many threads they use for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from numbers import Integral
+
+from .._compute import at_most_threads
+
+PARAMETERS = """
+    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
+    evidence : Evidence, default ``Evidence(standardize=False)``
+    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
+    trees : bool, default False
+        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
+        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``input_gradient``.
+    max_exact_rows : int, default 15 000
+        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
+        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
+    n_jobs : int, default None
+        Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.
+    random_state : None, int, RandomState or Generator"""
+
+
+def on_n_jobs(method: Callable) -> Callable:
+    """The method, with at most ``n_jobs`` threads."""
+
+    @wraps(method)
+    def limited(self, *arguments, **keywords):
+        n_jobs = self.n_jobs
+        whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+        if n_jobs is not None and not (whole and (n_jobs >= 1 or n_jobs == -1)):
+            raise ValueError(
+                f"n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS may use, got {n_jobs!r}. "
+                "Write e.g. n_jobs=2."
+            )
+        with at_most_threads(n_jobs):
+            return method(self, *arguments, **keywords)
+
+    return limited

@@ -1,0 +1,235 @@
+"""How the front door solves: leave-one-out against refits, conjugate gradients, landmarks over a stream, trees."""
+
+import numpy as np
+import pytest
+from front_door_samples import LEARNED, QUICK, problem, refit, regression
+from sklearn.base import clone
+
+from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner._compute import LocalRows
+from bochner.evidence import LearnedPrior
+from bochner.front_door import solving
+from bochner.front_door.base import merged
+from bochner.front_door.solving import (
+    Problem,
+    expansion_of,
+    learned_gram,
+    solve_holding_out,
+    solve_leaving_out,
+)
+from bochner.front_door.streaming import Stream, solve_streaming
+from bochner.kernel_systems import InverseSystem
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.mark.parametrize("prior", [Anova(weight=0.7), Laplace(gamma=0.3), Gaussian(gamma=0.4)], ids=repr)
+def test_leave_one_out_scores_are_those_of_refits(prior):
+    parts = problem()
+    learned = LearnedPrior(prior, 0.05, np.full(3, 0.3), 0.0, 0)
+    solved = solve_leaving_out(parts, learned, 4)
+    for i in (0, 7, 39):
+        rest = parts.take(np.delete(np.arange(40), i))
+        dual, intercept = refit(rest, learned, solved.ridge, rest.weights)
+        expected = learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept
+        np.testing.assert_allclose(solved.held_out[[i]], expected, atol=1e-8)
+    dual, intercept = refit(parts, learned, solved.ridge, parts.weights)
+    np.testing.assert_allclose(
+        solved.expansion.evaluate(parts.Z), learned_gram(learned, parts.Z) @ dual + intercept, atol=1e-8
+    )
+
+
+def test_a_row_that_counts_three_times_is_left_out_once():
+    parts = problem(weighted=True)
+    solved = solve_leaving_out(parts, LEARNED, 4)
+    i = int(np.flatnonzero(parts.counts == 3)[0])
+    fewer = parts.counts.copy()
+    fewer[i] -= 1
+    dual, intercept = refit(parts, LEARNED, solved.ridge, fewer * parts.costs)
+    expected = learned_gram(LEARNED, parts.Z[[i]], parts.Z) @ dual + intercept
+    np.testing.assert_allclose(solved.held_out[[i]], expected, atol=1e-8)
+
+
+def test_slopes_of_left_out_residuals_are_their_differences():
+    parts = problem(weighted=True)
+    gram = learned_gram(LEARNED, parts.Z)
+
+    def left_out(ridge):
+        return InverseSystem(gram, parts.weights, ridge).solve(parts.Y, parts.counts)
+
+    step = 1e-4
+    numeric = (left_out(0.2 * np.exp(step))[0].unit_out - left_out(0.2 * np.exp(-step))[0].unit_out) / (2 * step)
+    np.testing.assert_allclose(left_out(0.2)[1], numeric, atol=1e-7)
+
+
+def test_single_precision_differs_by_rounding_only():
+    parts = problem()
+    gram = learned_gram(LEARNED, parts.Z)
+    double, single = (
+        InverseSystem(g, parts.weights, 0.1).solve(parts.Y, parts.counts)[0] for g in (gram, gram.astype("f4"))
+    )
+    np.testing.assert_allclose(single.unit_out, double.unit_out, atol=1e-4)
+    with pytest.raises(np.linalg.LinAlgError):
+        InverseSystem(np.ones((30, 30)), np.ones(30), 1e-20)
+
+
+def test_the_ridge_has_a_smaller_left_out_error_than_its_neighbors():
+    parts = problem(80)
+    far = LearnedPrior(LEARNED.prior, 30.0, LEARNED.linear, 0.0, 0)  # far too strong
+    solved = solve_leaving_out(parts, far, 8)
+    assert solved.ridge < 3
+
+    def error(ridge):
+        learned = LearnedPrior(LEARNED.prior, ridge, LEARNED.linear, 0.0, 0)
+        return np.mean((solve_leaving_out(parts, learned, 0).held_out - parts.Y) ** 2)
+
+    assert error(solved.ridge) <= error(solved.ridge * 10) * 1.001
+    assert error(solved.ridge) <= error(solved.ridge / 10) * 1.01
+
+
+def test_conjugate_gradients_agree_with_the_direct_solution(seed):
+    parts = problem(300, seed=seed)
+    held_out = solve_holding_out(parts, LEARNED, 0, 60, np.random.default_rng(0))
+    inner = parts.take(np.arange(240))
+    dual, intercept = refit(inner, LEARNED, held_out.ridge, inner.weights)
+    expected = learned_gram(LEARNED, parts.Z[240:], inner.Z) @ dual + intercept
+    np.testing.assert_allclose(held_out.held_out, expected, atol=5e-3, rtol=2e-3)
+    dual, intercept = refit(parts, LEARNED, held_out.ridge, parts.weights)
+    np.testing.assert_allclose(
+        held_out.expansion.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=5e-3, rtol=2e-3
+    )
+
+
+def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypatch):
+    parts = problem(300)
+    many = Problem(parts.Z, np.tile(parts.Y, 6) * np.linspace(0.5, 2, 12), parts.counts, parts.costs)
+    found = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
+    monkeypatch.setattr(solving, "_MOST_OUTPUTS", 100)
+    each = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
+    assert found.held_out.shape == (60, 12)
+    assert abs(np.log10(found.ridge / each.ridge)) < 0.51
+    assert np.mean((found.held_out - many.Y[240:]) ** 2) < 1.05 * np.mean((each.held_out - many.Y[240:]) ** 2)
+
+
+def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
+    """With the priors, ridges and weights of the whole fit."""
+    X, y = regression(40)
+    seen = {}
+    original = SpectralRegressor._fit_members
+
+    def watched(self, priors, parts, rows, learned, *others):
+        seen.update(parts=parts, learned=learned, scores=original(self, priors, parts, rows, learned, *others)[0])
+        return seen["scores"], np.arange(len(parts.Z))
+
+    monkeypatch.setattr(SpectralRegressor, "_fit_members", watched)
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X, y)
+    parts = seen["parts"]
+    for i in (0, 11):
+        rest = parts.take(np.delete(np.arange(len(parts.Z)), i))
+        expected = 0.0
+        for member, learned in zip(model.members_, seen["learned"]):
+            dual, intercept = refit(rest, learned, member.ridge, rest.weights)
+            expected += member.weight * (learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept)
+        np.testing.assert_allclose(seen["scores"][[i]], expected, atol=1e-6)
+
+
+def test_equal_rows_are_one_row_that_counts_more():
+    Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
+    rows, counts = merged(Z, np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 4.0]))
+    np.testing.assert_array_equal(Z[rows], [[0, 1], [2, 1], [2, 1]])
+    np.testing.assert_array_equal(counts, [2, 4, 4])
+
+
+def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
+    from bochner.front_door import base
+
+    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 200)
+    monkeypatch.setattr(base, "_HELD_OUT", (60, 100))
+    X, y = regression(500)
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:400], y[:400])
+    assert "conjugate gradients" in model.path_
+    assert model.score(X[400:], y[400:]) > 0.8
+    assert len(model.spread_.scores) == 66
+    classes = SpectralClassifier(evidence=QUICK, random_state=0).fit(X[:400], y[:400] > 0)
+    assert classes.score(X[400:], y[400:] > 0) > 0.8
+
+
+def test_an_expansion_of_a_solution_carries_the_linear_part():
+    parts = problem()
+    dual, intercept = refit(parts, LEARNED, 0.1, parts.weights)
+    from bochner.kernel_systems import Solution
+
+    function = expansion_of(LEARNED, parts.Z, Solution(dual, intercept), np.float64)
+    np.testing.assert_allclose(
+        function.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=1e-10
+    )
+
+
+def test_landmarks_over_a_stream_are_the_ridge_of_all_rows():
+    parts = problem(200, weighted=True)
+    judge = problem(50, seed=1)
+    landmarks = parts.Z[:30]
+    stream = Stream(LocalRows(parts.Z, block_size=7), np.asarray, parts.Y, parts.weights)
+    solved = solve_streaming(stream, landmarks, LEARNED, judge)
+    features = np.column_stack([learned_gram(LEARNED, parts.Z, landmarks), np.ones(200)])
+    penalty = np.zeros((31, 31))
+    penalty[:-1, :-1] = learned_gram(LEARNED, landmarks)
+    weighted = features.T * parts.weights
+    coefficients = np.linalg.solve(weighted @ features + solved.ridge * penalty, weighted @ parts.Y)
+    at_judge = np.column_stack([learned_gram(LEARNED, judge.Z, landmarks), np.ones(50)])
+    np.testing.assert_allclose(solved.expansion.evaluate(judge.Z), at_judge @ coefficients, atol=2e-4)
+    np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z), atol=1e-4)
+
+
+def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path):
+    X, y = regression(3000, noise=0.3)
+    X_test, y_test = regression(500, seed=1, noise=0.0)
+    model = SpectralRegressor(evidence=QUICK, max_exact_rows=300, random_state=0).fit(X, y)
+    assert "300 landmarks fitted to all rows" in model.path_
+    assert "max_exact_rows=300" in model.path_
+    few = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X_test, y_test) > few.score(X_test, y_test) + 0.01
+    assert {m.name for m in model.members_} >= {"anova", "anova landmarks"}
+    low, high = model.predict_interval(X[:1000], level=0.9).T
+    assert 0.85 < np.mean((low < y[:1000]) & (y[:1000] < high)) < 0.95
+    # the same from a memory map and from a frame
+    np.save(tmp_path / "X.npy", X)
+    mapped = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    np.testing.assert_allclose(mapped.predict(X[:50]), model.predict(X[:50]), rtol=1e-5, atol=1e-5)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    framed = clone(model).fit(frame, y)
+    np.testing.assert_allclose(framed.predict(frame[:50]), model.predict(X[:50]), rtol=1e-3, atol=1e-3)
+
+
+def test_many_labeled_rows_are_classified():
+    X, y = regression(2000)
+    labels = np.digitize(y, [-0.5, 0.5])
+    model = SpectralClassifier(evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0)
+    model.fit(X, labels)
+    X_test, y_test = regression(500, seed=1)
+    assert model.score(X_test, np.digitize(y_test, [-0.5, 0.5])) > 0.8
+    assert "many rows" in model.path_
+
+
+def test_trees_are_a_member_where_asked_for(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    steps = np.floor(2 * X[:, 0]) % 2 + (X[:, 1] > 0.3) * (X[:, 2] > 0)
+    labels = np.digitize(steps, [0.5, 1.5])
+    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400])
+    assert [m.name for m in model.members_][-1] == "trees"
+    assert model.members_[-1].weight > 0.1
+    assert model.score(X[400:], labels[400:]) > 0.8
+    with pytest.raises(TypeError, match="trees=False"):
+        model.input_gradient(X[:3])
+    np.testing.assert_allclose(model.effects(X[:5], 1).total(), model.scores(X[:5]), atol=1e-8)
+    two = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400] > 0)
+    assert two.score(X[400:], labels[400:] > 0) > 0.8
+    values = SpectralRegressor(evidence=QUICK, trees=True, random_state=0).fit(
+        X[:400], np.column_stack([steps, X[:, 0]])[:400]
+    )
+    assert values.score(X[400:], np.column_stack([steps, X[:, 0]])[400:]) > 0.7
+    many = SpectralRegressor(evidence=QUICK, trees=True, max_exact_rows=100, random_state=0).fit(X[:400], steps[:400])
+    assert many.members_[-1].name == "trees"
+    with pytest.raises(TypeError, match="trees must be"):
+        SpectralRegressor(trees="yes").fit(X, steps)
