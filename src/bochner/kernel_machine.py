@@ -275,7 +275,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         products = GramProducts(self.prior_, X, self._linear, self.max_bytes)
         affordable = max(1, self.max_bytes // (4 * X.itemsize * len(X)))
         n_columns = min(max(len(X) // 4, _NYSTROM[0]), _NYSTROM[1], affordable, len(X))
-        return products, NystromPreconditioner(products, n_columns, weights, rng)
+        rows = np.sort(rng.choice(len(X), n_columns, replace=False))
+        return products, NystromPreconditioner.of(products, rows, weights)
 
     def _iterate(self, products, preconditioner, alpha, targets, weights, start=None):
         """A solution by conjugate gradients for the targets and, where there is an intercept, for a column of ones."""

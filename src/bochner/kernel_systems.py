@@ -4,12 +4,15 @@ b is the intercept, which is not penalized; without one the second equation and 
 inverse of the whole, a = C y, and the residual of row i in the fit without it is exactly a_i / C_ii.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
+from ._compute.grams import skinny_product
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
 
@@ -175,17 +178,17 @@ def _with_intercept(solved, fit_intercept):
 
 
 class MatrixProducts:
-    """K V for a kernel matrix in memory, or a part of one."""
+    """K V for a kernel matrix in memory, or for its first ``size`` rows and columns."""
 
-    def __init__(self, matrix: np.ndarray):
-        self.matrix = matrix
+    def __init__(self, matrix: np.ndarray, size: int | None = None):
+        self.matrix, self.size = matrix, len(matrix) if size is None else size
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        return (self.matrix @ V.astype(self.matrix.dtype, copy=False)).astype(V.dtype, copy=False)
+        return skinny_product(self.matrix, V.astype(self.matrix.dtype, copy=False)).astype(V.dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
-        return self.matrix[:, rows]
+        return self.matrix[: self.size, rows]
 
 
 class GramProducts:
@@ -214,20 +217,30 @@ class GramProducts:
         return closed_form_gram(self.prior, self.X, self.X[rows]) + (self.X * self.linear) @ self.X[rows].T
 
 
+@dataclass(frozen=True, eq=False)
 class NystromPreconditioner:
-    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; B serves every ridge."""
+    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; ``basis`` B and ``gram`` BᵀhB serve every ridge."""
 
-    def __init__(
-        self, products: GramProducts | MatrixProducts, n_columns: int, weights: np.ndarray, rng: np.random.Generator
-    ):
-        rows = np.sort(rng.choice(len(weights), n_columns, replace=False))
+    basis: np.ndarray
+    gram: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(
+        cls, products: GramProducts | MatrixProducts, rows: np.ndarray, weights: np.ndarray
+    ) -> NystromPreconditioner:
+        """From the columns of K that belong to some rows."""
         columns = products.columns(rows)
         corner = columns[rows].astype(np.float64)
         triangle = _factor((corner + corner.T) / 2, 1e-6)
         # In the precision of K: a preconditioner need not be precise.
-        self.basis = solve_triangular(triangle.astype(columns.dtype), columns.T, lower=True, check_finite=False).T
-        self.weights = weights
-        self.gram = (self.basis.T @ (weights.astype(columns.dtype)[:, None] * self.basis)).astype(np.float64)
+        basis = solve_triangular(triangle.astype(columns.dtype), columns.T, lower=True, check_finite=False).T
+        return cls(basis, _weighted_gram(basis, weights), weights)
+
+    def first(self, n_rows: int) -> NystromPreconditioner:
+        """That of the first rows alone; the columns must be theirs."""
+        rest = _weighted_gram(self.basis[n_rows:], self.weights[n_rows:])
+        return NystromPreconditioner(self.basis[:n_rows], self.gram - rest, self.weights[:n_rows])
 
     def at(self, alphas: Any) -> Any:
         """The preconditioner for one ridge, or for one ridge a column, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
@@ -247,6 +260,10 @@ class NystromPreconditioner:
             return (weighted - weights * (self.basis @ inner)) / ridges.astype(residual.dtype)
 
         return apply
+
+
+def _weighted_gram(basis, weights):
+    return (basis.T @ (weights.astype(basis.dtype)[:, None] * basis)).astype(np.float64)
 
 
 def _factor(matrix, share):

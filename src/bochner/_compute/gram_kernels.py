@@ -283,3 +283,34 @@ def slope_rows(squares, order, first, last, pull):
     for i in range(first, last):
         slope_row(squares[i, :i], order, lowest, pull[i, :i])
         pull[i, i] = 0
+
+
+@njit(**_REDUCING)
+def skinny_rows(matrix, columns, start, stop, out):
+    """out[start:stop] = matrix[start:stop, :n] @ columns.T for few columns (n_columns, n), four of them at a time.
+
+    BLAS copies the matrix for such products; here it is read once, and two of its rows share what is read of the columns.
+    """
+    n_columns, n = columns.shape
+    zero = matrix.dtype.type(0)
+    for i in range(start, stop, 2):
+        first = matrix[i, :n]
+        second = matrix[min(i + 1, stop - 1), :n]
+        for c in range(0, n_columns, 4):
+            v0, v1 = columns[c], columns[min(c + 1, n_columns - 1)]
+            v2, v3 = columns[min(c + 2, n_columns - 1)], columns[min(c + 3, n_columns - 1)]
+            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
+            for k in range(n):
+                a, b = first[k], second[k]
+                a0 += a * v0[k]
+                a1 += a * v1[k]
+                a2 += a * v2[k]
+                a3 += a * v3[k]
+                b0 += b * v0[k]
+                b1 += b * v1[k]
+                b2 += b * v2[k]
+                b3 += b * v3[k]
+            for place, (top, bottom) in enumerate(((a0, b0), (a1, b1), (a2, b2), (a3, b3))):
+                if c + place < n_columns:
+                    out[i, c + place] = top
+                    out[min(i + 1, stop - 1), c + place] = bottom

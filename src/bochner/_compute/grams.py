@@ -19,6 +19,8 @@ _WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
 _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
+# Up to so many columns a product is faster than that of BLAS.
+_SKINNY = 16
 # From this many columns of two values on, these are taken apart: their product is the exponential of one distance.
 _TWO_VALUED = 3
 
@@ -232,6 +234,16 @@ def symmetric_product(lower, columns):
     symm = blas.ssymm if lower.dtype == np.float32 else blas.dsymm
     # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
     return symm(1.0, lower.T, np.asfortranarray(columns, dtype=lower.dtype), side=0, lower=0)
+
+
+def skinny_product(matrix, V):
+    """The upper left of ``matrix`` (C-ordered, as many columns as V has rows, and as many rows) @ V, for few columns V."""
+    size = len(V)
+    if V.shape[1] > _SKINNY:
+        return matrix[:size, :size] @ V
+    out, columns = np.empty_like(V, order="C"), np.ascontiguousarray(V.T)
+    _on_blocks(lambda rows: kernels.skinny_rows(matrix, columns, rows.start, rows.stop, out), size, size)
+    return out
 
 
 def _matrix(X, Z):

@@ -18,13 +18,12 @@ _STEP, _LEAST_RIDGE = np.log(10) / 2, 1e-5
 _WORTHWHILE = 1e-3
 # float32 is precise enough for a ridge above this, and needed only from so many rows on.
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
-# Conjugate gradients: residual (scores of held-out rows are the same to three digits with a tenth of it), steps at most, of the
-# choice of a ridge and of its solution, smallest ridge, columns of the preconditioner at most.
-_TOL, _CHOOSING_STEPS, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = 1e-2, 20, 40, 1e-3, 1000
+# Rows that say where the ridge of a larger problem may be, outputs that choose it, and half decades that it may lie below.
+_CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1500, 2, 6
+# Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), smallest ridge, columns of the preconditioner.
+_TOL, _CHOOSING_STEPS, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = (1e-3, 3e-2), 30, 60, 1e-3, 1000
 # Rows of the kernel matrix that the linear part is added to at once.
 _ROWS_AT_ONCE = 1024
-# Up to so many outputs each is solved for with every ridge; of more so many random sums stand for them.
-_MOST_OUTPUTS, _RANDOM_SUMS = 2, 2
 
 
 @dataclass(frozen=True)
@@ -116,74 +115,82 @@ def _downhill(error_and_slope: Callable, n_steps: int) -> int:
 def solve_holding_out(
     problem: Problem, learned: LearnedPrior, n_steps: int, n_held: int, rng: np.random.Generator, refit: bool = True
 ) -> Solved:
-    """The last ``n_held`` rows choose the ridge and are scored; then all rows are fitted (``refit``), by conjugate gradients."""
-    Z, weights, Y = problem.Z.astype(np.float32), problem.weights, problem.Y
-    inner, held = slice(None, len(Z) - n_held), slice(len(Z) - n_held, None)
-    if refit:
-        gram = learned_gram(learned, Z)
-        within, across = gram[inner, inner], gram[held, inner]
-    else:
-        within, across = learned_gram(learned, Z[inner]), learned_gram(learned, Z[held], Z[inner])
-    products = MatrixProducts(within)
-    n_columns = min(_NYSTROM, products.matrix.shape[0] // 4)
-    preconditioner = NystromPreconditioner(products, n_columns, weights[inner], rng)
+    """The last ``n_held`` rows choose the ridge of a fit of the others and are scored by it; then all rows are fitted (``refit``).
+
+    By conjugate gradients.  Some of the rows, left out exactly, say where to look for the ridge (more rows want less of it), and how precise
+    a solution must be: a residual of a tenth of their error adds one percent to its square.
+    """
+    Z, Y, weights = problem.Z.astype(np.float32), problem.Y, problem.weights
+    n_inner = len(Z) - n_held
+    some = problem.take(np.arange(min(n_inner, _CHOOSING_ROWS)))
+    near = solve_leaving_out(some, learned, n_steps)
+    tol = float(np.clip(0.1 * np.sqrt(_unexplained(some, near.held_out)), *_TOL))
+    gram = learned_gram(learned, Z if refit else Z[:n_inner])
+    across = gram[n_inner:, :n_inner] if refit else learned_gram(learned, Z[n_inner:], Z[:n_inner])
+    columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
+    preconditioner = NystromPreconditioner.of(MatrixProducts(gram), columns, weights[: len(gram)])
+    inner = preconditioner.first(n_inner) if refit else preconditioner
     # Of many outputs the ridge is chosen by a few random sums: their squared errors have the right mean, at a fraction of the cost.
-    n_outputs = Y.shape[1]
-    few = n_outputs <= _MOST_OUTPUTS
-    tried = Y if few else Y @ rng.choice([-1.0, 1.0], size=(n_outputs, _RANDOM_SUMS))
+    few = Y.shape[1] <= _MOST_OUTPUTS
+    tried = Y if few else Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
+    judge = Problem(Z[n_inner:], tried[n_inner:], problem.counts[n_inner:], problem.costs[n_inner:])
     seen: dict[int, tuple] = {}
 
     def solutions(ridges, targets, max_steps, start=None):
-        found = _iterated(products, preconditioner, ridges, targets[inner], weights[inner], max_steps, start)
+        found = _iterated(MatrixProducts(gram, n_inner), inner, ridges, targets[:n_inner], tol, max_steps, start)
         for ridge, (solution, solved) in zip(ridges, found):
             scores = (across @ solution.dual.astype(np.float32)).astype(np.float64) + solution.intercept
             yield ridge, scores, solution, solved
 
     def errors(steps):
-        ridges = [max(learned.noise * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps]
         start = None
         if seen:  # further out: from the nearest ridge
             nearest = min(seen, key=lambda step: abs(step - steps[0]))
             start = np.tile(seen[nearest][3], len(steps))
+        ridges = [max(near.ridge * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps]
         seen.update(zip(steps, solutions(ridges, tried, _CHOOSING_STEPS, start)))
-        return [np.average(np.sum((tried[held] - seen[step][1]) ** 2, axis=1), weights=weights[held]) for step in steps]
+        return [_unexplained(judge, seen[step][1]) for step in steps]
 
-    ridge, _, _, solved = seen[_best_of_batches(errors, n_steps)]
-    _, scores, solution, solved = next(solutions([ridge], Y, _MAX_STEPS, solved if few else None))
+    ridge, _, _, solved = seen[_best_of_batches(errors)]
+    ((_, scores, solution, solved),) = solutions([ridge], Y, _MAX_STEPS, solved if few else None)
     if refit:
-        products = MatrixProducts(gram)
-        preconditioner = NystromPreconditioner(products, n_columns, weights, rng)
         start = np.vstack([solved, np.zeros((n_held, solved.shape[1]))])
-        ((solution, _),) = _iterated(products, preconditioner, [ridge], Y, weights, _MAX_STEPS, start)
-    points = problem.Z if refit else problem.Z[inner]
-    return Solved(expansion_of(learned, points, solution, np.float32), scores, ridge)
+        ((solution, _),) = _iterated(MatrixProducts(gram), preconditioner, [ridge], Y, tol, _MAX_STEPS, start)
+    return Solved(expansion_of(learned, problem.Z[: len(gram)], solution, np.float32), scores, ridge)
 
 
-def _best_of_batches(errors: Callable, n_steps: int) -> int:
-    """The step of smallest error: five at once around 0, then further in the direction of the best while it lies at an end.
+def _unexplained(problem, scores):
+    """The squared error of scores, as a share of that of the mean."""
+    deviation = problem.Y - np.average(problem.Y, axis=0, weights=problem.weights)
+    return np.sum(problem.weights @ (problem.Y - scores) ** 2) / max(np.sum(problem.weights @ deviation**2), 1e-300)
+
+
+def _best_of_batches(errors: Callable) -> int:
+    """The step of smallest error: three at once from 0 down, then on in the direction of the best while it lies at an end.
 
     A product with the kernel matrix costs about the same for one column and for a few.
     """
-    steps = list(range(-min(2, n_steps), min(2, n_steps) + 1))
+    steps = [0, -1, -2]
     found = dict(zip(steps, errors(steps)))
     while True:
-        best = min(found, key=lambda step: (found[step], abs(step)))
-        outward = [best + (1 if best > 0 else -1) * k for k in (1, 2)] if best in (min(found), max(found)) else []
-        outward = [step for step in outward if abs(step) <= n_steps and step not in found]
+        best = min(found, key=lambda step: (found[step], -step))
+        falling = best == min(found) and found[best] < 0.99 * found[best + 1]
+        outward = [1] if best == max(found) == 0 else [best - 1, best - 2] if falling and best > -_MOST_STEPS else []
         if not outward:
             return best
         found.update(zip(outward, errors(outward)))
 
 
-def _iterated(products, preconditioner, ridges, Y, weights, max_steps, start=None):
+def _iterated(products, preconditioner, ridges, Y, tol, max_steps, start=None):
     """For each ridge a solution with a free intercept, and what a longer system may start from; all at once, in float32."""
+    weights = preconditioner.weights
     center = np.average(Y, axis=0, weights=weights)
     columns = np.tile(np.column_stack([Y - center, np.ones(len(Y))]).astype(np.float32), len(ridges))
     alphas = np.repeat(ridges, Y.shape[1] + 1)
     shift = (alphas / weights[:, None]).astype(np.float32)
-    solved = conjugate_gradients(products, shift, columns, preconditioner.at(alphas), _TOL, max_steps, start)
+    solved = conjugate_gradients(products, shift, columns, preconditioner.at(alphas), tol, max_steps, start)
     solutions = []
     for own in np.split(solved.astype(np.float64), len(ridges), axis=1):
-        shift = own[:, :-1].sum(axis=0) / own[:, -1].sum()
-        solutions.append((Solution(own[:, :-1] - own[:, -1:] * shift, center + shift), own))
+        moved = own[:, :-1].sum(axis=0) / own[:, -1].sum()
+        solutions.append((Solution(own[:, :-1] - own[:, -1:] * moved, center + moved), own))
     return solutions
