@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -90,10 +91,8 @@ def _data_summary(data: dict[str, str]) -> list[str]:
     sets = f"Data: {len(data)} set{'s' * (len(data) > 1)}"
     if len(here) == len(data):
         return [f"{sets}, here."]
-    others = [
-        (list(data.values()).count("OpenML"), "by --download"),
-        (list(data.values()).count("nowhere"), "need BOCHNER_DATA"),
-    ]
+    counts = Counter(data.values())
+    others = [(counts["OpenML"], "by --download"), (counts["nowhere"], "need BOCHNER_DATA")]
     parts = [f"{len(here)} here ({', '.join(here)})"] if here else []
     return [", ".join([sets, *parts, *(f"{count} {how}" for count, how in others if count)]) + "."]
 

@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,8 +54,8 @@ class Progress:
         elif outcome.skipped:
             self.skipped.append({"case": case, "reason": outcome.error.partition(": ")[2]})
         else:
-            self.store.append({"case": case, "error": outcome.error, "trace": outcome.trace})
             self.failed.append({"case": case, "error": outcome.error, "trace": outcome.trace})
+            self.store.append(self.failed[-1])
 
 
 def reproduce(
@@ -116,7 +116,9 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     pairs = [(record["case"], record["result"]) for record in records]
     left_out = len(run.cases) - len(records)
     try:
-        verdict, why = judged(experiment, pairs)
+        verdict, why = experiment.module.verdict(pairs) if pairs else ("cannot tell", "No case was run.")
+        if verdict not in VERDICTS:
+            raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     except Exception as error:
         verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
         if not left_out:  # all results are there, so this is a mistake in the experiment and must be seen
@@ -143,16 +145,6 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     }
 
 
-def judged(experiment: Experiment, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
-    """The experiment's verdict, checked; "cannot tell" when nothing ran."""
-    if not pairs:
-        return "cannot tell", "No case was run."
-    verdict, why = experiment.module.verdict(pairs)
-    if verdict not in VERDICTS:
-        raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
-    return verdict, str(why)
-
-
 def describe_environment() -> dict[str, str]:
     """What a reader needs to judge times and small differences; no names of users or machines."""
     facts = {
@@ -162,10 +154,8 @@ def describe_environment() -> dict[str, str]:
         "cores": str(available_cores()),
     }
     for package in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             facts[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return facts
 
 
@@ -194,6 +184,5 @@ def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
         return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
     except Exception as error:
         if summary["n_finished"] == summary["n_cases"]:
-            trace = traceback.format_exc()
-            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": trace})
+            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": traceback.format_exc()})
         return None

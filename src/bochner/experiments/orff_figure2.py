@@ -1,7 +1,7 @@
 """Figure 2: MNIST by simplex codes; time against the number of rows, error against the number of frequencies."""
 
 import time
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ DEVIATIONS = (
 )
 
 GAMMA = 1 / (2 * 20.0**2)
+_mnist = cache(partial(load, "mnist"))
 _ALPHAS = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0]
 
 
@@ -61,11 +62,6 @@ _LEARNERS = {
     "ORFF, class differences": ClassDifferences(),
     "ORFF, joint descent": JointDescent(loss="squared"),
 }
-
-
-@lru_cache(maxsize=1)
-def _mnist():
-    return load("mnist")
 
 
 def cases(scale: str) -> list[Case]:

@@ -3,10 +3,9 @@
 import base64
 import hashlib
 import html
-import math
 from typing import Any
 
-from .._text import cell_text, is_number
+from .._text import cell_number, cell_text, is_number
 
 
 class Markup(str):
@@ -40,7 +39,7 @@ def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: b
     A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to sort by.  On a narrow
     screen the table scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
     """
-    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), sort_value(cell)) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), cell_number(cell)) for cell in row] for row in rows]
     kinds = ["number" if any(is_number(row[k][1]) for row in cells) else None for k in range(len(columns))]
     head = [
         tag("th", tag("button", column, type="button"), scope="col", aria_sort="none", class_=kind)
@@ -62,12 +61,6 @@ def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: b
 
 def _shown(cell: Any) -> str:
     return cell if isinstance(cell, Markup) else cell_text(cell)
-
-
-def sort_value(cell: Any) -> Any:
-    """The number behind a cell, where there is one."""
-    number: Any = cell.get("mean") if isinstance(cell, dict) else cell
-    return number if is_number(number) and math.isfinite(number) else None
 
 
 def section(title: str, *children: Any) -> Markup:
