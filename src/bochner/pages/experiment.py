@@ -52,6 +52,10 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     n_rows = len(summary["table"]["rows"])
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
         averages = folded(f"{n_rows} rows: mean and spread of every setting", averages)
+    failures = [
+        joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
+        for entry in summary["failed"]
+    ]
     endings = {"CSV": "csv", "JSON": "json", "raw lines": "jsonl"}
     links = [tag("a", name, href=f"{stem}.{ending}") for name, ending in endings.items()]
     return document(
@@ -65,7 +69,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
         section("Skipped", bullets(skipped_because(summary))),
-        section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
+        section("Failed", bullets(failures)),
         section(
             "How it was made",
             tag("pre", tag("code", summary["command"])),
@@ -107,9 +111,8 @@ def write_index(out: Path) -> Path:
         tag("p", *[_badge(verdict, f"{count} × {verdict}") for verdict, count in counts.items()]),
         table(columns, rows, caption="Press a heading to sort", stacked=True),
     )
-    index = out / "index.html"
-    write_whole(index, page)
-    return index
+    write_whole(out / "index.html", page)
+    return out / "index.html"
 
 
 def _badge(verdict: str, text: str | None = None) -> Markup:
@@ -149,10 +152,6 @@ def _all_results(results: list[dict[str, Any]]) -> Markup:
     shown = [[f"{len(v)} values" if isinstance(v, list | dict) else v for v in row] for row in rows]
     caption = f"{len(rows)} of {len(results)} cases"
     return folded(caption, table(columns, shown, caption=caption))
-
-
-def _failure(entry: dict[str, Any]) -> Markup:
-    return joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
 
 
 def _flat(results: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
