@@ -36,9 +36,8 @@ def listing(out: Path | None = None, names: Sequence[str] = ("all",)) -> list[di
 def _seconds(experiment: Experiment, scale: str, out: Path | None) -> float | None:
     """Time on one core of all cases at a scale, where known."""
     records = {}
-    if out is not None:
-        with suppress(ExperimentError):  # a file of something else
-            records = finished_records(result_path(out, experiment.name, scale))
+    with suppress(ExperimentError):  # a file of something else
+        records = finished_records(result_path(out, experiment.name, scale)) if out is not None else {}
     keys = [case_key(case) for case in experiment.cases(scale)]
     if all(key in records and "seconds" in records[key] for key in keys):
         return round(sum(records[key]["seconds"] for key in keys), 1)

@@ -26,8 +26,8 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     >>> averaged(pairs)["rows"]
     [['a', {'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]]
     """
-    pairs = [(case, _flat(result)) for case, result in pairs]
-    case_columns = list(dict.fromkeys(key for case, _ in pairs for key in case if key not in REPETITIONS))
+    pairs = [({k: v for k, v in case.items() if k not in REPETITIONS}, _flat(result)) for case, result in pairs]
+    case_columns = list(dict.fromkeys(key for case, _ in pairs for key in case))
     result_columns = list(dict.fromkeys(key for _, result in pairs for key in result if key not in case_columns))
     # Lists of lists and the like are for the files.
     nested = {k for _, result in pairs for k, v in result.items() if isinstance(v, list | dict) and not _is_curve(v)}
@@ -35,8 +35,7 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
         result_columns = [key for key in result_columns if key not in nested]
     groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for case, result in pairs:
-        kept = {key: value for key, value in case.items() if key not in REPETITIONS}
-        groups.setdefault(json.dumps(kept, sort_keys=True), (kept, []))[1].append(result)
+        groups.setdefault(json.dumps(case, sort_keys=True), (case, []))[1].append(result)
     cases = [case for case, _ in groups.values()]
     fixed = [column for column in case_columns if all(case.get(column) == cases[0].get(column) for case in cases)]
     if len(cases) < 2 or len(fixed) == len(case_columns):  # names identify a row; lists are settings even then
@@ -51,8 +50,8 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
         + [_cell([result[column] for result in results if column in result]) for column in result_columns]
         for case, results in groups.values()
     ]
-    kept = {column: _shown(cases[0].get(column)) for column in fixed}
-    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": kept}
+    settings = {column: _shown(cases[0].get(column)) for column in fixed}
+    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": settings}
 
 
 def _flat(result: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 
 from .. import datasets
 from ..plots._canvas import blank, draw_curves
+from ..plots.boosting import plot_boundary
 from ._results import Case, Figure, Results, chosen, curve, every, judged, listed_rows
 from .gbrff_protocol import PENALTIES, named_model
 
@@ -88,8 +89,6 @@ def verdict(results: Results) -> tuple[str, str]:
 
 def figure(results: Results) -> Figure:
     """Boundaries on 400 rows (or as many as were run) above, accuracy against training rows below."""
-    from ..plots.boosting import plot_boundary
-
     shown = min({case["rows"] for case, _ in results}, key=lambda size: abs(size - 400))
     n_rows = len(METHODS) + 1
     chart, axes = blank(n_rows, 3, size=(11, 3.3 * n_rows))

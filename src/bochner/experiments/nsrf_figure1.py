@@ -8,6 +8,7 @@ from ..datasets import sphere_checkerboard, windmill
 from ..features import SpectralFeatures
 from ..harmonics import arc_cosine_kernel
 from ..learners import AscentPeaks, GameReport, HarmonicPeaks, JointDescent, MarginGame
+from ..plots import game_evolution
 from ..priors import Gaussian
 from ._results import Case, Figure, Results, chosen, every, judged, listed_rows, means
 
@@ -94,13 +95,10 @@ def verdict(results: Results) -> tuple[str, str]:
 
 def figure(results: Results) -> Figure:
     """The windmill as the game goes on: weighted data, potential and peaks, boundary."""
-    from ..plots.game import game_evolution
-
     X, y = draw("windmill", 1000, np.random.default_rng(0))
     learner = MarginGame(300, peaks=AscentPeaks(n_walkers=150), certificate=False)
-    return game_evolution(
-        learner, Gaussian(gamma=300.0), X, y, rounds=(1, 30, 100, 300), bandwidth=75.0, random_state=0
-    )
+    shown = {"rounds": (1, 30, 100, 300), "bandwidth": 75.0}
+    return game_evolution(learner, Gaussian(gamma=300.0), X, y, **shown, random_state=0)
 
 
 def draw(data: str, n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -49,9 +49,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     """R² of each output on held-out rows, and the settings that were chosen."""
     split = np.random.default_rng(case["seed"])  # the same rows for every method
     data = load(case["data"])
-    rows, targets = np.asarray(data.data, dtype=np.float64), np.asarray(data.target, dtype=np.float64)
-    judge = _fitted_on_winds if case["data"] == "winds_coads" else _fitted_on_table
-    model, chosen, Z, truth = judge(case, rows, targets, split)
+    rows, targets = (np.asarray(part, dtype=np.float64) for part in (data.data, data.target))
+    fitted = _fitted_on_winds if case["data"] == "winds_coads" else _fitted_on_table
+    model, chosen, Z, truth = fitted(case, rows, targets, split)
     scores = r2_score(truth, model.predict(Z), multioutput="raw_values")
     return {"r2": float(np.mean(scores)), "r2_per_output": [round(float(s), 4) for s in scores], "chosen": chosen}
 
@@ -98,28 +98,22 @@ def _fitted_on_winds(case, rows, targets, split):
     X, V, Z = (wind_inputs(rows[some]) for some in drawn)
     mean, spread = targets[drawn[0]].mean(axis=0), targets[drawn[0]].std()
     Y, held, truth = ((targets[some] - mean) / spread for some in drawn)
-    if case["method"] == "ExtraTrees":
+    method, share = case["method"].partition(" ")[::2]
+    if method == "ExtraTrees":
         return ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y), "", Z, truth
+    settings = {"n_components": case["n_components"], "fit_intercept": True, "random_state": case["seed"]}
     tried = []
     for length, alpha in product((0.5, 1.0, 2.0), (0.1, 1.0)):
         prior = Gaussian(gamma=1 / (2 * np.array([length, length, 1.0, 1.0]) ** 2))
-        candidate = OperatorRidge(
-            _wind_kernel(case["method"], prior),
-            n_components=case["n_components"],
+        if method == "Helmholtz":
             # Operators of vector fields grow like 1 / length²; the same ridge should mean the same.
-            alpha=alpha / length**2 if case["method"].startswith("Helmholtz") else alpha,
-            fit_intercept=True,
-            random_state=case["seed"],
-        ).fit(X, Y)
+            kernel, ridge = Helmholtz(prior, curl_share=float(share), coordinates=[0, 1]), alpha / length**2
+        else:
+            kernel, ridge = Decomposable(prior, None if method == "independent" else method), alpha
+        candidate = OperatorRidge(kernel, alpha=ridge, **settings).fit(X, Y)
         tried.append((candidate.score(V, held), length, alpha, candidate))
     _, length, alpha, model = max(tried, key=lambda row: row[0])
     return model, f"length {10 * length:g} degrees, alpha {alpha:g}", Z, truth
-
-
-def _wind_kernel(method, prior):
-    if method.startswith("Helmholtz"):
-        return Helmholtz(prior, curl_share=float(method.split()[1]), coordinates=[0, 1])
-    return Decomposable(prior, None if method == "independent" else method)
 
 
 def verdict(results: Results) -> tuple[str, str]:
