@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -90,19 +90,14 @@ def reproduce(
         if kept:
             say(f"{kept} of {kept + len(tasks)} cases are finished already.")
         yield from (summarize(run, scale) for run in runs.values() if run.waiting == 0)
-        meter = Meter(len(tasks), quiet=quiet)
-        outcomes = run_tasks(tasks, n_jobs, download=download)
-        try:
-            for outcome in outcomes:
-                run = runs[outcome.task.module]
-                run.note(outcome)
-                meter.advance(run.experiment.name)
-                if run.waiting == 0:
-                    meter.close()
-                    yield summarize(run, scale)
-        finally:
-            outcomes.close()  # type: ignore[attr-defined]
-            meter.close()
+        meter = stack.enter_context(closing(Meter(len(tasks), quiet=quiet)))
+        for outcome in stack.enter_context(closing(run_tasks(tasks, n_jobs, download=download))):
+            run = runs[outcome.task.module]
+            run.note(outcome)
+            meter.advance(run.experiment.name)
+            if run.waiting == 0:
+                meter.close()
+                yield summarize(run, scale)
 
 
 def result_path(out: Path, name: str, scale: str) -> Path:

@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -54,7 +54,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> Iterator[Outcome]:
+def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> Generator[Outcome, None, None]:
     """Outcomes in the order in which they come; closing the iterator ends the workers.
 
     A worker that dies (out of memory, a crash in compiled code) costs its case only: the case fails, another worker starts.

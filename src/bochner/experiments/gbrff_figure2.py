@@ -1,6 +1,7 @@
 """Accuracy against the number of landmarks (Gautheron et al. 2020, Figure 2)."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
     predicted = []
     for setting in settings:
         setting = setting | {"gamma": setting.get("gamma", 1.0) / X.shape[1]}
-        model = partial(protocol.named_model, case["method"], seed=seed, **setting)
+        model: Any = partial(protocol.named_model, case["method"], seed=seed, **setting)
         if case["method"] == "PBRFF":
             predicted.append([model(count).fit(X, y).predict(X_test) for count in counts])
         else:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from ..datasets import sphere_checkerboard, windmill
@@ -58,19 +59,15 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     X_test, y_test = draw(case["data"], case["n_test"], data_rng)
     method, _, count = case["method"].partition(" ")
     if method in ("rbf", "arc-cosine"):
-        machine = _fixed_kernel(method, count, X, y)
-        return {"train": machine.score(X, y), "test": machine.score(X_test, y_test)}
+        model = _fixed_kernel(method, count, X).fit(X, y)
+        return {"train": model.score(X, y), "test": model.score(X_test, y_test)}
     # The game's walkers should reach every frequency that matters; descent moves its frequencies only a little.
     prior = Gaussian(gamma=100.0 if method == "joint" else 300.0)
     features = SpectralFeatures(prior, _learner(case["data"], method, count), random_state=rng)
     # libsvm is exact, and too slow for many rows.
     machine = SVC(kernel="linear", C=1.0) if len(X) <= 4000 else LinearSVC(loss="hinge", C=1.0, max_iter=3000)
-    machine.fit(features.fit_transform(X, y), y)
-    result: Case = {
-        "train": machine.score(features.transform(X), y),
-        "test": machine.score(features.transform(X_test), y_test),
-        "n_atoms": len(features.measure_),
-    }
+    model = make_pipeline(features, machine).fit(X, y)
+    result: Case = {"train": model.score(X, y), "test": model.score(X_test, y_test), "n_atoms": len(features.measure_)}
     if isinstance(features.report_, GameReport) and (certificate := features.report_.certificate):
         result |= {"upper": certificate.upper, "lower": certificate.lower, "certified": certificate.exact}
         result["ratio"] = certificate.competitive_ratio
@@ -97,8 +94,8 @@ def figure(results: Results) -> Figure:
     """The windmill as the game goes on: weighted data, potential and peaks, boundary."""
     X, y = draw("windmill", 1000, np.random.default_rng(0))
     learner = MarginGame(300, peaks=AscentPeaks(n_walkers=150), certificate=False)
-    shown = {"rounds": (1, 30, 100, 300), "bandwidth": 75.0}
-    return game_evolution(learner, Gaussian(gamma=300.0), X, y, **shown, random_state=0)
+    rounds = (1, 30, 100, 300)
+    return game_evolution(learner, Gaussian(gamma=300.0), X, y, rounds=rounds, bandwidth=75.0, random_state=0)
 
 
 def draw(data: str, n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -111,14 +108,13 @@ def draw(data: str, n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return drawn.data, drawn.target
 
 
-def _fixed_kernel(method, tuned, X, y):
+def _fixed_kernel(method, tuned, X):
     if method == "rbf":
         machine = SVC(kernel="rbf", C=1.0, gamma=Gaussian(gamma="median").resolved(X).gamma)
         grid = {"gamma": [3.0, 10.0, 30.0, 100.0, 300.0]}
     else:
-        machine = SVC(kernel=arc_cosine_kernel, C=1.0)
-        grid = {"C": [1.0, 10.0, 100.0, 1000.0]}
-    return (GridSearchCV(machine, grid, cv=3) if tuned else machine).fit(X, y)
+        machine, grid = SVC(kernel=arc_cosine_kernel, C=1.0), {"C": [1.0, 10.0, 100.0, 1000.0]}
+    return GridSearchCV(machine, grid, cv=3) if tuned else machine
 
 
 def _learner(data, method, count):

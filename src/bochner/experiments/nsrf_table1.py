@@ -70,7 +70,7 @@ def verdict(results: Results) -> tuple[str, str]:
             for _, result in chosen(results, pair=pair, method=method, n_train=None):
                 if count in result["accuracy"]:
                     scores.setdefault(f"{method} {count}:", []).append(100 * result["accuracy"][count])
-        mean = {name: np.mean(values) for name, values in scores.items()}
+        mean = {name: float(np.mean(values)) for name, values in scores.items()}
         if len(mean) == 4:
             told.append(f"{pair} {listed(mean)}")
             won.append(mean["game 100:"] > max(mean["rff 5000:"], mean["okrff 5000:"]))

@@ -2,6 +2,7 @@
 
 import time
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -92,12 +93,12 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     start = time.process_time()
     if case["method"] == "OVK":
         code = simplex_code(10)
-        ridge = OperatorKernelRidge(kernel, alpha=alphas).fit(X, code.T[y])
+        ridge: Any = OperatorKernelRidge(kernel, alpha=alphas).fit(X, code.T[y])
         seconds, predicted = time.process_time() - start, np.argmax(ridge.predict(Z) @ code, axis=1)
     else:
         features = SpectralFeatures(learner=_LEARNERS[case["method"]], n_components=case["n_components"])
-        settings = {"alpha": alphas, "random_state": rng.integers(2**31)}
-        model = OperatorRidgeClassifier(kernel, features=features, **settings).fit(X, y)
+        model = OperatorRidgeClassifier(kernel, features=features, alpha=alphas, random_state=rng.integers(2**31))
+        model.fit(X, y)
         seconds, predicted, ridge = time.process_time() - start, model.predict(Z), model.ridge_
     return {"error": float(np.mean(predicted != truth)), "fit_seconds": seconds, "alpha": ridge.alpha_}
 

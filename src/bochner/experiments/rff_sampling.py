@@ -70,9 +70,8 @@ def figure(results: Results) -> Figure:
     for sampling, marker in zip(_SAMPLINGS, "os^"):
         means, spreads = ([average(errors[sampling, size]) for size in sizes] for average in (np.mean, np.std))
         axes.errorbar(sizes, means, spreads, label=sampling, marker=marker, capsize=3)
-    axes.set(xscale="log", yscale="log", xlabel="number of frequencies", ylabel="root mean square error of the kernel")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.set(xlabel="number of frequencies", ylabel="root mean square error of the kernel", xscale="log", yscale="log")
+    axes.set(xticks=sizes, xticklabels=sizes, title=f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.minorticks_off()
-    axes.set_title(f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.legend(title="sampling")
     return chart

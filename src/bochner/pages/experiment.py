@@ -2,6 +2,7 @@
 
 import csv
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +87,10 @@ def write_index(out: Path) -> Path:
     """A page over every experiment whose JSON file is in ``out``."""
     summaries = []
     for path in sorted(out.glob("*.*.json")):
-        try:
+        with suppress(ValueError):  # a file of something else
             summary = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
-        if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
-            summaries.append(summary)
+            if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
+                summaries.append(summary)
     rows = [
         [
             joined([tag("a", s["experiment"], href=f"{s['experiment']}.{s['scale']}.html"), tag("small", s["paper"])]),
