@@ -10,6 +10,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def cell_number(cell: Any) -> Any:
+    """The number behind a cell of a summary's table, its mean where it has a spread; None where there is none."""
+    number: Any = cell.get("mean") if isinstance(cell, dict) else cell
+    return number if is_number(number) and math.isfinite(number) else None
+
+
 def cell_text(cell: Any) -> str:
     """A cell of a summary's table, short.
 
@@ -47,21 +53,13 @@ def number_text(number: float, digits: int = 4) -> str:
 
 def aligned(columns: list[str], rows: list[list[str]]) -> str:
     """A plain table; numbers to the right."""
-    grid = [columns, *rows]
-    widths = [max(len(row[k]) for row in grid) for k in range(len(columns))]
-    right = [all(_numeric(row[k]) for row in rows) for k in range(len(columns))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in zip(row, widths, right)
-        )
-        for row in grid
-    ]
-    rule = "  ".join("-" * width for width in widths)
-    return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
-
-
-def _numeric(text: str) -> bool:
-    return text[:1].isdigit() or text[:1] in "-–+"
+    padded = []
+    for heading, *cells in zip(columns, *rows):
+        width = max(len(cell) for cell in (heading, *cells))
+        numbers = all(cell[:1].isdigit() or cell[:1] in "-–+" for cell in cells)
+        pad = str.rjust if numbers else str.ljust
+        padded.append([pad(cell, width) for cell in (heading, "-" * width, *cells)])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*padded))
 
 
 def some_names(names: list[str], limit: int = 8) -> str:

@@ -175,23 +175,19 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    def folder(added: argparse.ArgumentParser, what: str) -> None:
-        added.add_argument("--out", default="results", metavar="DIR", help=f"{what} (default: results)")
-
+    folder: dict[str, Any] = {"default": "results", "metavar": "DIR"}
     command("demo", _demo, "a short tour on real data")
     listed = command("list", _list, "the experiments: paper, claim, data and time")
-    listed.add_argument(
-        "names", nargs="*", metavar="NAME", help="all about these only: rule, deviations, each data set"
-    )
-    folder(listed, "folder whose results tell the times")
+    listed.add_argument("names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set")
+    listed.add_argument("--out", **folder, help="folder whose results tell the times (default: results)")
 
-    summary = "rebuild tables and figures of the papers, published numbers beside ours"
-    reproduce = command("reproduce", _reproduce, summary)
+    about = "rebuild tables and figures of the papers, published numbers beside ours"
+    reproduce = command("reproduce", _reproduce, about)
     reproduce.add_argument("names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, or all")
-    scales: dict[str, Any] = {"choices": ("smoke", "quick", "paper"), "default": "quick"}
-    reproduce.add_argument("--scale", **scales, help="how much work (default: quick)")
+    scales = ("smoke", "quick", "paper")
+    reproduce.add_argument("--scale", choices=scales, default="quick", help="how much work (default: quick)")
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
-    folder(reproduce, "folder of results and pages")
+    reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
 
@@ -199,8 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("table", metavar="TABLE")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    named = "model file (default: the table's name with .skops, in this folder)"
-    fit.add_argument("--out", metavar="MODEL", help=named)
+    fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
 
     predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV")
@@ -238,11 +233,11 @@ def _complain(message: str, *, as_json: bool) -> int:
 
 def _sentence(error: Exception) -> str:
     """An error on one line; kinds that we do not raise ourselves say their name."""
-    text = " ".join(str(error).split())
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"This needs the package {error.name!r}, which is not installed: pip install {error.name}."
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.strerror}: {error.filename}."
+    text = " ".join(str(error).split())
     if type(error).__module__.startswith("bochner") or isinstance(error, ValueError | TypeError):
         return text
     return f"{type(error).__name__}: {text or 'no message'} (--debug shows where)"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_circles
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -30,6 +30,7 @@ from .features import SpectralFeatures
 from .front_door import SpectralClassifier, SpectralRegressor
 from .learners import JointDescent, OptimalAlignment, PacBayes
 from .plots import plot_effects
+from .plots._canvas import panels
 
 SIZES = (5, 10, 20, 50)
 TABLE_SIZE = 20
@@ -39,23 +40,15 @@ EXACT = "exact RBF-SVM"
 OURS, TREES = "front door", "gradient-boosted trees"
 COLORS = {PLAIN: "#888888", BAYES: "#1b7fbd", ALIGNED: "#e08214", JOINT: "#2a9d5c"}
 
-
-def data_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Two data sets of scikit-learn, and two rings hidden among eight columns of noise."""
-    rings, labels = make_circles(1000, noise=0.1, factor=0.6, random_state=0)
-    noise = np.random.default_rng(0).normal(size=(1000, 8))
-    return {
-        "breast cancer": load_breast_cancer(return_X_y=True),
-        "digits": load_digits(return_X_y=True),
-        "hidden rings": (np.hstack([rings, noise]), labels),
-    }
+# {name: (X, y, {column: model})}; a column of the printed table is (method,) or (method, number of frequencies).
+Problems = dict[str, tuple[Any, Any, dict[tuple, Any]]]
 
 
-def tables() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
-    """{name: (X, y, {method: model})} of three tables: our models for any table, trees, and an RBF kernel machine, all untuned."""
+def tables() -> Problems:
+    """Three tables, each with our model for any table, trees, and an RBF kernel machine, all untuned."""
     on_scale = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-    values = {OURS: SpectralRegressor(), TREES: HistGradientBoostingRegressor(), EXACT: _scaled(on_scale)}
-    labels = {OURS: SpectralClassifier(), TREES: HistGradientBoostingClassifier(), EXACT: _scaled(SVC())}
+    values = {(OURS,): SpectralRegressor(), (TREES,): HistGradientBoostingRegressor(), (EXACT,): _scaled(on_scale)}
+    labels = {(OURS,): SpectralClassifier(), (TREES,): HistGradientBoostingClassifier(), (EXACT,): _scaled(SVC())}
     return {
         "breast cancer, accuracy": (*load_breast_cancer(return_X_y=True), labels),
         "wine, accuracy": (*load_wine(return_X_y=True), labels),
@@ -63,101 +56,73 @@ def tables() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     }
 
 
-def _scaled(model):
-    return make_pipeline(StandardScaler(), model)
+def data_sets() -> Problems:
+    """Two data sets of scikit-learn, and two rings hidden among eight columns of noise, with linear models on frequencies, drawn or learned."""
+    learners = {PLAIN: None, BAYES: PacBayes(beta=1.0), ALIGNED: OptimalAlignment(radius=10.0), JOINT: JointDescent()}
+    models: dict[tuple, Any] = {(EXACT, 0): _scaled(SVC())}
+    for (method, learner), size in product(learners.items(), SIZES):
+        n_candidates = 5000 if method in (BAYES, ALIGNED) else None
+        features = SpectralFeatures(learner=learner, n_candidates=n_candidates, n_components=size)
+        models[method, size] = _scaled(features, LogisticRegression(C=10.0, max_iter=2000))
+    rings, labels = make_circles(1000, noise=0.1, factor=0.6, random_state=0)
+    noise = np.random.default_rng(0).normal(size=(1000, 8))
+    return {
+        "breast cancer": (*load_breast_cancer(return_X_y=True), models),
+        "digits": (*load_digits(return_X_y=True), models),
+        "hidden rings": (np.hstack([rings, noise]), labels, models),
+    }
 
 
-def measure_tables(data: dict[str, tuple[Any, Any, dict[str, Any]]]) -> tuple[dict[tuple[str, str], list[float]], Any]:
-    """{(table, method): test scores over the seeds}, and the last model of ours with the rows it was fitted on."""
-    scores: dict[tuple[str, str], list[float]] = {}
-    kept = None
-    for name, seed in track(list(product(data, SEEDS)), "models for tables"):
+def _scaled(*steps):
+    return make_pipeline(StandardScaler(), *steps)
+
+
+def measured(data: Problems, description: str) -> tuple[dict[tuple, list[float]], dict[tuple, Any]]:
+    """{(name, *column): test scores over the seeds}, and {(name, *column, seed): (model, X_train, X_test, y_test)}."""
+    scores: dict[tuple, list[float]] = {}
+    fits = {}
+    runs = [(name, seed, column) for name, (_, _, models) in data.items() for seed in SEEDS for column in models]
+    for name, seed, column in track(runs, description):
         X, y, models = data[name]
-        strata = y if is_classifier(models[OURS]) else None
+        model = clone(models[column])
+        model.set_params(**{key: seed for key in model.get_params() if key.endswith("random_state")})
+        strata = y if is_classifier(model) else None
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=strata, random_state=seed)
-        for method, model in models.items():
-            if "random_state" in model.get_params():
-                model.set_params(random_state=seed)
-            scores.setdefault((name, method), []).append(model.fit(X_train, y_train).score(X_test, y_test))
-        kept = models[OURS], X_train
-    return scores, kept
+        scores.setdefault((name, *column), []).append(model.fit(X_train, y_train).score(X_test, y_test))
+        fits[name, *column, seed] = model, X_train, X_test, y_test
+    return scores, fits
 
 
-def scores_text(scores: dict[tuple[str, str], list[float]]) -> str:
+def scores_text(scores: dict[tuple, list[float]], data: Problems, columns: list[tuple]) -> str:
     """Mean and spread over the splits, in percent."""
-    names, methods = (list(dict.fromkeys(parts)) for parts in zip(*scores))
-    found = {name: [100 * np.array(scores[name, method]) for method in methods] for name in names}
-    return aligned(
-        ["", *methods], [[name, *(f"{s.mean():.1f} ± {s.std():.1f}" for s in row)] for name, row in found.items()]
+    found = {name: [100 * np.array(scores[name, *column]) for column in columns] for name in data}
+    rows = [[name, *(f"{s.mean():.1f} ± {s.std():.1f}" for s in row)] for name, row in found.items()]
+    return aligned(["", *(method for method, *_ in columns)], rows)
+
+
+def certified(fit: tuple[Any, Any, Any, Any]) -> str:
+    """What the held-out rows prove about a model."""
+    model, _, X_test, y_test = fit
+    bound = certify(model, X_test, y_test, delta=0.05)
+    return (
+        f"{bound.empirical:.1%} of {len(y_test)} held-out rows wrong; with 95 % confidence "
+        f"at most {bound.value:.1%} of new rows."
     )
 
 
-def features(method: str, n_components: int, seed: int) -> SpectralFeatures:
-    """``n_components`` frequencies, drawn or learned."""
-    learner: Any = {
-        PLAIN: None,
-        BAYES: PacBayes(beta=1.0),
-        ALIGNED: OptimalAlignment(radius=10.0),
-        JOINT: JointDescent(),
-    }[method]
-    n_candidates = 5000 if method in (BAYES, ALIGNED) else None
-    return SpectralFeatures(learner=learner, n_candidates=n_candidates, n_components=n_components, random_state=seed)
-
-
-def runs(names: Any) -> list[tuple[str, str, int, int]]:
-    """(data set, method, number of frequencies, seed) of every model that is fitted."""
-    models = [(EXACT, 0), *product(COLORS, SIZES)]
-    return [(name, method, size, seed) for name, seed, (method, size) in product(names, SEEDS, models)]
-
-
-def measure_accuracies(data: dict[str, tuple[np.ndarray, np.ndarray]]) -> tuple[dict, list[str]]:
-    """{(data set, method, size): accuracies over the seeds}, and a certified sentence for each data set."""
-    accuracies: dict[tuple[str, str, int], list[float]] = {}
-    certificates = []
-    for name, method, size, seed in track(runs(data), "learning kernels"):
-        X_train, X_test, y_train, y_test = train_test_split(
-            *data[name], test_size=0.3, stratify=data[name][1], random_state=seed
-        )
-        if size == 0:
-            model = make_pipeline(StandardScaler(), SVC())
-        else:
-            head = LogisticRegression(C=10.0, max_iter=2000)
-            model = make_pipeline(StandardScaler(), features(method, size, seed), head)
-        score = model.fit(X_train, y_train).score(X_test, y_test)
-        accuracies.setdefault((name, method, size), []).append(score)
-        if (method, size, seed) == (JOINT, TABLE_SIZE, 0):
-            bound = certify(model, X_test, y_test, delta=0.05)
-            certificates.append(
-                f"{name}: {bound.empirical:.1%} of {len(y_test)} held-out rows wrong; with 95 % confidence "
-                f"at most {bound.value:.1%} of new rows."
-            )
-    return accuracies, certificates
-
-
-def table(accuracies: dict, names: Any) -> str:
-    """Test accuracy at equal size, as text."""
-    sizes = dict.fromkeys(COLORS, TABLE_SIZE) | {EXACT: 0}
-    found = {name: [100 * np.array(accuracies[name, *column]) for column in sizes.items()] for name in names}
-    rows = [[name, *(f"{s.mean():.1f} ± {s.std():.1f}" for s in scores)] for name, scores in found.items()]
-    return aligned(["", *sizes], rows)
-
-
-def picture(accuracies: dict, data: dict[str, tuple[np.ndarray, np.ndarray]]) -> Any:
+def picture(accuracies: dict[tuple, list[float]], data: Problems) -> Any:
     """Accuracy against the number of frequencies, one panel for each data set."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 3.8), layout="constrained")
-    for axes, name in zip(figure.subplots(1, len(data)), data, strict=True):
-        exact = 100 * np.mean(accuracies[name, EXACT, 0])
-        axes.axhline(exact, color="black", linestyle="--", linewidth=1, label=EXACT)
+    figure, axes = panels(list(data), size=(3.7, 3.8))
+    for name, axis in axes.items():
+        axis.axhline(100 * np.mean(accuracies[name, EXACT, 0]), color="black", linestyle="--", linewidth=1, label=EXACT)
         for method, color in COLORS.items():
             scores = 100 * np.array([accuracies[name, method, size] for size in SIZES])
-            axes.plot(SIZES, scores.mean(axis=1), "o-", color=color, label=method, markersize=4)
-            axes.fill_between(SIZES, scores.min(axis=1), scores.max(axis=1), color=color, alpha=0.15, linewidth=0)
-        axes.set(xscale="log", xlabel="frequencies", title=f"{name} ({data[name][0].shape[1]} columns)")
-        axes.set_xticks(SIZES, [str(size) for size in SIZES])
-        axes.minorticks_off()
-        axes.grid(alpha=0.3)
+            axis.plot(SIZES, scores.mean(axis=1), "o-", color=color, label=method, markersize=4)
+            axis.fill_between(SIZES, scores.min(axis=1), scores.max(axis=1), color=color, alpha=0.15, linewidth=0)
+        axis.set(xscale="log", xlabel="frequencies", title=f"{name} ({data[name][0].shape[1]} columns)")
+        axis.set_xticks(SIZES, [str(size) for size in SIZES])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
     figure.axes[0].set_ylabel("test accuracy, %")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure
@@ -167,27 +132,29 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
     """Run the demo; returns an exit code."""
     started = time.perf_counter()
     say = (lambda *_: None) if as_json else print
-    say(
-        f"Models that need no tuning: SpectralClassifier and SpectralRegressor, {len(SEEDS)} random splits.\nTest scores, %:\n"
-    )
-    scores, (model, rows) = measure_tables(tables())
-    say(scores_text(scores))
-    data = data_sets()
+    say(f"Models that need no tuning: SpectralClassifier and SpectralRegressor, {len(SEEDS)} random splits.")
+    say("Test scores, %:\n")
+    rows = tables()
+    scores, fits = measured(rows, "models for tables")
+    say(scores_text(scores, rows, [(OURS,), (TREES,), (EXACT,)]))
     say(f"\nKernels learned from data, compared at equal size ({TABLE_SIZE} frequencies, {len(SEEDS)} random splits).")
-    accuracies, certificates = measure_accuracies(data)
+    data = data_sets()
+    accuracies, learned = measured(data, "learning kernels")
     say("Test accuracy, %:\n")
-    say(table(accuracies, data))
+    say(scores_text(accuracies, data, [*((method, TABLE_SIZE) for method in COLORS), (EXACT, 0)]))
     say(f"\nWhat is certain about the models of {JOINT}:")
+    certificates = [f"{name}: {certified(learned[name, JOINT, TABLE_SIZE, SEEDS[0]])}" for name in data]
     say("\n".join(f"  {sentence}" for sentence in certificates))
     paths = []
     try:
-        figures = {"effects.png": plot_effects(model, rows), "accuracy.png": picture(accuracies, data)}
+        model, X_train, *_ = fits["diabetes, R²", OURS, SEEDS[-1]]
+        figures = {"effects.png": plot_effects(model, X_train), "accuracy.png": picture(accuracies, data)}
     except ImportError:
         print("\nNo picture: matplotlib is missing. Write: pip install 'bochner[plot]'", file=sys.stderr)
     else:
+        Path(folder).mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
             paths.append(Path(folder) / name)
-            paths[-1].parent.mkdir(parents=True, exist_ok=True)
             with written_whole(paths[-1]) as beside:
                 figure.savefig(beside, dpi=150)
         say("\nPictures: " + ", ".join(map(str, paths)))
@@ -195,15 +162,13 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
     say(f"{seconds:.0f} s in all.")
     if as_json:
         names = ("dataset", "method", "frequencies")
-        told = [dict(zip(names, key, strict=True)) | {"accuracy": found} for key, found in accuracies.items()]
-        tables_told = [{"table": name, "method": method, "scores": found} for (name, method), found in scores.items()]
         facts = {
-            "tables": tables_told,
-            "results": told,
+            "tables": [{"table": name, "method": method, "scores": found} for (name, method), found in scores.items()],
+            "results": [dict(zip(names, key)) | {"accuracy": found} for key, found in accuracies.items()],
             "certificates": certificates,
             "pictures": list(map(str, paths)),
+            "seconds": seconds,
         }
-        facts["seconds"] = seconds
         print(json.dumps(facts, indent=2))
     return 0
 

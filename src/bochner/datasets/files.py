@@ -88,15 +88,13 @@ def _file(name: str) -> Path | None:
 def _from_file(name: str) -> Bunch:
     path = _file(name)
     assert path is not None
-    entry = CATALOG.get(name)
-    if entry is not None and entry.sha256 is not None:
-        state = path.stat()
-        found = _sha256(path, state.st_size, state.st_mtime_ns)
-        if found != entry.sha256:
-            raise ValueError(
-                f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of {name!r} is "
-                f"{entry.sha256[:12]}…. Fetch the file again."
-            )
+    expected = CATALOG[name].sha256 if name in CATALOG else None
+    state = path.stat()
+    if expected is not None and (found := _sha256(path, state.st_size, state.st_mtime_ns)) != expected:
+        raise ValueError(
+            f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of {name!r} is "
+            f"{expected[:12]}…. Fetch the file again."
+        )
     return _read(path, source=f"{path.name} of the data folder")
 
 
@@ -114,18 +112,13 @@ def _read(path: Path, source: str) -> Bunch:
     except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
         raise ValueError(f"{path} cannot be read as a .npz file of plain arrays: {error}") from error
     if "X_indptr" in arrays:
-        data = sp.csr_matrix(
-            (arrays.pop("X_data").astype("f4"), arrays.pop("X_indices").astype("i4"), arrays.pop("X_indptr")),
-            shape=tuple(arrays.pop("X_shape")),
-        )
-    elif "X" in arrays:
-        data = arrays.pop("X")
-    else:
-        raise ValueError(f"{path} holds no array X, only {', '.join(sorted(arrays)) or 'nothing'}.")
-    if "y" not in arrays:
-        raise ValueError(f"{path} holds no array y, only {', '.join(['X', *sorted(arrays)])}.")
+        parts = (arrays.pop("X_data").astype("f4"), arrays.pop("X_indices").astype("i4"), arrays.pop("X_indptr"))
+        arrays["X"] = sp.csr_matrix(parts, shape=tuple(arrays.pop("X_shape")))
+    for needed in ("X", "y"):
+        if needed not in arrays:
+            raise ValueError(f"{path} holds no array {needed}, only {', '.join(sorted(arrays)) or 'nothing'}.")
     arrays = {key: value.item() if value.ndim == 0 else value for key, value in arrays.items()}
-    return Bunch(data=data, target=arrays.pop("y"), source=source, **arrays)
+    return Bunch(data=arrays.pop("X"), target=arrays.pop("y"), source=source, **arrays)
 
 
 def _from_sklearn(name: str) -> Bunch:

@@ -13,7 +13,7 @@ from typing import Any
 
 SCALES = ("smoke", "quick", "paper")
 _PACKAGE = "bochner.experiments"
-_REQUIRED = ("PAPER", "cases", "run", "verdict")
+_REQUIRED = ("PAPER", "CLAIM", "cases", "run", "verdict")
 _AFTERWARDS = {"PAPER", "CLAIM", "NEEDS", "DEVIATIONS", "verdict", "figure"}
 
 
@@ -75,13 +75,13 @@ def discover(package: str = _PACKAGE) -> tuple[dict[str, Experiment], dict[str, 
         except ImportError as error:
             broken[info.name] = str(error)
             continue
-        if not hasattr(module, "CLAIM"):
-            continue  # a helper that several experiments share
         missing = [part for part in _REQUIRED if not hasattr(module, part)]
+        if "CLAIM" in missing:
+            continue  # a helper that several experiments share
         if missing:
             broken[info.name] = f"it lacks {', '.join(missing)}"
-            continue
-        found[info.name] = Experiment(info.name, module)
+        else:
+            found[info.name] = Experiment(info.name, module)
     return found, broken
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -35,9 +36,8 @@ def listing(out: Path | None = None, names: Sequence[str] = ("all",)) -> list[di
 def _seconds(experiment: Experiment, scale: str, out: Path | None) -> float | None:
     """Time on one core of all cases at a scale, where known."""
     records = {}
-    if out is not None:
-        with suppress(ExperimentError):  # a file of something else
-            records = finished_records(result_path(out, experiment.name, scale))
+    with suppress(ExperimentError):  # a file of something else
+        records = finished_records(result_path(out, experiment.name, scale)) if out is not None else {}
     keys = [case_key(case) for case in experiment.cases(scale)]
     if all(key in records and "seconds" in records[key] for key in keys):
         return round(sum(records[key]["seconds"] for key in keys), 1)
@@ -90,10 +90,8 @@ def _data_summary(data: dict[str, str]) -> list[str]:
     sets = f"Data: {len(data)} set{'s' * (len(data) > 1)}"
     if len(here) == len(data):
         return [f"{sets}, here."]
-    others = [
-        (list(data.values()).count("OpenML"), "by --download"),
-        (list(data.values()).count("nowhere"), "need BOCHNER_DATA"),
-    ]
+    counts = Counter(data.values())
+    others = [(counts["OpenML"], "by --download"), (counts["nowhere"], "need BOCHNER_DATA")]
     parts = [f"{len(here)} here ({', '.join(here)})"] if here else []
     return [", ".join([sets, *parts, *(f"{count} {how}" for count, how in others if count)]) + "."]
 

@@ -43,6 +43,14 @@ def means(results: Results, value: str, *keys: str) -> dict[Any, Any]:
     return {key: np.mean(values, axis=0) for key, values in grouped(results, value, *keys).items()}
 
 
+def table(results: Results, value: str, row: str, column: str) -> dict[Any, dict[Any, Any]]:
+    """{row: {column: mean}}: the means of ``value`` by two entries of the cases."""
+    found: dict[Any, dict[Any, Any]] = {}
+    for (name, heading), mean in means(results, value, row, column).items():
+        found.setdefault(name, {})[heading] = mean
+    return found
+
+
 def curve(results: Results, value: str, along: str, **wanted: Any) -> tuple[np.ndarray, np.ndarray]:
     """The cases' entries ``along`` in order, and the mean of ``value`` at each, over the pairs that are ``chosen``."""
     found = means(chosen(results, **wanted), value, along)
@@ -61,6 +69,11 @@ def listed(numbers: Mapping[Any, float], form: str = ".1f") -> str:
     'RFF 1.2, OKRFF 1.0'
     """
     return ", ".join(f"{name} {number:{form}}" for name, number in numbers.items())
+
+
+def listed_rows(rows: Mapping[Any, Mapping[Any, float]], form: str = ".1f") -> str:
+    """The rows of a ``table`` for a sentence."""
+    return "; ".join(f"{name}: {listed(numbers, form)}" for name, numbers in rows.items())
 
 
 def judged(holds: bool, why: str) -> tuple[str, str]:

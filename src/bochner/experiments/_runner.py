@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,8 +54,8 @@ class Progress:
         elif outcome.skipped:
             self.skipped.append({"case": case, "reason": outcome.error.partition(": ")[2]})
         else:
-            self.store.append({"case": case, "error": outcome.error, "trace": outcome.trace})
             self.failed.append({"case": case, "error": outcome.error, "trace": outcome.trace})
+            self.store.append(self.failed[-1])
 
 
 def reproduce(
@@ -90,19 +90,14 @@ def reproduce(
         if kept:
             say(f"{kept} of {kept + len(tasks)} cases are finished already.")
         yield from (summarize(run, scale) for run in runs.values() if run.waiting == 0)
-        meter = Meter(len(tasks), quiet=quiet)
-        outcomes = run_tasks(tasks, n_jobs, download=download)
-        try:
-            for outcome in outcomes:
-                run = runs[outcome.task.module]
-                run.note(outcome)
-                meter.advance(run.experiment.name)
-                if run.waiting == 0:
-                    meter.close()
-                    yield summarize(run, scale)
-        finally:
-            outcomes.close()  # type: ignore[attr-defined]
-            meter.close()
+        meter = stack.enter_context(closing(Meter(len(tasks), quiet=quiet)))
+        for outcome in stack.enter_context(closing(run_tasks(tasks, n_jobs, download=download))):
+            run = runs[outcome.task.module]
+            run.note(outcome)
+            meter.advance(run.experiment.name)
+            if run.waiting == 0:
+                meter.close()
+                yield summarize(run, scale)
 
 
 def result_path(out: Path, name: str, scale: str) -> Path:
@@ -116,7 +111,9 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     pairs = [(record["case"], record["result"]) for record in records]
     left_out = len(run.cases) - len(records)
     try:
-        verdict, why = judged(experiment, pairs)
+        verdict, why = experiment.module.verdict(pairs) if pairs else ("cannot tell", "No case was run.")
+        if verdict not in VERDICTS:
+            raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     except Exception as error:
         verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
         if not left_out:  # all results are there, so this is a mistake in the experiment and must be seen
@@ -143,16 +140,6 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
     }
 
 
-def judged(experiment: Experiment, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[str, str]:
-    """The experiment's verdict, checked; "cannot tell" when nothing ran."""
-    if not pairs:
-        return "cannot tell", "No case was run."
-    verdict, why = experiment.module.verdict(pairs)
-    if verdict not in VERDICTS:
-        raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
-    return verdict, str(why)
-
-
 def describe_environment() -> dict[str, str]:
     """What a reader needs to judge times and small differences; no names of users or machines."""
     facts = {
@@ -162,10 +149,8 @@ def describe_environment() -> dict[str, str]:
         "cores": str(available_cores()),
     }
     for package in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             facts[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return facts
 
 
@@ -194,6 +179,5 @@ def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
         return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
     except Exception as error:
         if summary["n_finished"] == summary["n_cases"]:
-            trace = traceback.format_exc()
-            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": trace})
+            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": traceback.format_exc()})
         return None

@@ -28,7 +28,8 @@ class ResultFile:
         self._file = self.path.open("a+b")
         try:
             _lock(self._file, self.path)
-            self._drop_half_line()
+            self._file.seek(0)
+            self._file.truncate(self._file.read().rfind(b"\n") + 1)
             self.finished, self.damaged = _read(self.path)
         except BaseException:
             self._file.close()
@@ -46,13 +47,6 @@ class ResultFile:
         if "error" not in record:
             self.finished[case_key(record["case"])] = record
 
-    def _drop_half_line(self):
-        self._file.seek(0)
-        content = self._file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            self._file.truncate(whole)
-
 
 def finished_records(path: Path) -> dict[str, dict[str, Any]]:
     """The finished cases of a results file by ``case_key``; the first result of a case counts."""
@@ -63,20 +57,18 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
     """Finished cases, and the numbers of damaged lines, whose cases count as not finished."""
     finished: dict[str, dict[str, Any]] = {}
     damaged: list[int] = []
-    n_read = 0
-    for number, line in enumerate(path.read_bytes().split(b"\n") if path.is_file() else [], start=1):
-        if not line.strip():
-            continue
+    lines = enumerate(path.read_bytes().split(b"\n") if path.is_file() else [], start=1)
+    numbered = {number: line for number, line in lines if line.strip()}
+    for number, line in numbered.items():
         try:
             record = json.loads(line)
             key = case_key(record["case"])
         except (ValueError, KeyError, TypeError):
             damaged.append(number)
             continue
-        n_read += 1
         if isinstance(record.get("result"), dict):
             finished.setdefault(key, record)
-    if damaged and not n_read:
+    if damaged and len(damaged) == len(numbered):
         raise ExperimentError(f"{path} holds no results of an experiment. Move it away, or give another --out.")
     return finished, damaged
 

@@ -1,7 +1,6 @@
 """Results as tables: spread over seeds, and the published numbers beside ours."""
 
 import json
-import math
 from collections.abc import Iterable
 from importlib.resources import files
 from statistics import fmean, stdev
@@ -9,7 +8,7 @@ from typing import Any
 
 from scipy.stats import rankdata
 
-from .._text import is_number
+from .._text import cell_number, is_number
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
@@ -27,17 +26,16 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
     >>> averaged(pairs)["rows"]
     [['a', {'mean': 2.0, 'std': 1.4142135623730951, 'n': 2}]]
     """
-    pairs = [(case, _flat(result)) for case, result in pairs]
-    case_columns = _ordered(key for case, _ in pairs for key in case if key not in REPETITIONS)
-    result_columns = _ordered(key for _, result in pairs for key in result if key not in case_columns)
+    pairs = [({k: v for k, v in case.items() if k not in REPETITIONS}, _flat(result)) for case, result in pairs]
+    case_columns = list(dict.fromkeys(key for case, _ in pairs for key in case))
+    result_columns = list(dict.fromkeys(key for _, result in pairs for key in result if key not in case_columns))
     # Lists of lists and the like are for the files.
     nested = {k for _, result in pairs for k, v in result.items() if isinstance(v, list | dict) and not _is_curve(v)}
     if not nested.issuperset(result_columns):
         result_columns = [key for key in result_columns if key not in nested]
     groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for case, result in pairs:
-        kept = {key: value for key, value in case.items() if key not in REPETITIONS}
-        groups.setdefault(json.dumps(kept, sort_keys=True), (kept, []))[1].append(result)
+        groups.setdefault(json.dumps(case, sort_keys=True), (case, []))[1].append(result)
     cases = [case for case, _ in groups.values()]
     fixed = [column for column in case_columns if all(case.get(column) == cases[0].get(column) for case in cases)]
     if len(cases) < 2 or len(fixed) == len(case_columns):  # names identify a row; lists are settings even then
@@ -52,8 +50,8 @@ def averaged(pairs: Iterable[Pair]) -> dict[str, Any]:
         + [_cell([result[column] for result in results if column in result]) for column in result_columns]
         for case, results in groups.values()
     ]
-    kept = {column: _shown(cases[0].get(column)) for column in fixed}
-    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": kept}
+    settings = {column: _shown(cases[0].get(column)) for column in fixed}
+    return {"columns": [*varied, *result_columns], "rows": rows, "fixed": settings}
 
 
 def _flat(result: dict[str, Any]) -> dict[str, Any]:
@@ -65,10 +63,6 @@ def _flat(result: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
-
-
-def _ordered(keys: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(keys))
 
 
 def _cell(values: list[Any]) -> Any:
@@ -88,9 +82,10 @@ def _is_curve(value: Any) -> bool:
 
 def _shown(value: Any) -> Any:
     """Scalars as they are, long lists by their length."""
-    if isinstance(value, list | dict) and len(json.dumps(value)) > 60:
-        return f"{len(value)} values"
-    return json.dumps(value) if isinstance(value, list | dict) else value
+    if not isinstance(value, list | dict):
+        return value
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{len(value)} values"
 
 
 def spread(values: list[float]) -> Any:
@@ -115,19 +110,30 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
     ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows,
     ``ranks`` those that average the columns' ranks in them.
     """
-    merged = [_flat(result) | case for case, result in pairs]
     keys = paper.get("row", [])
     keys = [keys] if isinstance(keys, str) else keys
     wanted = paper.get("where", {})
+    merged = [_flat(result) | case for case, result in pairs]
     merged = [entry for entry in merged if all(entry.get(key, value) == value for key, value in wanted.items())]
-    aliases = {_folded(key): value for key, value in paper.get("aliases", {}).items()}
+    aliases = {_folded(theirs): _folded(ours) for theirs, ours in paper.get("aliases", {}).items()}
+
+    def same(ours: Any, theirs: str) -> bool:
+        return _folded(str(ours)) in (_folded(theirs), aliases.get(_folded(theirs)))
+
+    def entered(entry: dict[str, Any], column: str) -> Any:
+        if paper.get("column") in entry:
+            return entry.get(paper["value"]) if same(entry[paper["column"]], column) else None
+        return next((value for key, value in entry.items() if same(key, column)), None)
+
     rows = []
     for name, values in paper["rows"].items():
-        of_row = [entry for entry in merged if _same(_row_name(entry, keys), name, aliases)]
+        named = [entry for entry in merged if all(key in entry for key in keys)]
+        of_row = [entry for entry in named if same(", ".join(str(entry[key]) for key in keys), name)]
         cells = []
         for column, printed in zip(paper["columns"], values):
             value, error = printed if isinstance(printed, list) else (printed, None)
-            ours = [paper.get("factor", 1) * number for number in _numbers(of_row, column, paper, aliases)]
+            found = [cell_number(entered(entry, column)) for entry in of_row]
+            ours = [paper.get("factor", 1) * number for number in found if number is not None]
             cells.append({"ours": spread(ours) if ours else None, "published": value, "published_std": error})
         rows.append({"name": name, "cells": cells})
     _fill_means(rows, paper.get("means", {}), paper.get("ranks", {}))
@@ -139,37 +145,15 @@ def _fill_means(rows: list[dict[str, Any]], means: dict[str, int], ranks: dict[s
     """Ours for rows that average others, or the columns' ranks in them, where all of those are there."""
     for row in rows:
         n_rows = means.get(row["name"]) or ranks.get(row["name"], 0)
-        ours = [[_center(cell["ours"]) for cell in other["cells"]] for other in rows[:n_rows]]
+        ours = [[cell_number(cell["ours"]) for cell in other["cells"]] for other in rows[:n_rows]]
         if row["name"] in ranks:
-            if any(math.isnan(value) for values in ours for value in values):
+            if any(None in values for values in ours):
                 continue
             # Rounded as printed, so that what looks equal shares a rank; the largest number is the first.
             ours = [rankdata([-round(value, 1) for value in values]) for values in ours]
         for cell, values in zip(row["cells"], zip(*ours)):
-            if not math.isnan(average := fmean(values)):
-                cell["ours"] = average
-
-
-def _center(value: Any) -> float:
-    return math.nan if value is None else float(value["mean"] if isinstance(value, dict) else value)
-
-
-def _row_name(entry: dict[str, Any], keys: list[str]) -> str | None:
-    return ", ".join(str(entry[key]) for key in keys) if all(key in entry for key in keys) else None
-
-
-def _numbers(entries, column, paper, aliases):
-    for entry in entries:
-        if paper.get("column") in entry:
-            number = entry.get(paper["value"]) if _same(entry[paper["column"]], column, aliases) else None
-        else:
-            number = next((value for key, value in entry.items() if _same(key, column, aliases)), None)
-        if number is not None and is_number(number) and math.isfinite(number):
-            yield number
-
-
-def _same(ours: Any, theirs: str, aliases: dict[str, str]) -> bool:
-    return ours is not None and _folded(str(ours)) in (_folded(theirs), _folded(aliases.get(_folded(theirs), theirs)))
+            if None not in values:
+                cell["ours"] = fmean(values)
 
 
 def _folded(name: str) -> str:

@@ -47,25 +47,18 @@ def work_done(summary: dict[str, Any]) -> str:
 def overview_text(summaries: list[dict[str, Any]]) -> str:
     """One line for each experiment of a run."""
     columns = ["experiment", "verdict", "cases", "skipped", "failed", "work"]
-    rows = [
-        [
-            summary["experiment"],
-            summary["verdict"],
-            f"{summary['n_finished']}/{summary['n_cases']}",
-            str(len(summary["skipped"])),
-            str(len(summary["failed"])),
-            duration(summary["seconds"]) if summary["seconds"] else "–",
-        ]
-        for summary in sorted(summaries, key=lambda summary: summary["experiment"])
-    ]
+    rows = []
+    for summary in sorted(summaries, key=lambda summary: summary["experiment"]):
+        counts = [f"{summary['n_finished']}/{summary['n_cases']}", len(summary["skipped"]), len(summary["failed"])]
+        work = duration(summary["seconds"]) if summary["seconds"] else "–"
+        rows.append([summary["experiment"], summary["verdict"], *map(str, counts), work])
     return aligned(columns, rows)
 
 
 def _published_text(comparison: dict[str, Any]) -> str:
-    rows = [
-        [row["name"], *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"])]
-        for row in comparison["rows"]
-    ]
+    rows = []
+    for row in comparison["rows"]:
+        rows.append([row["name"], *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"])])
     table = aligned([comparison["row"], *comparison["columns"]], rows)
     return f"{comparison['quantity']}: ours (published)\n{table}"
 

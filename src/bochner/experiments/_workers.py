@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -54,7 +54,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> Iterator[Outcome]:
+def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> Generator[Outcome, None, None]:
     """Outcomes in the order in which they come; closing the iterator ends the workers.
 
     A worker that dies (out of memory, a crash in compiled code) costs its case only: the case fails, another worker starts.
@@ -115,32 +115,23 @@ def _environment(n_jobs: int, download: bool) -> Iterator[None]:
     """The variables that workers inherit: their share of the threads, and whether they may use the network."""
     share = str(max(1, available_cores() // max(n_jobs, 1)))
     wanted = dict.fromkeys(_THREAD_VARIABLES, share) | {"BOCHNER_OFFLINE": "" if download else "1"}
-    before = {name: os.environ.get(name) for name in wanted}
+    before = {name: os.environ[name] for name in wanted if name in os.environ}
     os.environ.update(wanted)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in wanted:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _work(connection: Connection) -> None:
     """The life of a worker: cases in, outcomes out, until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    while True:
-        try:
-            task = connection.recv()
-        except EOFError:
-            return
-        outcome = _outcome(task)
-        try:
-            connection.send(outcome)
-        except OSError:
-            return
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send(_outcome(connection.recv()))
 
 
 def _die_with_parent() -> None:
@@ -153,17 +144,15 @@ def _die_with_parent() -> None:
 
 def _outcome(task: Task) -> Outcome:
     started = time.perf_counter()
-    trouble: dict[str, Any] = {}
     try:
         module = importlib.import_module(task.module)
         result = as_json(module.run(dict(task.case), case_rng(task)))
         if not isinstance(result, dict):
             raise TypeError(f"run must return a dictionary, got {type(result).__name__}")
+        return Outcome(task, result, time.perf_counter() - started)
     except Exception as error:
-        result = None
-        trouble = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
-        trouble["skipped"] = isinstance(error, (DatasetNotFound, ModuleNotFoundError))
-    return Outcome(task, result, time.perf_counter() - started, **trouble)
+        said, skipped = f"{type(error).__name__}: {error}", isinstance(error, DatasetNotFound | ModuleNotFoundError)
+        return Outcome(task, None, time.perf_counter() - started, said, traceback.format_exc(), skipped)
 
 
 def case_rng(task: Task) -> np.random.Generator:

@@ -5,6 +5,7 @@ from sklearn.datasets import make_moons
 
 from ..boosting import GBRFF1Classifier
 from ..plots._canvas import blank
+from ..plots.boosting import plot_boundary, plot_landmark_loss
 from ..priors import Gaussian
 from ._results import Case, Figure, Results, every, judged
 
@@ -21,22 +22,16 @@ def cases(scale: str) -> list[Case]:
     return every(seed=range(1 if scale == "smoke" else 10))
 
 
-def moons() -> tuple[np.ndarray, np.ndarray]:
-    """100 points without shuffling, centred and stretched, as in the authors' script."""
+def fitted(n_rounds: int, seed: int) -> tuple[GBRFF1Classifier, np.ndarray, np.ndarray]:
+    """The model after so many rounds, and its 100 points: not shuffled, centred and stretched, as in the authors' script."""
     X, y = make_moons(100, noise=0.05, shuffle=False, random_state=55)
-    return 2 * (X - X.mean(axis=0)), np.where(y == 1, 1, -1)
-
-
-def fitted(n_rounds: int, seed: int) -> GBRFF1Classifier:
-    """The model after so many rounds."""
-    X, y = moons()
-    return GBRFF1Classifier(n_rounds, 1, Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
+    X, y = 2 * (X - X.mean(axis=0)), np.where(y == 1, 1, -1)
+    return GBRFF1Classifier(n_rounds, 1, Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y), X, y
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
     """Accuracy and loss after each round, and what the panels need."""
-    X, y = moons()
-    model = fitted(10, case["seed"])
+    model, X, y = fitted(10, case["seed"])
     return {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],
         "losses": model.train_loss_[:, 0].tolist(),
@@ -56,18 +51,15 @@ def verdict(results: Results) -> tuple[str, str]:
 
 def figure(results: Results) -> Figure:
     """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary after them."""
-    from ..plots.boosting import plot_boundary, plot_landmark_loss
-
     seed = results[0][0]["seed"]
-    X, y = moons()
-    whole = fitted(10, seed)
+    whole, X, y = fitted(10, seed)
     before = [np.full(len(y), whole.expansion_.intercept[0]), *whole.staged_decision_function(X)]
     chart, axes = blank(2, 3, size=(12, 7))
     for (top, bottom), t in zip(axes.T, (1, 5, 10)):
         signal = y * np.exp(-y * before[t - 1])
         plot_landmark_loss(whole.expansion_.frequencies[t - 1], X, signal, whole.landmarks_[t - 1], ax=top)
         top.set_title(f"Loss before round {t}")
-        model = fitted(t, seed)
+        model, _, _ = fitted(t, seed)
         plot_boundary(model, X, y, ax=bottom)
         bottom.set_title(f"{t} round{'s' * (t > 1)}: {100 * model.score(X, y):.0f} %")
     axes[1, 0].legend(title="class", loc="lower left", fontsize=8)

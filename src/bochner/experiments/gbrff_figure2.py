@@ -1,5 +1,8 @@
 """Accuracy against the number of landmarks (Gautheron et al. 2020, Figure 2)."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ..plots._canvas import blank, draw_curves
@@ -38,28 +41,26 @@ def cases(scale: str) -> list[Case]:
 def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracies at each number of landmarks, each with its own best setting."""
     X, X_test, y, y_test = protocol.standardized_split(case["dataset"], case["split"])
-    seed = int(rng.integers(2**31))
-    settings = every(**case["grid"])
-
-    def scores(*parts):
-        return [_accuracies(case, setting, seed, *parts) for setting in settings]
-
-    found = protocol.cross_validated(scores, X, y, len(settings), case["folds"], case["split"])
+    settings, scores = every(**case["grid"]), partial(_accuracies, case, int(rng.integers(2**31)))
+    found = protocol.cross_validated(scores, settings, X, y, case["folds"], case["split"])
     best = np.broadcast_to(found.argmax(axis=0), len(case["counts"])).tolist()
-    tested = {k: _accuracies(case, settings[k], seed, X, y, X_test, y_test) for k in set(best)}
+    tested = {k: scores([settings[k]], X, y, X_test, y_test)[0] for k in set(best)}
     return {"accuracies": [100 * float(tested[k][i]) for i, k in enumerate(best)]}
 
 
-def _accuracies(case, setting, seed, X, y, X_test, y_test):
-    """Accuracy at each number of landmarks: of one booster read off on the way, of PBRFF fitted again each time."""
-    method, counts = case["method"], case["counts"]
-    setting = setting | {"gamma": setting.get("gamma", 1.0) / X.shape[1]}
-    if method == "PBRFF":
-        predicted = [protocol.named_model(method, count, seed, **setting).fit(X, y).predict(X_test) for count in counts]
-    else:
-        stages = list(protocol.named_model(method, max(counts), seed, **setting).fit(X, y).staged_predict(X_test))
-        predicted = [stages[count - 1] for count in counts]
-    return np.mean(np.array(predicted) == y_test, axis=1)
+def _accuracies(case, seed, settings, X, y, X_test, y_test):
+    """For each setting the accuracy at each number of landmarks: of one booster read off on the way, of PBRFF fitted again each time."""
+    counts = case["counts"]
+    predicted = []
+    for setting in settings:
+        setting = setting | {"gamma": setting.get("gamma", 1.0) / X.shape[1]}
+        model: Any = partial(protocol.named_model, case["method"], seed=seed, **setting)
+        if case["method"] == "PBRFF":
+            predicted.append([model(count).fit(X, y).predict(X_test) for count in counts])
+        else:
+            stages = list(model(max(counts)).fit(X, y).staged_predict(X_test))
+            predicted.append([stages[count - 1] for count in counts])
+    return np.mean(np.array(predicted) == y_test, axis=2)
 
 
 def verdict(results: Results) -> tuple[str, str]:

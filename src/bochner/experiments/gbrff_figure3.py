@@ -29,12 +29,10 @@ def cases(scale: str) -> list[Case]:
 def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy when T·K reaches each of ``TOTALS``."""
     X, X_test, y, y_test = standardized_split(case["dataset"], case["split"])
-    seed = int(rng.integers(2**31))
-    n_rounds = case["largest"] // case["K"]
-    model = GBRFF1Classifier(n_rounds, case["K"], Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
-    stages = list(model.staged_predict(X_test))
-    totals = [total for total in TOTALS if total <= case["largest"]]
-    return {"accuracies": [100 * float(np.mean(stages[total // case["K"] - 1] == y_test)) for total in totals]}
+    K, seed = case["K"], int(rng.integers(2**31))
+    model = GBRFF1Classifier(case["largest"] // K, K, Gaussian(1 / X.shape[1]), random_state=seed).fit(X, y)
+    correct = [100 * float(np.mean(stage == y_test)) for stage in model.staged_predict(X_test)]
+    return {"accuracies": [correct[total // K - 1] for total in TOTALS if total <= case["largest"]]}
 
 
 def verdict(results: Results) -> tuple[str, str]:

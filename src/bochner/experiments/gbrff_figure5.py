@@ -7,7 +7,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 
 from .. import datasets
 from ..plots._canvas import blank, draw_curves
-from ._results import Case, Figure, Results, chosen, curve, every, judged, listed
+from ..plots.boosting import plot_boundary
+from ._results import Case, Figure, Results, chosen, curve, every, judged, listed_rows
 from .gbrff_protocol import PENALTIES, named_model
 
 PAPER = "Gautheron et al. 2020, Figure 5"
@@ -82,14 +83,12 @@ def verdict(results: Results) -> tuple[str, str]:
     if n_sizes < 3:
         return "cannot tell", f"{n_sizes} numbers of rows were run with every method on every set; it takes three."
     means = {toy: {m: np.mean(a[rows <= 500]) for m, (rows, a) in curves.items()} for toy, curves in found.items()}
-    why = "; ".join(f"{toy}: {listed(accuracies)}" for toy, accuracies in means.items())
-    return judged(all(min(of["GBRFF2"], of["FourierBoosting"]) > of["LGBM"] for of in means.values()), why)
+    holds = all(min(of["GBRFF2"], of["FourierBoosting"]) > of["LGBM"] for of in means.values())
+    return judged(holds, listed_rows(means))
 
 
 def figure(results: Results) -> Figure:
     """Boundaries on 400 rows (or as many as were run) above, accuracy against training rows below."""
-    from ..plots.boosting import plot_boundary
-
     shown = min({case["rows"] for case, _ in results}, key=lambda size: abs(size - 400))
     n_rows = len(METHODS) + 1
     chart, axes = blank(n_rows, 3, size=(11, 3.3 * n_rows))

@@ -11,6 +11,7 @@ from ..boosting import FourierBoostingClassifier, GBRFF1Classifier, GBRFF2Classi
 from ..datasets import load
 from ..learners import PacBayes
 from ..priors import Gaussian
+from ._results import Case
 from .rivals import BoostedKernelRegression, GreedyFourierFeatures, RandomLandmarks
 
 SMALL = [
@@ -46,11 +47,10 @@ def standardized(X: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
     return [scaler.transform(part) for part in (X, *others)]
 
 
-def standardized_split(table: str, split: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def standardized_split(table: str, split: int) -> tuple[np.ndarray, ...]:
     """The parts of ``binary_split``, columns standardised on the training part."""
     X, X_test, y, y_test = binary_split(table, split)
-    X, X_test = standardized(X, X_test)
-    return X, X_test, y, y_test
+    return *standardized(X, X_test), y, y_test
 
 
 def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> Any:
@@ -74,10 +74,10 @@ def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> An
 
 
 def cross_validated(
-    scores: Callable[..., Any], X: np.ndarray, y: np.ndarray, n_settings: int, n_folds: int, seed: int
+    scores: Callable[..., Any], settings: list[Case], X: np.ndarray, y: np.ndarray, n_folds: int, seed: int
 ) -> np.ndarray:
-    """The sum over the folds of ``scores(X, y, X_valid, y_valid)``, a row for each setting; zeros where there is no choice."""
-    if n_settings == 1:
+    """The sum over the folds of ``scores(settings, X, y, X_valid, y_valid)``, a row for each setting; zeros where there is no choice."""
+    if len(settings) == 1:
         return np.zeros(1)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)
-    return np.sum([scores(X[train], y[train], X[valid], y[valid]) for train, valid in folds], axis=0)
+    return np.sum([scores(settings, X[train], y[train], X[valid], y[valid]) for train, valid in folds], axis=0)

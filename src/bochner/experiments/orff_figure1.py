@@ -18,11 +18,9 @@ DEVIATIONS = (
 )
 
 N_FEATURES = 4
-_SCALES: dict[str, tuple[list[int], int, int]] = {
-    "smoke": ([10, 100], 1, 30),
-    "quick": ([10, 30, 100, 300, 1000, 3000, 10000], 5, 300),
-    "paper": ([10, 30, 100, 300, 1000, 3000, 10000], 10, 1000),
-}
+_SIZES = [10, 30, 100, 300, 1000, 3000, 10000]
+# Numbers of frequencies, seeds, points, and draws for the variance.
+_SCALES = {"smoke": ([10, 100], 1, 30, 20), "quick": (_SIZES, 5, 300, 200), "paper": (_SIZES, 10, 1000, 1000)}
 
 
 def kernels() -> dict[str, OperatorKernel]:
@@ -37,12 +35,12 @@ def kernels() -> dict[str, OperatorKernel]:
 
 def cases(scale: str) -> list[Case]:
     """Errors for each kernel, number of frequencies and seed; variances for the curl-free kernel."""
-    sizes, n_seeds, n_points = _SCALES[scale]
-    shared = {"part": "error", "n_points": n_points}
-    errors = [shared | case for case in every(kernel=kernels(), n_components=sizes, seed=range(n_seeds))]
-    n_draws = {"smoke": 20, "quick": 200, "paper": 1000}[scale]
-    variances = [{"part": "variance", "n_components": size, "n_draws": n_draws} for size in sizes if size <= 1000]
-    return errors + variances
+    sizes, n_seeds, n_points, n_draws = _SCALES[scale]
+    few = [size for size in sizes if size <= 1000]
+    return [
+        *every(part=["error"], n_points=[n_points], kernel=kernels(), n_components=sizes, seed=range(n_seeds)),
+        *every(part=["variance"], n_components=few, n_draws=[n_draws]),
+    ]
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
@@ -52,16 +50,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
         points = rng.uniform(-1, 1, size=(case["n_points"], N_FEATURES))
         gap = kernel.sample(case["n_components"], N_FEATURES, rng).kernel(points) - kernel.kernel(points)
         return {"error": float(np.abs(np.linalg.eigvalsh(gap)).max())}
-    kernel = kernels()["curl-free"]
-    delta = np.full((1, N_FEATURES), 0.25)
-    origin = np.zeros((1, N_FEATURES))
-    mean = kernel.kernel(delta, origin)[0, 0]
-    gaps = [
-        kernel.sample(case["n_components"], N_FEATURES, child).kernel(delta, origin)[0, 0] - mean
-        for child in rng.spawn(case["n_draws"])
-    ]
-    empirical = np.mean([gap @ gap for gap in gaps], axis=0)
-    size = case["n_components"]
+    kernel, size = kernels()["curl-free"], case["n_components"]
+    delta, origin = np.full((1, N_FEATURES), 0.25), np.zeros((1, N_FEATURES))
+    draws = [kernel.sample(size, N_FEATURES, child).kernel(delta, origin)[0, 0] for child in rng.spawn(case["n_draws"])]
+    gaps = draws - kernel.kernel(delta, origin)[0, 0]
+    empirical = np.mean(gaps @ gaps, axis=0)
     return {
         "empirical": float(np.linalg.norm(empirical, 2)),
         "exact": float(np.linalg.norm(estimator_variance(kernel, delta)[0], 2)) / size,
@@ -96,10 +89,9 @@ def figure(results: Results) -> Figure:
     guide = np.array(sorted({case["n_components"] for case, _ in results}), dtype=float)
     left.loglog(guide, 3 * guide**-0.5, color="gray", linestyle="--", label=r"$D^{-1/2}$")
     left.set(ylabel=r"largest error $\|\tilde K - K\|_2$", title="Approximation error")
-    styles = {"empirical": "o", "exact": "-", "proposition_12": "--", "safe": ":"}
-    labels = {"proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}
-    for key, style in styles.items():
-        right.loglog(*curve(results, key, "n_components", part="variance"), style, label=labels.get(key, key))
+    names = {"empirical": "empirical", "exact": "exact", "proposition_12": "Proposition 12", "safe": r"$\|E A^2\| / D$"}
+    for (key, name), style in zip(names.items(), ("o", "-", "--", ":")):
+        right.loglog(*curve(results, key, "n_components", part="variance"), style, label=name)
     right.set(ylabel=r"$\|V[\tilde K_0(\delta)]\|_2$", title="Variance, curl-free")
     for axis in (left, right):
         axis.set_xlabel("number of frequencies D")

@@ -34,9 +34,9 @@ def cases(scale: str) -> list[Case]:
     n_seeds = {"smoke": 1, "quick": 3, "paper": 10}[scale]
     sizes = {"smoke": [20], "quick": [30, 100, 300, 1000, 2000], "paper": [10, 30, 100, 300, 1000, 2000]}[scale]
     rows = {"smoke": [100], "quick": [100, 300, 1000, 3000], "paper": [100, 300, 1000, 3000, 10_000]}[scale]
-    fixed_rows, largest_exact = min(1000, rows[-1]), {"smoke": 100, "quick": 1000, "paper": 3000}[scale]
+    largest_exact = {"smoke": 100, "quick": 1000, "paper": 3000}[scale]
     fixed_size = {"smoke": 20, "quick": 300, "paper": 1000}[scale]
-    pairs = sorted({(fixed_rows, size) for size in sizes} | {(n, fixed_size) for n in rows})
+    pairs = sorted({(min(1000, rows[-1]), size) for size in sizes} | {(n, fixed_size) for n in rows})
     planned: list[Case] = []
     for shared in every(part=["accuracy"], bandwidth=BANDWIDTHS, seed=range(n_seeds)):
         planned += [shared | {"method": m, "n_train": n, "n_components": size} for m in FEATURES for n, size in pairs]
@@ -46,15 +46,12 @@ def cases(scale: str) -> list[Case]:
     return planned + [timed | case for case in every(method=FEATURES, n_train=times)]
 
 
-def _field(n_rows, rng, seed):
-    drawn = gradient_field(n_rows, rng, function=np.random.default_rng([55, seed]))
-    return drawn.data, drawn.target
-
-
 def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on 2000 new points, and CPU seconds of the final fit."""
     # Points in [-1, 1]⁵ and the gradient of f = φ(x)·θ there, φ Gaussian features of length 0.4, θ ~ N(0, I).
-    (X, Y), (Z, truth) = (_field(n_rows, rng, case["seed"]) for n_rows in (case["n_train"], 2000))
+    f = [55, case["seed"]]  # the seed of f: one function, drawn at two sets of points
+    train, test = (gradient_field(n, rng, function=np.random.default_rng(f)) for n in (case["n_train"], 2000))
+    X, Y = train.data, train.target
     prior = Gaussian(gamma="median").resolved(X)
     if case["bandwidth"] == "median / 4":
         prior = Gaussian(gamma=16 * prior.gamma)
@@ -70,7 +67,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     start = time.process_time()
     model.fit(X, Y)
     seconds = time.process_time() - start
-    return {"r2": float(r2_score(truth, model.predict(Z))), "fit_seconds": seconds, "lambda": float(chosen)}
+    return {
+        "r2": float(r2_score(test.target, model.predict(test.data))),
+        "fit_seconds": seconds,
+        "lambda": float(chosen),
+    }
 
 
 def verdict(results: Results) -> tuple[str, str]:
@@ -114,12 +115,11 @@ def figure(results: Results) -> Figure:
             axes[1].semilogx(rows, r2, label=f"{label}, exact", **dashed, **look)
             if 1000 in rows:
                 axes[0].axhline(r2[list(rows).index(1000)], linestyle="--", **look)
-    for method, color in zip(FEATURES, ("C0", "C1")):
-        points = curve(results, "fit_seconds", "n_train", part="time", method=method)
-        axes[2].loglog(*points, marker="o", color=color, label=f"{method}, D = 300")
-    for method, color in zip(EXACT, ("C0", "C1")):
-        points = curve(accuracy, "fit_seconds", "n_train", method=method)
-        axes[2].loglog(*points, color=color, label=f"{method} (exact)", **dashed)
+    for features, exact, color in zip(FEATURES, EXACT, ("C0", "C1")):
+        times = curve(results, "fit_seconds", "n_train", part="time", method=features)
+        axes[2].loglog(*times, marker="o", color=color, label=f"{features}, D = 300")
+        exact_times = curve(accuracy, "fit_seconds", "n_train", method=exact)
+        axes[2].loglog(*exact_times, color=color, label=f"{exact} (exact)", **dashed)
     axes[0].set(xlabel="number of frequencies D (N = 1000)", ylabel="R² on new points")
     axes[1].set(xlabel=f"training rows N (D = {fixed_size})", ylabel="R² on new points")
     axes[2].set(xlabel="training rows N", ylabel="CPU seconds to fit")

@@ -1,5 +1,7 @@
 """Error against the share of rows used as landmarks, random rows against centroids, RBF against learned."""
 
+from functools import partial
+
 import numpy as np
 
 from . import pbrff_protocol as protocol
@@ -39,17 +41,14 @@ def cases(scale: str) -> list[Case]:
 def run(case: Case, rng: np.random.Generator) -> Case:
     parts = protocol.split(case["dataset"], case["seed"], case["rows"])
     gamma, costs = protocol.FOUND_GAMMAS[case["dataset"]], case["C"]
+    svm = partial(protocol.linear_svm, labels=parts, costs=costs, solver=protocol.AuthorsSVM)
     curves: dict[str, list[float]] = {name: [] for name in _CURVES}
     for share in case["shares"]:
         for rule, letter in (("random", "R"), ("kmeans", "C")):
             settings = {"n_landmarks": share, "landmarks": rule, "share_frequencies": case["dataset"] == "farm"}
             plain, learned = protocol.landmark_features(case, parts, gamma, **settings)
-            tried = {
-                pair: protocol.linear_svm(mapped, parts, costs, protocol.AuthorsSVM) for pair, mapped in learned.items()
-            }
-            curves[f"RBF-{letter}"].append(
-                round(protocol.linear_svm(plain, parts, costs, protocol.AuthorsSVM).test_error, 4)
-            )
+            tried = {pair: svm(mapped) for pair, mapped in learned.items()}
+            curves[f"RBF-{letter}"].append(round(svm(plain).test_error, 4))
             curves[f"PB-{letter}"].append(round(protocol.best_error(tried), 4))
     return curves | {"SVM": protocol.svm_error(parts, gamma, [*costs, 10 * max(costs)]), "gamma": gamma}
 
@@ -61,8 +60,7 @@ def verdict(results: Results) -> tuple[str, str]:
         why = f"{len(results)} results on {len(found)} data sets; it takes five seeds on three at least."
         return "cannot tell", why
     better, steadier = [], []
-    for name, of in found.items():
-        errors = {c: np.array([result[c] for result in of]) for c in _CURVES}
+    for name, errors in found.items():
         if np.mean([errors["PB-R"], errors["PB-C"]]) < np.mean([errors["RBF-R"], errors["RBF-C"]]):
             better.append(name)
         spread = {c: errors[c].std(axis=0, ddof=1).mean() for c in _CURVES}

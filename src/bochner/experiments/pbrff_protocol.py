@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import euclidean_distances
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import gen_batches
@@ -85,49 +84,56 @@ def split(name: str, seed: int, largest: int | None = None) -> Split:
     return Split(*((X[part], y[part]) for part in (train, valid, test)))
 
 
-def best_gamma(parts: Split, costs: list[float] = COSTS) -> float:
+def best_gamma(parts: Split, costs: Sequence[float] = COSTS) -> float:
     """The γ of the RBF SVM with the best validation accuracy; of equals the one with the smallest C, then the smallest γ."""
-    train, valid = (_squared_distances(rows, parts.train[0]) for rows in parts.rows[:2])
-    scores = {}
-    for gamma in GAMMAS:
-        gram, across = np.exp(-gamma * train), np.exp(-gamma * valid)
-        for C in costs:
-            scores[C, gamma] = _svm(C).fit(gram, parts.train[1]).score(across, parts.valid[1])
-    return max(scores, key=lambda pair: (scores[pair], -pair[0], -pair[1]))[1]
+    found = {gamma: _best_svm(parts, gamma, costs) for gamma in GAMMAS}
+    return max(found, key=lambda gamma: (found[gamma][0], -found[gamma][1].C, -gamma))
 
 
 def svm_error(parts: Split, gamma: float, costs: Sequence[float]) -> float:
     """Test error in percent of the RBF SVM, C chosen on the validation rows."""
-    X, y = parts.train
-    gram, across = (np.exp(-gamma * _squared_distances(rows, X)) for rows in parts.rows[:2])
-    models = [_svm(C).fit(gram, y) for C in sorted(costs)]
-    best = max(models, key=lambda model: model.score(across, parts.valid[1]))
+    _, best = _best_svm(parts, gamma, costs)
     n_test = len(parts.test[1])
     wrong = 0
     for rows in gen_batches(n_test, 2000):  # a few at a time: adult has more of them than fit in memory
-        similarities = np.exp(-gamma * _squared_distances(parts.test[0][rows], X))
+        similarities = _similarities(parts.test[0][rows], parts, gamma)
         wrong += int(np.sum(best.predict(similarities) != parts.test[1][rows]))
     return 100 * wrong / n_test
 
 
-def _svm(C):
+def _best_svm(parts, gamma, costs):
+    """The best validation accuracy of the RBF SVM, and its model; of equals the one with the smallest C."""
     # On a Gram matrix: computing the kernel anew for each C, as SVC(kernel="rbf") does, takes ten times as long.
-    return SVC(C=C, kernel="precomputed", cache_size=500)
+    gram, across = (_similarities(rows, parts, gamma) for rows in parts.rows[:2])
+    models = [SVC(C=C, kernel="precomputed", cache_size=500).fit(gram, parts.train[1]) for C in sorted(costs)]
+    scores = [model.score(across, parts.valid[1]) for model in models]
+    return max(zip(scores, models), key=lambda pair: pair[0])
 
 
-def _squared_distances(A, B):
-    return euclidean_distances(A.astype(np.float64), B.astype(np.float64), squared=True)
+def _similarities(rows, parts, gamma):
+    return rbf_kernel(rows.astype(np.float64), parts.train[0].astype(np.float64), gamma)
 
 
-class SquaredHingeSVM(ClassifierMixin, BaseEstimator):
-    """The objective of scikit-learn's LinearSVC, ½‖(w, b)‖² + C Σ max(0, 1 − y f(x))², by Newton's method in the primal.
+class AuthorsSVM(LinearSVC):
+    """The authors' linear learner: liblinear's dual solver, which they let stop after 1000 passes over the rows.
+
+    For a large C on similarities that are all close to 1 that is far from the minimum; ``SquaredHingeSVM`` goes there.
+    """
+
+    def __init__(self, C: float = 1.0):
+        super().__init__(C=C, dual=True, max_iter=1000, random_state=0)
+
+    def fit(self, X: Any, y: Any, start: Any = None) -> Self:
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            return super().fit(np.asarray(X, dtype=np.float64), y)
+
+
+class SquaredHingeSVM(AuthorsSVM):
+    """The same objective, ½‖(w, b)‖² + C Σ max(0, 1 − y f(x))², by Newton's method in the primal.
 
     For a few thousand columns this is faster than coordinate descent by one to two orders of magnitude, above all for
     large C, and exact.
     """
-
-    def __init__(self, C: float = 1.0):
-        self.C = C
 
     def fit(self, X: Any, y: Any, start: np.ndarray | None = None) -> Self:
         columns = np.column_stack([np.asarray(X, dtype=np.float64), np.ones(len(X))])
@@ -147,29 +153,21 @@ class SquaredHingeSVM(ClassifierMixin, BaseEstimator):
             weights, margins = weights + length * step, margins + length * change
             if length <= 1e-6:
                 break
-        self.weights_ = weights
+        self.weights_, self.coef_, self.intercept_ = weights, weights[None, :-1], weights[-1:]
         self.classes_ = np.array([-1, 1])
         return self
 
     def _solve(self, held, gradient):
         """(I + 2C AᵀA)⁻¹ g, in the smaller of the two dimensions."""
-        n_rows, n_columns = held.shape
-        if n_rows < n_columns:
-            inner = 2 * self.C * (held @ held.T)
-            inner[np.diag_indices(n_rows)] += 1
-            return gradient - 2 * self.C * (held.T @ cho_solve(cho_factor(inner), held @ gradient))
-        normal = 2 * self.C * (held.T @ held)
-        normal[np.diag_indices(n_columns)] += 1
-        return cho_solve(cho_factor(normal), gradient)
+        wide = held.shape[0] < held.shape[1]
+        system = 2 * self.C * (held @ held.T if wide else held.T @ held)
+        system.flat[:: len(system) + 1] += 1
+        if wide:
+            return gradient - 2 * self.C * (held.T @ cho_solve(cho_factor(system), held @ gradient))
+        return cho_solve(cho_factor(system), gradient)
 
     def _objective(self, weights, margins):
         return weights @ weights / 2 + self.C * np.sum(np.maximum(0, 1 - margins) ** 2)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        return np.asarray(X, dtype=np.float64) @ self.weights_[:-1] + self.weights_[-1]
-
-    def predict(self, X: Any) -> np.ndarray:
-        return np.where(self.decision_function(X) > 0, 1, -1)
 
 
 @dataclass
@@ -179,20 +177,6 @@ class Tried:
     valid: float
     train_error: float
     test_error: float
-
-
-class AuthorsSVM(LinearSVC):
-    """The authors' linear learner: liblinear's dual solver, which they let stop after 1000 passes over the rows.
-
-    For a large C on similarities that are all close to 1 that is far from the minimum; ``SquaredHingeSVM`` goes there.
-    """
-
-    def __init__(self, C: float = 1.0):
-        super().__init__(C=C, dual=True, max_iter=1000, random_state=0)
-
-    def fit(self, X: Any, y: Any, start: Any = None) -> Self:
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            return super().fit(np.asarray(X, dtype=np.float64), y)
 
 
 def linear_svm(features: Sequence[Any], labels: Split, costs: Sequence[float], solver: type = SquaredHingeSVM) -> Tried:
@@ -223,11 +207,14 @@ def best_error(tried: dict[tuple[float, int], Tried]) -> float:
     return tried[max(tried, key=lambda pair: (tried[pair].valid, -pair[0], -pair[1]))].test_error
 
 
-def by_set(results: Results, least: int = 1) -> dict[str, list[Case]]:
-    """The results of each data set that has ``least`` seeds; verdicts speak of these."""
-    names = dict.fromkeys(case["dataset"] for case, _ in results)
-    found = {name: [result for _, result in chosen(results, dataset=name)] for name in names}
-    return {name: of for name, of in found.items() if len(of) >= least}
+def by_set(results: Results, least: int = 1) -> dict[str, Case]:
+    """{data set: {entry of the results: array of it over the seeds}} where there are ``least`` seeds; verdicts speak of these."""
+    sets: dict[str, list[Case]] = {}
+    for case, result in results:
+        sets.setdefault(case["dataset"], []).append(result)
+    return {
+        name: {key: np.array([r[key] for r in of]) for key in of[0]} for name, of in sets.items() if len(of) >= least
+    }
 
 
 def set_panels(results: Results, draw: Any, x_label: str, y_label: str) -> Any:

@@ -44,18 +44,17 @@ def verdict(results: Results) -> tuple[str, str]:
     seeds = sorted({case["seed"] for case, _ in results})
     if len(seeds) < 10:
         return "cannot tell", f"{len(seeds)} draws of each size were run; it takes ten."
-    doubtful, lost, gains = [], [], {}
+    scores, told = {}, []
     for sampling in _SAMPLINGS[1:]:
+        gains = []
         for size in sizes:
             ratios = np.log([errors[sampling, size, seed] / errors["iid", size, seed] for seed in seeds])
-            gains[sampling, size] = np.exp(ratios.mean())
-            score = ratios.mean() / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
-            if score > 2:
-                lost.append(f"{sampling} at {size}")
-            elif score > -2:
-                doubtful.append(f"{sampling} at {size}")
-    spans = {s: [gains[s, size] for size in sizes] for s in _SAMPLINGS[1:]}
-    summary = "; ".join(f"{s}: {min(span):.2f} to {max(span):.2f} of the iid error" for s, span in spans.items())
+            gains.append(np.exp(ratios.mean()))
+            scores[f"{sampling} at {size}"] = ratios.mean() / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+        told.append(f"{sampling}: {min(gains):.2f} to {max(gains):.2f} of the iid error")
+    summary = "; ".join(told)
+    lost = [name for name, score in scores.items() if score > 2]
+    doubtful = [name for name, score in scores.items() if -2 < score <= 2]
     if lost:
         return "does not hold", f"Worse than iid: {', '.join(lost)}; {summary}."
     if doubtful:
@@ -71,9 +70,8 @@ def figure(results: Results) -> Figure:
     for sampling, marker in zip(_SAMPLINGS, "os^"):
         means, spreads = ([average(errors[sampling, size]) for size in sizes] for average in (np.mean, np.std))
         axes.errorbar(sizes, means, spreads, label=sampling, marker=marker, capsize=3)
-    axes.set(xscale="log", yscale="log", xlabel="number of frequencies", ylabel="root mean square error of the kernel")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.set(xlabel="number of frequencies", ylabel="root mean square error of the kernel", xscale="log", yscale="log")
+    axes.set(xticks=sizes, xticklabels=sizes, title=f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.minorticks_off()
-    axes.set_title(f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.legend(title="sampling")
     return chart

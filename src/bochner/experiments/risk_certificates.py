@@ -57,11 +57,12 @@ def verdict(results: Results) -> tuple[str, str]:
     if len(found) < len(NEEDS):
         return "cannot tell", f"{len(found)} of {len(NEEDS)} data sets."
     vacuous, broken = [], []
-    for name, of in found.items():
-        mean = {key: np.mean([result[key] for result in of]) for key in of[0]}
-        if mean["certificate, randomized"] >= mean["guessing"]:
-            vacuous.append(f"{name} ({mean['certificate, randomized']:.1f} for {mean['guessing']:.1f})")
-        if mean["certificate, randomized"] < mean["test error, randomized"]:
+    for name, numbers in found.items():
+        keys = ("certificate, randomized", "guessing", "test error, randomized")
+        certificate, guessing, error = (numbers[key].mean() for key in keys)
+        if certificate >= guessing:
+            vacuous.append(f"{name} ({certificate:.1f} for {guessing:.1f})")
+        if certificate < error:
             broken.append(name)
     if broken:
         return "does not hold", f"Below the test error: {', '.join(broken)}."

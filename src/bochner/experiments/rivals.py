@@ -56,7 +56,6 @@ class RandomLandmarks(LinearMachine):
         self.random_state = random_state
 
     def represent(self, X, y):
-        """Only the landmark map: it does not depend on C."""
         rng = np.random.default_rng(self.random_state)
         n, d = X.shape
         chosen = rng.integers(n, size=self.n_landmarks)
@@ -114,7 +113,6 @@ class GreedyFourierFeatures(LinearMachine):
         self.random_state = random_state
 
     def represent(self, X, y):
-        """Only the frequencies: they do not depend on C."""
         rng = np.random.default_rng(self.random_state)
         y = y.astype(np.float64)
         fitted = np.full(len(y), y.mean())

@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import html
-import math
+from importlib.resources import files
 from typing import Any
 
-from .._text import cell_text, is_number
+from .._text import cell_number, cell_text, is_number
+
+_STYLE, _SCRIPT = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
 
 
 class Markup(str):
@@ -40,7 +42,7 @@ def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: b
     A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to sort by.  On a narrow
     screen the table scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
     """
-    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), sort_value(cell)) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), cell_number(cell)) for cell in row] for row in rows]
     kinds = ["number" if any(is_number(row[k][1]) for row in cells) else None for k in range(len(columns))]
     head = [
         tag("th", tag("button", column, type="button"), scope="col", aria_sort="none", class_=kind)
@@ -62,12 +64,6 @@ def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: b
 
 def _shown(cell: Any) -> str:
     return cell if isinstance(cell, Markup) else cell_text(cell)
-
-
-def sort_value(cell: Any) -> Any:
-    """The number behind a cell, where there is one."""
-    number: Any = cell.get("mean") if isinstance(cell, dict) else cell
-    return number if is_number(number) and math.isfinite(number) else None
 
 
 def section(title: str, *children: Any) -> Markup:
@@ -103,76 +99,3 @@ def document(title: str, *children: Any) -> str:
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<main>{joined(children)}</main>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --card: #f4f6f9; --line: #d5dbe3;
-  --good: #17693a; --bad: #a32020; --open: #7a5b00; --mark: #2457a6; --shade: #0003; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa6b5; --paper: #12161c; --card: #1c222b;
-  --line: #343d4a; --good: #6fcf97; --bad: #ff8a80; --open: #f0c85a; --mark: #8ab4f8; --shade: #fff4; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 70rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; }
-a { color: var(--mark); }
-p, li, dd { overflow-wrap: anywhere; }
-.soft, figcaption { color: var(--soft); font-size: .9rem; }
-.verdict { border-left: .4rem solid var(--open); background: var(--card); padding: .7rem 1rem; margin: 1rem 0;
-  overflow-wrap: anywhere; }
-.verdict b, .badge { font-weight: 700; color: var(--open); }
-.verdict ul { margin: .2rem 0; padding-left: 1.2rem; }
-.verdict.holds { border-color: var(--good); } .verdict.holds b, .badge.holds { color: var(--good); }
-.verdict.fails { border-color: var(--bad); } .verdict.fails b, .badge.fails { color: var(--bad); }
-.badge { display: inline-block; border: 1px solid; border-radius: 1rem; padding: 0 .6rem; margin-right: .4rem;
-  font-size: .85rem; white-space: nowrap; }
-.beside { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: flex-start; } .beside > * { max-width: 100%; }
-/* The shades at the edges tell that a wide table goes on; the covers scroll with it and hide them at its ends. */
-.wide { overflow-x: auto; max-width: 100%; background:
-  linear-gradient(to right, var(--paper) 1rem, transparent) left / 2rem 100% no-repeat local,
-  linear-gradient(to left, var(--paper) 1rem, transparent) right / 2rem 100% no-repeat local,
-  linear-gradient(to right, var(--shade), transparent) left / .8rem 100% no-repeat scroll,
-  linear-gradient(to left, var(--shade), transparent) right / .8rem 100% no-repeat scroll; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-p.soft { margin: .5rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; max-width: 28rem;
-  overflow-wrap: break-word; }
-tbody th { font-weight: 600; } tbody .number { text-align: right; white-space: nowrap; }
-thead th { border-bottom-width: 2px; vertical-align: bottom; } thead .number { text-align: right; }
-thead button { all: unset; cursor: pointer; font-weight: 600; }
-thead button:focus-visible { outline: 2px solid var(--mark); }
-th[aria-sort=ascending] button::after { content: " \\25B2"; } th[aria-sort=descending] button::after { content: " \\25BC"; }
-small { display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
-figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; display: block; }
-figure.light > div { overflow-x: auto; background: #ffffff; color: #000000; border-radius: .4rem; }
-dl { display: grid; grid-template-columns: fit-content(40%) 1fr; gap: .15rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
-pre { overflow-x: auto; background: var(--card); padding: .7rem; font-size: .85rem; } code { font-size: .9em; }
-summary { cursor: pointer; color: var(--mark); }
-svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
-@media (max-width: 40rem) {
-  figure.light svg { max-width: none; width: 44rem; }
-  th, td { padding: .3rem .5rem; }
-  .stacked tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
-  .stacked th, .stacked td { display: block; border: 0; padding: .1rem 0; max-width: none; }
-  .stacked thead th { display: inline-block; margin-right: 1rem; }
-  .stacked td:nth-last-child(-n+3) { display: inline-block; color: var(--soft); margin-right: 1rem; }
-}
-"""
-
-_SCRIPT = """
-for (const table of document.querySelectorAll("table.sortable")) {
-  const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
-    const up = head.getAttribute("aria-sort") !== "ascending";
-    heads.forEach(other => other.setAttribute("aria-sort", "none"));
-    head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    const key = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
-    const body = table.tBodies[0];
-    [...body.rows].sort((a, b) => {
-      const [x, y] = [key(a), key(b)], [p, q] = [Number(x), Number(y)];
-      const numbers = x !== "" && y !== "" && !Number.isNaN(p) && !Number.isNaN(q);
-      return (up ? 1 : -1) * (numbers ? p - q : x.localeCompare(y, "en"));
-    }).forEach(row => body.append(row));
-  }));
-}
-"""

@@ -2,15 +2,15 @@
 
 import csv
 import json
-import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .._files import write_whole, written_whole
-from .._text import cell_text
+from .._text import cell_number, cell_text
 from ..experiments._meter import duration
 from ..experiments._text import of_earlier_code, published_text, skipped_because, work_done
-from .document import Markup, bullets, document, folded, joined, section, sort_value, table, tag
+from .document import Markup, bullets, document, folded, joined, section, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 
 _VERDICT_STYLES = {"holds": "holds", "does not hold": "fails", "cannot tell": "open"}
@@ -29,7 +29,9 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
         write_whole(out / f"{stem}.svg", svg)
         drawing = tag("div", with_alt(svg, figure_alt(figure)), tabindex="0")
         picture = tag("figure", drawing, tag("figcaption", summary["caption"]), class_="light")
-    write_whole(out / f"{stem}.json", json.dumps(_strict(summary), indent=1) + "\n")
+    # JSON knows neither NaN nor infinity.
+    strict = json.loads(json.dumps(summary), parse_constant=lambda _: None)
+    write_whole(out / f"{stem}.json", json.dumps(strict, indent=1) + "\n")
     _write_csv(summary["results"], out / f"{stem}.csv")
     page = out / f"{stem}.html"
     write_whole(page, experiment_page(summary, picture, stem))
@@ -38,13 +40,12 @@ def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> 
 
 def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     """One experiment as a page."""
-    rule = [tag("div", f"Rule: {summary['rule']}", class_="soft")] if summary["rule"] else []
     reasons_why = summary["why"].split("; ")
     verdict = tag(
         "div",
         tag("b", summary["verdict"].capitalize()),
         bullets(reasons_why) if len(reasons_why) > 1 else tag("div", summary["why"]),
-        *rule,
+        tag("div", f"Rule: {summary['rule']}", class_="soft") if summary["rule"] else "",
         class_=f"verdict {_VERDICT_STYLES[summary['verdict']]}",
     )
     work = work_done(summary) + (" on one core" if summary["seconds"] else "")
@@ -52,6 +53,12 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     n_rows = len(summary["table"]["rows"])
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
         averages = folded(f"{n_rows} rows: mean and spread of every setting", averages)
+    failures = [
+        joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
+        for entry in summary["failed"]
+    ]
+    endings = {"CSV": "csv", "JSON": "json", "raw lines": "jsonl"}
+    links = [tag("a", name, href=f"{stem}.{ending}") for name, ending in endings.items()]
     return document(
         f"{summary['experiment']} · {summary['scale']}",
         tag("p", tag("a", "All experiments", href="index.html"), class_="soft"),
@@ -63,7 +70,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
         section("Skipped", bullets(skipped_because(summary))),
-        section("Failed", bullets([_failure(entry) for entry in summary["failed"]])),
+        section("Failed", bullets(failures)),
         section(
             "How it was made",
             tag("pre", tag("code", summary["command"])),
@@ -72,28 +79,18 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
             tag("p", " · ".join(f"{name} {value}" for name, value in summary["environment"].items()), class_="soft"),
         ),
         section("All results", _all_results(summary["results"])),
-        tag("p", *_links(stem), class_="soft"),
+        tag("p", Markup(" · ".join(links)), class_="soft"),
     )
-
-
-def _links(stem: str) -> list[Any]:
-    csv_file, json_file, lines = (
-        tag("a", name, href=f"{stem}.{ending}")
-        for name, ending in (("CSV", "csv"), ("JSON", "json"), ("raw lines", "jsonl"))
-    )
-    return [csv_file, " · ", json_file, " · ", lines]
 
 
 def write_index(out: Path) -> Path:
     """A page over every experiment whose JSON file is in ``out``."""
     summaries = []
     for path in sorted(out.glob("*.*.json")):
-        try:
+        with suppress(ValueError):  # a file of something else
             summary = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
-        if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
-            summaries.append(summary)
+            if isinstance(summary, dict) and {"experiment", "verdict", "claim"} <= summary.keys():
+                summaries.append(summary)
     rows = [
         [
             joined([tag("a", s["experiment"], href=f"{s['experiment']}.{s['scale']}.html"), tag("small", s["paper"])]),
@@ -113,9 +110,8 @@ def write_index(out: Path) -> Path:
         tag("p", *[_badge(verdict, f"{count} × {verdict}") for verdict, count in counts.items()]),
         table(columns, rows, caption="Press a heading to sort", stacked=True),
     )
-    index = out / "index.html"
-    write_whole(index, page)
-    return index
+    write_whole(out / "index.html", page)
+    return out / "index.html"
 
 
 def _badge(verdict: str, text: str | None = None) -> Markup:
@@ -125,18 +121,14 @@ def _badge(verdict: str, text: str | None = None) -> Markup:
 def _comparison(comparison: dict[str, Any] | None) -> Markup:
     if not comparison:
         return Markup("")
-    rows = [
-        [row["name"], *((_ours_and_published(cell), sort_value(cell["ours"])) for cell in row["cells"])]
-        for row in comparison["rows"]
-    ]
+    rows = []
+    for row in comparison["rows"]:
+        both = [joined([cell_text(cell["ours"]), tag("small", published_text(cell))]) for cell in row["cells"]]
+        rows.append([row["name"], *zip(both, (cell_number(cell["ours"]) for cell in row["cells"]))])
     caption = f"{comparison['quantity']}: ours, and below it the published number"
     source = tag("p", f"Source: {comparison['source']}. {comparison.get('note', '')}", class_="soft")
     grid = table([comparison["row"], *comparison["columns"]], rows, caption=caption)
     return joined([grid, source] if rows else [source])
-
-
-def _ours_and_published(cell: dict[str, Any]) -> Markup:
-    return joined([cell_text(cell["ours"]), tag("small", published_text(cell))])
 
 
 def _averages(averages: dict[str, Any]) -> Markup:
@@ -161,14 +153,9 @@ def _all_results(results: list[dict[str, Any]]) -> Markup:
     return folded(caption, table(columns, shown, caption=caption))
 
 
-def _failure(entry: dict[str, Any]) -> Markup:
-    return joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
-
-
 def _flat(results: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     entries = [entry["result"] | entry["case"] for entry in results]
-    keys = [key for entry in results for part in ("case", "result") for key in entry[part]]
-    columns = list(dict.fromkeys(keys))
+    columns = list(dict.fromkeys(key for entry in results for part in ("case", "result") for key in entry[part]))
     return columns, [[entry.get(column) for column in columns] for entry in entries]
 
 
@@ -178,12 +165,3 @@ def _write_csv(results: list[dict[str, Any]], path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows([json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows)
-
-
-def _strict(value: Any) -> Any:
-    """``value`` without NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _strict(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_strict(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

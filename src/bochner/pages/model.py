@@ -3,6 +3,7 @@
 from typing import Any
 
 from .._text import spread_text
+from ..tables.text import judged_table
 from .document import Markup, bullets, document, facts, section, table, tag
 from .drawing import bars, scatter
 
@@ -30,12 +31,13 @@ def model_page(facts_of_model: dict[str, Any], name: str) -> str:
             tag("div", better or "No other model below was better on these rows."),
             class_="verdict open" if better else "verdict holds",
         ),
-        section("Beside other models", _rivals(known["judged"], classify)),
+        section("Beside other models", _rivals(known, classify)),
         section("Where it errs", _confusion(known) if classify else _agreement(known)),
         section("Which columns matter", _importance(known["importance"], "accuracy" if classify else "R²")),
         section("Columns left out", bullets(left_out)),
         section(
-            "How it was chosen", facts({key: _plain(value) for key, value in known["choice"].items()} | {"file": name})
+            "How it was chosen",
+            facts({key: _plain(value) for key, value in (known["choice"] | {"file": name}).items()}),
         ),
     )
 
@@ -72,22 +74,14 @@ def _better_rival(judged: dict[str, dict[str, Any]], classify: bool) -> str:
     return f"Better on these rows: {name}, {judged[name][value]:{form}}."
 
 
-def _rivals(judged: dict[str, dict[str, Any]], classify: bool) -> Markup:
+def _rivals(known: dict[str, Any], classify: bool) -> Markup:
     """A bar for each model, and what was measured of it; errors are shares, regression errors plain numbers."""
-    value, limit, form = ("error", "certified", ".2%") if classify else ("rmse", "half_width", ".4g")
-    entries = [
-        (name, entry[value], entry[limit] if classify else None, format(entry[value], form))
-        for name, entry in judged.items()
-    ]
+    columns, rows = judged_table(known)
+    entries = [(name, error, limit if classify else None, text) for name, (text, error), (_, limit), *_ in rows]
     what = "held-out error with its certified limit" if classify else "held-out root mean square error"
     alt = f"{what}: " + ", ".join(f"{name} {text}" for name, _, _, text in entries)
-    columns = ["held-out error", "certified limit"] if classify else ["held-out RMSE", "certified half-width"]
-    rows = []
-    for name, entry in judged.items():
-        numbers = [("–" if (n := entry[key]) is None else format(n, form), n) for key in (value, limit)]
-        rows.append([name, *numbers, (f"{entry['seconds']:.2f}", entry["seconds"])])
     drawn = tag("figure", bars(entries, alt=alt, highlight=0), tag("figcaption", what))
-    grid = table(["model", *columns, "seconds"], rows, caption="All models, same rows and preprocessing")
+    grid = table(columns, rows, caption="All models, same rows and preprocessing")
     return tag("div", drawn, grid, class_="beside")
 
 
@@ -118,10 +112,9 @@ def _importance(importance: dict[str, list[float]], score: str) -> Markup:
     if not entries:
         return tag("p", "Shuffling the values of any one column does not lower the held-out score.")
     alt = "Loss of score when a column is shuffled: " + ", ".join(f"{column} {text}" for column, _, _, text in entries)
-    n_others = len(importance) - len(entries)
-    caption = f"How much the held-out {score} falls when the values of a column are shuffled" + (
-        f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none" if n_others else ""
-    )
+    caption = f"How much the held-out {score} falls when the values of a column are shuffled"
+    if n_others := len(importance) - len(entries):
+        caption += f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none"
     return tag("figure", bars(entries, alt=alt), tag("figcaption", caption))
 
 

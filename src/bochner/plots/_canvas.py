@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 
 
-def blank(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float], **options: Any) -> Any:
+def blank(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None, **options: Any) -> Any:
     """A figure and its axes."""
     import matplotlib.pyplot as plt
 
     return plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", **options)
 
 
-def given_or_new(ax: Any, **options: Any) -> Any:
+def given_or_new(ax: Any, size: tuple[float, float] | None = None) -> Any:
     """The axes that a caller gave, or those of a new figure."""
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(**options)[1] if ax is None else ax
+    return blank(size=size)[1] if ax is None else ax
 
 
 def plane_points(X: Any) -> np.ndarray:

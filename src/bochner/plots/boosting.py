@@ -45,7 +45,7 @@ def plot_rounds(
 
 def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200) -> Any:
     """The decision boundary of a two-class model in the plane, its data and, when given, landmarks; returns the axes."""
-    ax = given_or_new(ax, figsize=(4.5, 4), layout="constrained")
+    ax = given_or_new(ax, size=(4.5, 4))
     # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
     margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
     columns, rows, points = plane_grid(X, n_steps, margin)
@@ -67,7 +67,7 @@ def plot_landmark_loss(
     frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
 ) -> Any:
     """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9); returns the axes."""
-    ax = given_or_new(ax, figsize=(4.5, 4), layout="constrained")
+    ax = given_or_new(ax, size=(4.5, 4))
     columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
     losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
     mesh = ax.pcolormesh(columns, rows, losses, cmap="viridis_r", rasterized=True)

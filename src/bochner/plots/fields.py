@@ -1,5 +1,6 @@
 """Vector fields in the plane: the data, the learned field, and where it flows out or turns."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from .._validation import check_choice, check_count
 from ._canvas import blank
 
 
+@dataclass
 class VectorFieldDisplay:
     """A learned vector field beside its data: arrows, streamlines, and a color for its divergence or curl.
 
@@ -24,11 +26,10 @@ class VectorFieldDisplay:
     ['data', 'learned field']
     """
 
-    def __init__(self, grid: np.ndarray, field: np.ndarray, color: np.ndarray | None, background: str | None):
-        self.grid = grid
-        self.field = field
-        self.color = color
-        self.background = background
+    grid: np.ndarray
+    field: np.ndarray
+    color: np.ndarray | None
+    background: str | None
 
     @classmethod
     def from_estimator(
@@ -63,11 +64,9 @@ class VectorFieldDisplay:
         rows[:, space] = grid.reshape(-1, 2)
         field = estimator.predict(rows)
         color = None
-        if background == "speed":
-            color = np.linalg.norm(field, axis=1)
-        elif background is not None:
-            color = getattr(estimator, background)(rows)
-        color = None if color is None else color.reshape(n_grid, n_grid)
+        if background is not None:
+            values = np.linalg.norm(field, axis=1) if background == "speed" else getattr(estimator, background)(rows)
+            color = values.reshape(n_grid, n_grid)
         display = cls(grid, field.reshape(n_grid, n_grid, 2), color, background)
         return display.plot(X[:, space], y, axes=axes)
 

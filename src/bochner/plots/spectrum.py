@@ -16,7 +16,7 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
     ``features`` is fitted with a learner by alignment.  The size of the kept ones shows how often they were drawn.
     """
     _check_learned(features)
-    ax = given_or_new(ax, layout="constrained")
+    ax = given_or_new(ax)
     norms = np.linalg.norm(features.candidates_.frequencies, axis=1)
     prior = features.candidates_.weights
     ratios = features.learned_.weights / prior
@@ -46,7 +46,7 @@ def plot_kernel_profile(
     found directions that matter more than others.
     """
     _check_learned(features)
-    ax = given_or_new(ax, layout="constrained")
+    ax = given_or_new(ax)
     rng = np.random.default_rng(random_state)
     n_features = features.n_features_in_
     typical = np.median(np.linalg.norm(features.candidates_.frequencies, axis=1))

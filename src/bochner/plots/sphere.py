@@ -6,6 +6,7 @@ import numpy as np
 
 from ..harmonics import HarmonicMeasure
 from ..targets import Labels
+from ._canvas import blank
 
 
 def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
@@ -13,14 +14,12 @@ def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None,
 
     With points ``X`` and labels ``y`` the data come first, in a panel of their own.  Returns the figure.
     """
-    import matplotlib.pyplot as plt
-
     measure = measure.merged()
     order = np.argsort(-measure.weights)[:n_shown]
     with_data = X is not None
     n_panels = len(order) + with_data
-    fig = plt.figure(figsize=(3.3 * n_panels, 3.5), layout="constrained")
-    panels = [fig.add_subplot(1, n_panels, i + 1, projection="3d") for i in range(n_panels)]
+    fig, axes = blank(1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"})
+    panels = axes[0]
     if with_data:
         _draw_points(panels[0], np.asarray(X, dtype=np.float64), y)
     for panel, atom in zip(panels[with_data:], order, strict=True):

@@ -18,6 +18,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
+from sklearn.utils import gen_batches
 
 from ..certificates import certify
 from ..features import SpectralFeatures
@@ -62,8 +63,7 @@ class TableModel:
     @staticmethod
     def _by_blocks(method, X):
         """Block by block, so that the features of a long table never are in memory all at once."""
-        starts = range(0, len(X), _BLOCK_ROWS)
-        return np.concatenate([method(X.iloc[start : start + _BLOCK_ROWS]) for start in starts])
+        return np.concatenate([method(X.iloc[rows]) for rows in gen_batches(len(X), _BLOCK_ROWS)])
 
 
 def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> TableModel:
@@ -79,11 +79,14 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
         raise TableError(
             f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed to fit and to judge."
         )
-    y = _checked_target(values, task, target)
     classify = task == "classification"
+    y = _classes(values, target) if classify else _numbers(values, target)
     notes = []
     if classify:
-        rest, y, notes = _without_rare_classes(rest, y)
+        classes, counts = np.unique(y, return_counts=True)
+        rare = classes[counts < _MIN_CLASS]  # too small to fit, choose and judge with
+        notes = [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+        rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
     train, test = train_test_split(
         np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=y if classify else None
     )
@@ -116,22 +119,23 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
         "choice": choice,
         "judged": judged,
         "importance": _importance(pipeline, X_test, y_test, seed),
-    }
-    facts |= _details(pipeline, X_test, y_test, classify)
+    } | _details(pipeline, X_test, y_test, classify)
     return TableModel(pipeline, columns, facts)
 
 
-def _checked_target(values: Any, task: str, target: str) -> np.ndarray:
-    if task == "regression":
-        try:
-            y = values.to_numpy(dtype=np.float64)
-        except (ValueError, TypeError):
-            raise TableError(
-                f"Column {target!r} holds text, so it cannot be a regression target; write --task classification."
-            ) from None
-        if not np.all(np.isfinite(y)):
-            raise TableError(f"Column {target!r} holds infinite values.")
-        return y
+def _numbers(values: Any, target: str) -> np.ndarray:
+    try:
+        y = values.to_numpy(dtype=np.float64)
+    except (ValueError, TypeError):
+        raise TableError(
+            f"Column {target!r} holds text, so it cannot be a regression target; write --task classification."
+        ) from None
+    if not np.all(np.isfinite(y)):
+        raise TableError(f"Column {target!r} holds infinite values.")
+    return y
+
+
+def _classes(values: Any, target: str) -> np.ndarray:
     y = labels_of(values)
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
@@ -142,15 +146,6 @@ def _checked_target(values: Any, task: str, target: str) -> np.ndarray:
             f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
         )
     return y
-
-
-def _without_rare_classes(rest, y):
-    """Classes too small to fit, choose and judge with are left out, and named."""
-    classes, counts = np.unique(y, return_counts=True)
-    rare = classes[counts < _MIN_CLASS]
-    kept = ~np.isin(y, rare)
-    notes = [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
-    return rest.loc[kept], y[kept], notes
 
 
 def preprocessing(columns: Columns) -> ColumnTransformer:
@@ -167,8 +162,9 @@ def _chosen(X, y, columns, classify, seed):
     leave-one-out cannot see that a learner has used the labels.
     """
     rows = np.random.default_rng(seed).permutation(len(y))[:_SELECTION_ROWS]
-    if classify:
-        rows = _with_all_classes(rows, y)
+    if classify:  # three rows of each class where the sample has fewer, for threefold selection
+        extra = [np.flatnonzero(y == label)[:3] for label in np.unique(y) if np.sum(y[rows] == label) < 3]
+        rows = np.unique(np.concatenate([rows, *extra]))
     Z, t = preprocessing(columns).fit(X).transform(X.iloc[rows]), y[rows]
     n_columns, n_components = Z.shape[1], 256 if len(y) < 5000 else 512
     shared = {"n_components": n_components, "n_columns": n_columns, "seed": seed}
@@ -228,33 +224,17 @@ def _features(gamma, learner, n_components, n_columns, target, seed):
     return FeatureUnion([("linear", "passthrough"), ("fourier", fourier)], transformer_weights={"linear": linear})
 
 
-def _with_all_classes(rows, y):
-    """``rows`` with three rows of each class added where the sample has fewer, for threefold selection."""
-    extra = [np.flatnonzero(y == label)[:3] for label in np.unique(y) if np.sum(y[rows] == label) < 3]
-    return np.unique(np.concatenate([rows, *extra]))
-
-
 def _baselines(columns, n_train, classify, seed):
-    def pipeline(*steps):
-        return make_pipeline(preprocessing(columns), *steps)
-
-    if classify:
-        linear, svm, trees, constant = (
-            LogisticRegression(max_iter=1000),
-            SVC(),
-            HistGradientBoostingClassifier,
-            DummyClassifier,
-        )
+    linear = LogisticRegression(max_iter=1000) if classify else Ridge()
+    trees = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    steps: dict[str, tuple[Any, ...]] = {"linear": (linear,)}
+    if n_train <= _SVM_ROWS:
+        steps["RBF-SVM"] = (SVC() if classify else SVR(),)
     else:
-        linear, svm, trees, constant = Ridge(), SVR(), HistGradientBoostingRegressor, DummyRegressor
-    nystroem = Nystroem(n_components=300, random_state=seed)
-    few = n_train <= _SVM_ROWS
-    return {
-        "linear": pipeline(linear),
-        **({"RBF-SVM": pipeline(svm)} if few else {"Nyström + linear": pipeline(nystroem, linear)}),
-        "HistGradientBoosting": pipeline(trees(random_state=seed)),
-        "constant": pipeline(constant()),
-    }
+        steps["Nyström + linear"] = (Nystroem(n_components=300, random_state=seed), linear)
+    steps["HistGradientBoosting"] = (trees(random_state=seed),)
+    steps["constant"] = (DummyClassifier() if classify else DummyRegressor(),)
+    return {name: make_pipeline(preprocessing(columns), *models) for name, models in steps.items()}
 
 
 def _judged(model, X, y, classify, started):

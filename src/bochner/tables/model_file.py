@@ -23,14 +23,9 @@ def save_model(model: TableModel, path: str | Path) -> None:
     """Write ``model`` whole or not at all."""
     skops = _import_skops()
     columns = {"numeric": model.columns.numeric, "categorical": model.columns.categorical}
-    content = {
-        "format": FORMAT,
-        "facts": json.dumps(model.facts),
-        "columns": json.dumps(columns),
-        "pipeline": model.pipeline,
-    }
+    plain = {"format": FORMAT, "facts": json.dumps(model.facts), "columns": json.dumps(columns)}
     with written_whole(path) as beside:
-        skops.dump(content, beside, compression=zipfile.ZIP_DEFLATED)
+        skops.dump(plain | {"pipeline": model.pipeline}, beside, compression=zipfile.ZIP_DEFLATED)
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -53,7 +48,13 @@ def load_model(path: str | Path) -> TableModel:
         content = skops.load(path, trusted=held)
     except Exception as error:
         raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
-    return _checked(content, path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is a skops file, but no model of `bochner fit` of this version.")
+    try:
+        facts, columns = json.loads(content["facts"]), Columns(**json.loads(content["columns"]))
+        return TableModel(content["pipeline"], columns, facts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
 
 
 def _check_archive(path: Path) -> None:
@@ -70,17 +71,6 @@ def _check_archive(path: Path) -> None:
         raise ModelFileError(f"{path} would unpack to {size} bytes; model files are below {_MAX_BYTES}.")
     if broken:
         raise ModelFileError(f"{path} is damaged: {broken} in it has a wrong checksum.")
-
-
-def _checked(content: Any, path: Path) -> TableModel:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is a skops file, but no model of `bochner fit` of this version.")
-    try:
-        facts, columns = json.loads(content["facts"]), Columns(**json.loads(content["columns"]))
-        pipeline = content["pipeline"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
-    return TableModel(pipeline, columns, facts)
 
 
 def _import_skops() -> Any:

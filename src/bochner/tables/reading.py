@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from .._text import one_line
+
 _SUFFIXES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
 
 
@@ -52,16 +54,14 @@ def _text(path: Path, suffix: str) -> Any:
         except pandas.errors.EmptyDataError:
             raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
         except (pandas.errors.ParserError, ValueError) as error:
-            raise TableError(f"{path} cannot be read as a table: {' '.join(str(error).split())}") from None
+            raise TableError(f"{path} cannot be read as a table: {one_line(error)}") from None
     raise AssertionError("Latin-1 decodes every byte")
 
 
 def _separator(path: Path) -> str:
     with path.open("rb") as file:
         header = file.readline(1_000_000)
-    if b"," in header:
-        return ","
-    return max((";", "\t", ","), key=lambda separator: header.count(separator.encode()))
+    return "," if b"," in header else max((";", "\t", ","), key=lambda separator: header.count(separator.encode()))
 
 
 def _parquet(path: Path) -> Any:
@@ -73,7 +73,7 @@ def _parquet(path: Path) -> Any:
             "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
         ) from None
     except Exception as error:  # pyarrow has its own family of errors
-        raise TableError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
+        raise TableError(f"{path} cannot be read as Parquet: {one_line(error)}") from None
 
 
 def _with_numeric_dates(frame: Any) -> Any:

@@ -37,12 +37,19 @@ def fit_text(facts: dict[str, Any]) -> str:
     lines += facts["notes"]
     if facts["n_dropped"]:
         lines.append(f"{facts['n_dropped']} rows without a target were left out.")
-    spec, meaning = _MEASURES[facts["task"]]
-    rows = [
-        [name, *("–" if entry[key] is None else format(entry[key], form) for key, form in spec.values())]
-        for name, entry in facts["judged"].items()
-    ]
-    return "\n".join([*lines, "", aligned(["model", *spec], rows), "", meaning])
+    columns, rows = judged_table(facts)
+    shown = [[name, *(text for text, _ in cells)] for name, *cells in rows]
+    return "\n".join([*lines, "", aligned(columns, shown), "", _MEASURES[facts["task"]][1]])
+
+
+def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """What was measured of each model: headings, and rows of its name and (text, number) of each measure."""
+    measures = _MEASURES[facts["task"]][0]
+    rows = []
+    for name, entry in facts["judged"].items():
+        numbers = [(entry[key], form) for key, form in measures.values()]
+        rows.append([name, *(("–" if n is None else format(n, form), n) for n, form in numbers)])
+    return ["model", *measures], rows
 
 
 def predictions_csv(predictions: np.ndarray, facts: dict[str, Any], probabilities: np.ndarray | None = None) -> str:
