@@ -57,7 +57,7 @@ class JointEpochs(BaseEstimator):
         """The descent of an expansion in standardised inputs: all that it has moves at one rate."""
         rate = self.learning_rate
         rates = parameters.like(rate, rate, rate if linear else 0.0, rate)
-        return Descent(loss, self.count(n_rows), _batch_size(n_rows), rates)
+        return Descent(loss, self.count(n_rows), _batch_size(n_rows), rates, with_losses=False)
 
 
 class EarlyStopping(BaseEstimator):
