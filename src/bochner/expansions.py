@@ -210,6 +210,11 @@ class ExpansionModel:
         """What ``predict`` (before its link) or ``decision_function`` gives, one column each."""
         return self.expansion_
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
 
 @dataclass(frozen=True, eq=False)
 class ExpansionStack:

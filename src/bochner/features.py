@@ -1,7 +1,7 @@
 """SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
 
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from ._compute import Rows
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_block_size, check_choice, check_count, check_rows, check_weights
+from ._validation import check_auto_count, check_choice, check_count, check_rows, check_weights
 from .alignment import LabelSums, alignment_sums
 from .bounds import Bound
 from .learners import AlignmentLearner, check_learner
@@ -34,6 +34,7 @@ def _learns_by_sums(estimator):
     )
 
 
+@dataclass(eq=False, repr=False)
 class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products are a kernel: sampled from a prior over frequencies, then learned.
 
@@ -92,30 +93,17 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     """
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
-    _classes: np.ndarray | None
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        learner: Any = None,
-        *,
-        n_components: int = 100,
-        n_candidates: int | None = None,
-        selection: str = "multinomial",
-        sampling: str = "iid",
-        target: str = "auto",
-        block_size: int | str = "auto",
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.learner = learner
-        self.n_components = n_components
-        self.n_candidates = n_candidates
-        self.selection = selection
-        self.sampling = sampling
-        self.target = target
-        self.block_size = block_size
-        self.random_state = random_state
+    prior: SpectralPrior | None = None
+    learner: Any = None
+    _: KW_ONLY
+    n_components: int = 100
+    n_candidates: int | None = None
+    selection: str = "multinomial"
+    sampling: str = "iid"
+    target: str = "auto"
+    block_size: int | str = "auto"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
@@ -162,7 +150,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         if first:
             self.candidates_ = self.measure_
         if classes is not None:
-            self._classes = np.unique(classes)
+            self._classes: np.ndarray | None = np.unique(classes)
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target)
@@ -270,7 +258,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         check_choice(self.sampling, "sampling", ("iid", "orthogonal", "qmc"))
         check_choice(self.selection, "selection", SELECTIONS)
         check_choice(self.target, "target", ("auto", "labels", "values"))
-        check_block_size(self.block_size)
+        check_auto_count(self.block_size, "block_size")
         if self.n_candidates is not None:
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
@@ -278,8 +266,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
                     f"n_candidates={self.n_candidates} without a learner: there is nothing to choose candidates by. "
                     "Give a learner, or leave n_candidates=None."
                 )
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
+        self._part("prior", SpectralPrior)
         if self.learner is not None:
             check_learner(self.learner)
 

@@ -2,8 +2,7 @@
 
 import warnings
 from copy import copy
-from dataclasses import replace
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from ._compute import Block, Rows
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_block_size, check_choice, check_count, check_rows
+from ._validation import check_auto_count, check_choice, check_count, check_rows, check_share
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
@@ -31,6 +30,7 @@ from .priors.base import RadialPrior
 from .targets import Labels, TargetSimilarity, as_target
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et al. 2019, Section 4.2).
 
@@ -83,32 +83,18 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale"), "learner": PacBayes()}
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        learner: AlignmentLearner | None = None,
-        *,
-        n_landmarks: int | float = 100,
-        landmarks: Any = "kmeans",
-        n_components: int = 64,
-        similarity: str = "learned",
-        per_label: bool = True,
-        share_frequencies: bool = False,
-        target: str = "auto",
-        block_size: int | str = "auto",
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.learner = learner
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.n_components = n_components
-        self.similarity = similarity
-        self.per_label = per_label
-        self.share_frequencies = share_frequencies
-        self.target = target
-        self.block_size = block_size
-        self.random_state = random_state
+    prior: SpectralPrior | None = None
+    learner: AlignmentLearner | None = None
+    _: KW_ONLY
+    n_landmarks: int | float = 100
+    landmarks: Any = "kmeans"
+    n_components: int = 64
+    similarity: str = "learned"
+    per_label: bool = True
+    share_frequencies: bool = False
+    target: str = "auto"
+    block_size: int | str = "auto"
+    random_state: Any = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -212,7 +198,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     def _landmark_count(self, n_samples):
         if not isinstance(self.landmarks, str):
             return None
-        if isinstance(self.n_landmarks, Real) and not isinstance(self.n_landmarks, (int, np.integer)):
+        if isinstance(self.n_landmarks, float | np.floating):
             return int(np.ceil(self.n_landmarks * n_samples))
         if self.n_landmarks > n_samples:
             warnings.warn(
@@ -250,11 +236,8 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         return len(self.landmarks_)
 
     def _check_parameters(self):
-        if isinstance(self.n_landmarks, Real) and not isinstance(self.n_landmarks, (bool, int, np.integer)):
-            if not 0 < self.n_landmarks < 1:
-                raise ValueError(
-                    f"n_landmarks as a share of the rows must lie between 0 and 1, got {self.n_landmarks}."
-                )
+        if isinstance(self.n_landmarks, float | np.floating):
+            check_share(self.n_landmarks, "n_landmarks")
         else:
             check_count(self.n_landmarks, "n_landmarks")
         if isinstance(self.landmarks, str):
@@ -263,9 +246,8 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         check_learner(self._part("learner"), AlignmentLearner)
         check_choice(self.target, "target", ("auto", "labels", "values"))
         check_choice(self.similarity, "similarity", ("learned", "prior", "exact"))
-        check_block_size(self.block_size)
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
+        check_auto_count(self.block_size, "block_size")
+        self._part("prior", SpectralPrior)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,6 +1,6 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class DescentReport:
     expansion: Expansion
 
 
+@dataclass(eq=False, repr=False)
 class JointDescent(Learner):
     """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the prior's draws.
 
@@ -57,26 +58,15 @@ class JointDescent(Learner):
     (20, True)
     """
 
-    def __init__(
-        self,
-        n_epochs: int = 30,
-        *,
-        batch_size: int = 128,
-        learning_rate: float = 0.06,
-        amplitude_rate: float = 0.05,
-        frequency_decay: float = 0.005,
-        penalty: float = 0.01,
-        start_scale: float = 0.75,
-        loss: str = "auto",
-    ):
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.amplitude_rate = amplitude_rate
-        self.frequency_decay = frequency_decay
-        self.penalty = penalty
-        self.start_scale = start_scale
-        self.loss = loss
+    n_epochs: int = 30
+    _: KW_ONLY
+    batch_size: int = 128
+    learning_rate: float = 0.06
+    amplitude_rate: float = 0.05
+    frequency_decay: float = 0.005
+    penalty: float = 0.01
+    start_scale: float = 0.75
+    loss: str = "auto"
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")

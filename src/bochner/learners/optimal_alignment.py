@@ -106,8 +106,5 @@ class OptimalAlignment(AlignmentLearner):
     ) -> Bound:
         """Theorem 4 at this learner's μ, for any weights over the same frequencies."""
         weights = report.weights if weights is None else weights
-        divergence, empirical = (
-            power_divergence(weights, report.prior_weights, self.mu),
-            float(report.empirical(weights)),
-        )
-        return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, delta=delta, form=form)
+        divergence, empirical = power_divergence(weights, report.prior_weights, self.mu), report.empirical(weights)
+        return f_divergence(float(empirical), divergence, int(report.n_samples), mu=self.mu, delta=delta, form=form)

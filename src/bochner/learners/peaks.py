@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -80,14 +81,17 @@ class PeakSearch(BaseEstimator, ABC):
         """
 
 
+@dataclass(eq=False, repr=False)
 class FourierPeaks(PeakSearch):
     """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
 
-    n_walkers: int
-    n_steps: int
-    penalty: float | str
-    polish: int
-    search_rows: int
+    n_walkers: int = 20
+    n_steps: int = 8
+    _: KW_ONLY
+    top: int = 1
+    penalty: float | str = "auto"
+    search_rows: int = 20_000
+    polish = 0  # a parameter of the searches that do not end on a peak
 
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundSearch:
         for name in ("n_walkers", "n_steps", "top", "search_rows"):
@@ -195,6 +199,7 @@ def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -
     return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
 
 
+@dataclass(eq=False, repr=False)
 class AscentPeaks(FourierPeaks):
     """Gradient ascent with momentum that keeps a step only if it rises: the fast default.
 
@@ -213,13 +218,8 @@ class AscentPeaks(FourierPeaks):
     ``Gaussian(gamma=300)`` for data in the unit disc and ``n_walkers=150``; they cost little.
     """
 
-    def __init__(self, n_walkers=20, n_steps=8, *, top=1, penalty="auto", polish=0, search_rows=20_000):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.top = top
-        self.penalty = penalty
-        self.polish = polish
-        self.search_rows = search_rows
+    _: KW_ONLY
+    polish: int = 0
 
     def _move(self, landscape, frequencies, rng):
         dtype = landscape.dtype
@@ -239,6 +239,7 @@ class AscentPeaks(FourierPeaks):
         return frequencies, heights
 
 
+@dataclass(eq=False, repr=False)
 class LangevinPeaks(FourierPeaks):
     """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
 
@@ -248,26 +249,12 @@ class LangevinPeaks(FourierPeaks):
     Other parameters as for ``AscentPeaks``.
     """
 
-    def __init__(
-        self,
-        n_walkers=500,
-        n_steps=100,
-        *,
-        step="auto",
-        temperature="auto",
-        top=1,
-        penalty="auto",
-        polish=20,
-        search_rows=20_000,
-    ):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.step = step
-        self.temperature = temperature
-        self.top = top
-        self.penalty = penalty
-        self.polish = polish
-        self.search_rows = search_rows
+    n_walkers: int = 500
+    n_steps: int = 100
+    _: KW_ONLY
+    step: Any = "auto"
+    temperature: Any = "auto"
+    polish: int = 20
 
     def _check(self):
         for name in ("step", "temperature"):
@@ -281,9 +268,10 @@ class LangevinPeaks(FourierPeaks):
         for _ in range(self.n_steps):
             slope = float(np.mean(np.linalg.norm(gradients, axis=1)))
             step = radius / 20 / max(slope, 1e-30) if self.step == "auto" else self.step
-            noise = np.sqrt(2 * step * self.temperature) if self.temperature != "auto" else None
-            if noise is None:
+            if self.temperature == "auto":
                 noise = radius / 40 / np.sqrt(frequencies.shape[1])
+            else:
+                noise = np.sqrt(2 * step * self.temperature)
             kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(dtype, copy=False)
             frequencies = frequencies + dtype(step) * gradients + dtype(noise) * kick
             heights, gradients = landscape.climb(frequencies)
@@ -293,17 +281,11 @@ class LangevinPeaks(FourierPeaks):
         return best, best_heights
 
 
+@dataclass(eq=False, repr=False)
 class QuasiNewtonPeaks(FourierPeaks):
     """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.  Parameters as for ``AscentPeaks``."""
 
-    def __init__(self, n_walkers=20, n_steps=50, *, top=1, penalty="auto", search_rows=20_000):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.top = top
-        self.penalty = penalty
-        self.search_rows = search_rows
-
-    polish = 0  # every walker is polished already
+    n_steps: int = 50
 
     def _move(self, landscape, frequencies, rng):
         return polished(landscape.in_float64(), frequencies, self.n_steps)

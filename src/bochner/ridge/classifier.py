@@ -119,11 +119,6 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
         """The operator-valued measure of the fit."""
         return self.ridge_.measure_
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _labels_block(scores, classes, X, out):
     out[...] = classes[np.argmax(scores(X), axis=1)]
