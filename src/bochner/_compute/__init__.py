@@ -3,7 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
-from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block
+from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .dask_rows import as_rows, gathered, is_remote, mean_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped
@@ -32,5 +32,6 @@ __all__ = [
     "single_threaded_blas",
     "thread_count",
     "threads_for_rows_only",
+    "tiles",
     "working_dtype",
 ]

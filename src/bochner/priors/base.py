@@ -9,16 +9,13 @@ from sklearn.base import BaseEstimator, clone
 
 from .._compute import Block, as_dense, as_rows
 from .._compute.grams import ProductKernel, RadialKernel
-from .._validation import check_choice, check_count, check_gram_inputs
+from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
-MATERN_ORDERS = {
-    0.5: 0,
-    1.5: 1,
-    2.5: 2,
-}  # the ν whose Matérn kernels are an exponential times a polynomial, and its degree
+# The ν whose Matérn kernels are an exponential times a polynomial, and its degree.
+MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
 
 class SpectralPrior(BaseEstimator, ABC):
@@ -65,6 +62,10 @@ class SpectralPrior(BaseEstimator, ABC):
         """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
         return None
 
+    def _bandwidths(self, n_features: int) -> np.ndarray:
+        """The bandwidth as one positive number per feature."""
+        return check_positive_vector(getattr(self, self._bandwidth), self._bandwidth, n_features)
+
     def _mass(self) -> float:
         return 1.0
 
@@ -85,9 +86,14 @@ class SpectralPrior(BaseEstimator, ABC):
 class RadialPrior(SpectralPrior):
     """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians."""
 
-    @abstractmethod
+    _bandwidth = "length_scale"
+
     def _lengths(self, n_features: int) -> np.ndarray:
         """One length per feature."""
+        return self._bandwidths(n_features)
+
+    def _from_length(self, length):
+        return length
 
     @abstractmethod
     def _profile(self, squared_distances: np.ndarray) -> np.ndarray:
@@ -116,9 +122,9 @@ class ProductPrior(SpectralPrior):
 
     _samplings = ("iid", "qmc")
 
-    @abstractmethod
     def _rates(self, n_features: int) -> np.ndarray:
         """One rate per feature."""
+        return self._bandwidths(n_features)
 
     @abstractmethod
     def _quantile(self, uniform: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from .._compute.grams import ProductKernel
-from .._validation import check_positive_vector
 from .base import ProductPrior
 
 
@@ -17,9 +16,6 @@ class Laplace(ProductPrior):
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
-
-    def _rates(self, n_features):
-        return check_positive_vector(self.gamma, "gamma", n_features)
 
     def _quantile(self, uniform):
         return np.tan(np.pi * (uniform - 0.5))
