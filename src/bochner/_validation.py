@@ -4,10 +4,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._compute import Rows, as_rows, is_remote
+from ._compute import Rows, as_dense, as_rows, is_remote
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
@@ -58,7 +57,7 @@ def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _points(X, name):
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    X = as_dense(X)
     if X.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s).")
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)

@@ -58,8 +58,7 @@ class Logistic(Loss):
         return -targets * _miss(targets, scores)
 
     def start(self, targets, weights):
-        mean = _bounded_mean(targets, weights)
-        return np.log1p(2 * mean / (1 - mean))
+        return 2 * np.arctanh(_bounded_mean(targets, weights))
 
     def link(self, scores):
         return expit(scores)
@@ -78,8 +77,7 @@ class Exponential(Loss):
         return -targets * weight, weight + np.asarray(_LEAST_CURVATURE, scores.dtype)
 
     def start(self, targets, weights):
-        mean = _bounded_mean(targets, weights)
-        return 0.5 * np.log1p(2 * mean / (1 - mean))
+        return np.arctanh(_bounded_mean(targets, weights))
 
     def link(self, scores):
         """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the rest, by softmax of 2H."""
@@ -101,8 +99,7 @@ class Multinomial(Loss):
         return softmax(scores, axis=1) - targets
 
     def start(self, targets, weights):
-        shares = np.maximum(_weighted_mean(targets, weights), 1e-12)
-        return np.log(shares)
+        return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))
 
     def link(self, scores):
         return softmax(scores, axis=1)

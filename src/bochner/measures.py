@@ -55,16 +55,16 @@ class AtomicMeasure:
         arrays = {f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)]) for f in fields(self)}  # type: ignore
         return replace(self, **arrays)  # type: ignore[type-var]
 
-    def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
-        """Join atoms that share a label: the first of each stands for all, weights are added."""
-        return self.take(first).reweighted(np.bincount(labels, weights=self.weights, minlength=len(first)))
-
     def _merged_by(self, keys: np.ndarray) -> Self:
-        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped."""
+        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped.
+
+        The first of equal atoms stands for all, with their summed weight.
+        """
         kept = np.flatnonzero(self.weights > 0) if np.any(self.weights > 0) else np.array([0])
-        first: dict[bytes, int] = {}
-        labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in keys[kept]])
-        return self.take(kept)._grouped(labels, np.unique(labels, return_index=True)[1])
+        seen: dict[bytes, int] = {}
+        labels = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in keys[kept]])
+        _, first = np.unique(labels, return_index=True)
+        return self.take(kept[first]).reweighted(np.bincount(labels, weights=self.weights[kept]))
 
 
 def selected_atoms(

@@ -197,14 +197,9 @@ def cosine_values(turns, phase, out):
 # --- functions of one block of rows, for row_sum and row_map ---------------------------------------------------------
 
 
-def half_turns_block(frequency, X, out=None):
-    """ω·x / π for one frequency, (n_rows,) in the dtype of X."""
-    direction = (frequency / np.pi).astype(working_dtype(X))
-    turns = np.asarray(X @ direction)
-    if out is None:
-        return turns
-    out[...] = turns
-    return out
+def half_turns_block(frequency, X, out):
+    """out = ω·x / π for one frequency, (n_rows,) in the dtype of X."""
+    out[...] = X @ (frequency / np.pi).astype(working_dtype(X))
 
 
 def exponential_block(frequency, phase, X, signal):

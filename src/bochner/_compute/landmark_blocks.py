@@ -5,7 +5,7 @@ import numpy as np
 from .blocks import Projector, atoms_at_once
 
 
-def landmark_block(frequencies, phases, weights, X, out=None):
+def landmark_block(frequencies, phases, weights, X, out):
     """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]) as (n_rows, n_variants · n_landmarks).
 
     ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants,
@@ -17,8 +17,6 @@ def landmark_block(frequencies, phases, weights, X, out=None):
     n_landmarks, n_atoms, n_features = frequencies.shape
     whole = max(1, atoms_at_once(n_features) // n_atoms) * n_atoms
     projector = Projector(X, frequencies.reshape(-1, n_features), whole)
-    if out is None:
-        out = np.empty((X.shape[0], len(weights) * n_landmarks), projector.dtype)
     half_turns = (phases * (1 / np.pi)).astype(projector.dtype)
     for rows, atoms, tile in projector.tiles():
         some = slice(atoms.start // n_atoms, atoms.stop // n_atoms)
@@ -27,4 +25,3 @@ def landmark_block(frequencies, phases, weights, X, out=None):
         landmark_kernels.landmark_similarities(tile, half_turns[some], own_weights, part)
         for variant in range(len(weights)):
             out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = part[:, variant]
-    return out

@@ -17,7 +17,7 @@ from ..expansions import Expansion
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
 from .callbacks import CallbackSupportMixin, FitTasks
-from .fitting import Rounds, draw_sample, with_waves, without_repetitions
+from .fitting import Rounds, at_most, draw_sample, with_waves, without_repetitions
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
@@ -58,7 +58,8 @@ class JointEpochs(BaseEstimator):
         """The descent of an expansion in standardised inputs: all that it has moves at one rate."""
         rate = self.learning_rate
         rates = parameters.like(rate, rate, rate if linear else 0.0, rate)
-        return Descent(loss, self.count(n_rows), _batch_size(n_rows), rates, with_losses=False)
+        batch_size = 256 if n_rows < 50_000 else (1024 if n_rows < 100_000 else 2048)
+        return Descent(loss, self.count(n_rows), batch_size, rates, with_losses=False)
 
 
 class EarlyStopping(BaseEstimator):
@@ -131,7 +132,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         if self.stopping is not None:
             train, valid = self.stopping.split(len(rows), strata, rng)
         sample, standardization = draw_sample(
-            rows, targets, weights, _at_most(self.max_rows, train, rng), self._standardization, dtype
+            rows, targets, weights, at_most(self.max_rows, train, rng), self._standardization, dtype
         )
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
         n_pilots = (2 if large else 0) if isinstance(self.n_pilots, str) else self.n_pilots
@@ -141,7 +142,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             standardization = Standardization(standardization.shift, standardization.scale * factors)
         checked = None
         if len(valid):
-            some = _at_most(_MOST_CHECKED, valid, rng)
+            some = at_most(_MOST_CHECKED, valid, rng)
             checked, _ = draw_sample(rows, targets, weights, some, standardization, dtype)
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
@@ -243,14 +244,6 @@ def check_more_rounds(n_rounds: int, done: int) -> None:
     """A warm start only adds rounds."""
     if n_rounds < done:
         raise ValueError(f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or more.")
-
-
-def _at_most(n_rows, numbers, rng):
-    return numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
-
-
-def _batch_size(n_rows):
-    return 256 if n_rows < 50_000 else (1024 if n_rows < 100_000 else 2048)
 
 
 PARAMETERS = """

@@ -19,27 +19,21 @@ class FitTasks:
     """Tells callbacks of each finished round or epoch; does nothing when there are none."""
 
     def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any):
-        self.estimator, self.X, self.y = estimator, X, y
+        self.whole = {"estimator": estimator, "X": X, "y": y}
         listened = hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
         self.context = estimator._init_callback_context(max_subtasks=n_tasks) if listened else None
         if self.context is not None:
-            self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self.context.call_on_fit_task_begin(**self.whole)
 
     def finished(self, name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
         """One more task is done; True when a callback asks to stop.  ``attributes`` make a fitted copy, if one is asked for."""
         if self.context is None:
             return False
         task = self.context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=attributes
-            )
-        )
+        task.call_on_fit_task_begin(**self.whole)
+        return bool(task.call_on_fit_task_end(**self.whole, reconstruction_attributes=attributes))
 
     def close(self, attributes: Callable[[], dict[str, Any]]) -> None:
         """The fit itself is done."""
         if self.context is not None:
-            self.context.call_on_fit_task_end(
-                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=attributes
-            )
+            self.context.call_on_fit_task_end(**self.whole, reconstruction_attributes=attributes)

@@ -22,12 +22,6 @@ from ..losses import Loss
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
 LARGEST_NEWTON_DIMENSION = 128
 _STEPS = (1.0, 0.3, 0.1)
-_MATRIX_ROWS = 1024
-
-
-def thinned(columns: np.ndarray) -> np.ndarray:
-    """About ``_MATRIX_ROWS`` of the rows, evenly spread, contiguous."""
-    return np.ascontiguousarray(columns[:, :: max(1, columns.shape[1] // _MATRIX_ROWS)])
 
 
 class Wave(NamedTuple):
@@ -133,7 +127,7 @@ class WaveSearch(BaseEstimator):
     def find(
         self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
     ) -> tuple[Wave, np.ndarray]:
-        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` is ``thinned(columns)``."""
+        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` are some of the rows, evenly spread."""
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
         cosines, sines, fits = model.solve(turns)

@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from .._random import as_generator
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -79,7 +78,6 @@ class JointDescent(Learner):
     def _learn(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
-        rng = as_generator(rng)
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(_start(moved, rows, loss, targets, rng, weights))

@@ -76,8 +76,8 @@ class PeakSearch(BaseEstimator, ABC):
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> Any:
         """Bind to the learner's starting measure and the (weighted) rows; the result has ``find(signal, rng, top)``.
 
-        It may also hold features of all rows, see ``kept_features``; exhaustive searches have ``largest_potential(signal)``
-        and ``scope``, the kernels that they search.
+        It may also hold features of all rows, see ``kept_features``; exhaustive searches give an ``ExhaustiveSearch``, whose
+        ``scope`` are the kernels that they search.
         """
 
 
@@ -112,12 +112,44 @@ class FourierPeaks(PeakSearch):
         """(frequencies, heights) after the search, from the starting points."""
 
 
-class PreparedSearch:
+class PreparedSearch(ABC):
     """A search bound to a starting measure and rows."""
+
+    search: PeakSearch
 
     def kept_features(self, peaks):
         """The features of all rows, where they are at hand and need not be computed."""
         return None
+
+    def _top(self, top):
+        """How many peaks are returned: those asked for, at most as many as the search is meant for."""
+        return self.search.top if top is None else min(top, self.search.top)
+
+
+class ExhaustiveSearch(PreparedSearch):
+    """One that sees the potential of every candidate, over all rows."""
+
+    scope: str
+    lowered: Any = 0.0  # what a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1
+
+    @abstractmethod
+    def heights(self, signal):
+        """v of each candidate, without penalty."""
+
+    @abstractmethod
+    def _measure(self, chosen, weights):
+        """The measure on the chosen candidates."""
+
+    def find(self, signal, rng, top=None):
+        """The highest ``top`` candidates, as a measure of mass one."""
+        signal = np.asarray(signal)
+        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
+        chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[: self._top(top)]
+        return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
+
+    def largest_potential(self, signal):
+        """max over the candidates, without penalty."""
+        return float(self.heights(np.asarray(signal)).max())
 
 
 class BoundSearch(PreparedSearch):
@@ -152,7 +184,7 @@ class BoundSearch(PreparedSearch):
         landscape = Landscape(held[0], np.asarray(signal)[held[1]], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
-        top = self.search.top if top is None else min(top, self.search.top)
+        top = self._top(top)
         chosen = self._distinct(frequencies, heights, top)
         if self.search.polish:
             chosen, heights = polished(landscape.in_float64(), chosen.astype(np.float64), self.search.polish)
@@ -310,8 +342,8 @@ class CandidatePeaks(PeakSearch):
         return BoundCandidates(self, measure, as_rows(X))
 
 
-class BoundCandidates(PreparedSearch):
-    """Every atom's potential for each signal, over all rows."""
+class BoundCandidates(ExhaustiveSearch):
+    """Every atom's potential for each signal."""
 
     def __init__(self, search, measure, rows):
         self.search, self.measure, self.rows = search, measure, rows
@@ -319,18 +351,11 @@ class BoundCandidates(PreparedSearch):
         norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
         self.lowered = search.penalty * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
 
-    def find(self, signal, rng, top=None):
-        """The highest ``top`` atoms, as a measure of mass one."""
-        signal = np.asarray(signal)
-        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
-        top = self.search.top if top is None else min(top, self.search.top)
-        heights = potential(self.measure, self.rows, signal) - largest * self.lowered
-        chosen = np.argsort(-heights, kind="stable")[:top]
-        return FourierMeasure(self.measure.frequencies[chosen], np.full(len(chosen), 1 / len(chosen)))
+    def heights(self, signal):
+        return potential(self.measure, self.rows, signal)
 
-    def largest_potential(self, signal):
-        """max over the atoms, without penalty."""
-        return float(potential(self.measure, self.rows, np.asarray(signal)).max())
+    def _measure(self, chosen, weights):
+        return FourierMeasure(self.measure.frequencies[chosen], weights)
 
 
 def _directions(vectors):
