@@ -84,9 +84,6 @@ class GBRFF2Classifier(PublishedBooster):
     _: KW_ONLY
     rephase: bool = False
 
-    def _atoms_per_learner(self) -> int:
-        return 1
-
     def _weak_learner(self, rows, signal, rng):
         frequency = self.prior_.sample(1, rows.n_features, rng).frequencies[0]
         turns = rows.map(Block(kernels.half_turns_block, frequency))

@@ -29,14 +29,17 @@ class ExpansionPredictor(ExpansionModel):
         return check_rows(self, X, reset=False)
 
     def _scores(self, X: Any) -> Any:
-        return self.expansion_.evaluate(self._rows(X))
+        rows = self._rows(X)
+        return self.expansion_.evaluate(rows)
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
-        return self.expansion_.staged(self._rows(X), self._atoms_per_round)
+        rows = self._rows(X)
+        return self.expansion_.staged(rows, self._atoms_per_round)
 
     def jacobian(self, X: Any) -> Any:
         """∂(score)/∂x at each row, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one score; exact."""
-        slopes = self.expansion_.jacobian(self._rows(X))
+        rows = self._rows(X)
+        slopes = self.expansion_.jacobian(rows)
         return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
 
 

@@ -63,8 +63,6 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing."""
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
-        if not continued:
-            self.__dict__.pop("expansion_", None)
         rows = check_rows(self, X, reset=not continued)
         if not rows.is_local:
             raise TypeError(
@@ -129,8 +127,8 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     def _weak_learner(self, rows, signal, rng):
         """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ."""
 
-    @abstractmethod
-    def _atoms_per_learner(self) -> int: ...
+    def _atoms_per_learner(self) -> int:
+        return 1
 
     @property
     def _atoms_per_round(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_share, check_weights
@@ -18,7 +18,7 @@ from .callbacks import with_callbacks
 
 
 @dataclass(eq=False, repr=False)
-class FourierBoostingRegressor(RegressorMixin, FourierBooster):
+class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
     __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
 
     Parameters
@@ -105,8 +105,3 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     def _answer(self, scores):
         predicted = self.loss_.link(scores)
         return predicted[:, 0] if self._one_dimensional else predicted
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

@@ -23,6 +23,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
     _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
+    _metric: ClassVar[str] = "euclidean"  # of the distances that these are read off
 
     def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> FourierMeasure:
         """``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``."""
@@ -50,7 +51,7 @@ class SpectralPrior(BaseEstimator, ABC):
             return self
         check_choice(value, self._bandwidth, ("scale", "median"))
         rows = as_rows(X)  # once: typical_length takes them as they are
-        length = typical_length(rows, value, self._metric(), weights)
+        length = typical_length(rows, value, self._metric, weights)
         if not length > 0:
             raise ValueError(
                 f"{self._bandwidth}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
@@ -68,9 +69,6 @@ class SpectralPrior(BaseEstimator, ABC):
 
     def _mass(self) -> float:
         return 1.0
-
-    def _metric(self) -> str:
-        return "euclidean"
 
     def _from_length(self, length: float) -> float:
         """The bandwidth whose kernel bends at zero like exp(−r² / (2 length²))."""

@@ -13,6 +13,7 @@ class Laplace(ProductPrior):
     """
 
     _bandwidth = "gamma"
+    _metric = "cityblock"
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
@@ -29,9 +30,6 @@ class Laplace(ProductPrior):
     def compiled(self, n_features):
         """The kernel as ``_compute`` knows it: a product of exponentials."""
         return ProductKernel(self._rates(n_features), None, 0)
-
-    def _metric(self):
-        return "cityblock"
 
     def _from_length(self, length):
         return 1 / length
