@@ -1,6 +1,5 @@
 """SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
 
-from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
@@ -66,14 +65,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaul
         check_auto_count(self.block_size, "block_size")
         self._part("prior", SpectralPrior)
 
-    @property
-    @abstractmethod
-    def _needs_target(self) -> bool: ...
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = self._needs_target
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -302,9 +296,10 @@ class SpectralFeatures(FeatureMap):
         if self.learner is not None:
             check_learner(self.learner)
 
-    @property
-    def _needs_target(self) -> bool:
-        return self.learner is not None
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.learner is not None
+        return tags
 
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:

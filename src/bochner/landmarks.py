@@ -232,9 +232,10 @@ class LandmarkFeatures(FeatureMap):
         check_learner(self._part("learner"), AlignmentLearner)
         check_choice(self.similarity, "similarity", ("learned", "prior", "exact"))
 
-    @property
-    def _needs_target(self) -> bool:
-        return self.similarity == "learned"
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.similarity == "learned"
+        return tags
 
 
 def similarities(frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarray) -> Expansion | ExpansionStack:

@@ -246,7 +246,8 @@ def check_more_rounds(n_rounds: int, done: int) -> None:
         raise ValueError(f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or more.")
 
 
-PARAMETERS = """
+# What classifier and regressor say of their parameters and attributes, behind those that only one has.
+SHARED_DOCUMENTATION = """
     n_rounds : int, default 100
         Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
@@ -269,4 +270,12 @@ PARAMETERS = """
     warm_start : bool
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator
+
+    Attributes
+    ----------
+    expansion_ : Expansion, one atom per round
+    loss_ : the loss, whose link makes predictions or probabilities of scores
+    feature_relevance_ : mean squared derivative of the score in each standardised column
+    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch); of values standardised ones
+    n_rounds_, n_features_in_; of a classifier classes_
 """

@@ -12,7 +12,7 @@ from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_weights
 from ..losses import Exponential, Logistic, Loss, Multinomial
 from ..targets import Labels
-from .booster import PARAMETERS, FourierBooster
+from .booster import SHARED_DOCUMENTATION, FourierBooster
 from .callbacks import with_callbacks
 from .predicting import ExpansionClassifier
 
@@ -27,17 +27,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     Parameters
     ----------
     loss : "auto", "logistic", "exponential" or "multinomial"
-        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.{PARAMETERS}
-    class_weight : None, "balanced" or dict
-
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom per round
-    loss_ : the loss, whose link makes probabilities of scores
-    feature_relevance_ : mean squared derivative of the score in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch)
-    classes_, n_rounds_, n_features_in_
-
+        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.
+    class_weight : None, "balanced" or dict{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> from sklearn.datasets import make_moons

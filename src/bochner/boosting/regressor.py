@@ -13,7 +13,7 @@ from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_share, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
 from ..targets import Values
-from .booster import PARAMETERS, FourierBooster
+from .booster import SHARED_DOCUMENTATION, FourierBooster
 from .callbacks import with_callbacks
 
 
@@ -26,15 +26,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
     loss : "squared", "huber", "quantile" or "poisson"
         "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{PARAMETERS}
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom per round
-    loss_ : the loss, whose link makes predictions of scores
-    feature_relevance_ : mean squared derivative of the prediction in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch), targets standardised
-    n_rounds_, n_features_in_
-
+        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> import numpy as np
