@@ -337,7 +337,7 @@ MUTANTS: list[Mutant] = [
         {
             "gbrff-step": ("return 0.5 * float(np.log((total + edge", "return float(np.log((total + edge"),
             "gbrff-step-sign": ("(total + edge + guard) / (total - edge + guard)", "(total - edge + guard) / (total + edge + guard)"),
-            "gbrff-start": ("return np.arctanh(_bounded", "return 0.5 * np.arctanh(_bounded"),
+            "gbrff-start": ("return 0.5 * np.log1p(2 * mean / (1 - mean))", "return 0.25 * np.log1p(2 * mean / (1 - mean))"),
             "gbrff-probabilities": ("expit(2 * scores)", "expit(scores)"),
             "gbrff1-landmark-gradient": (
                 "cosine * back[n_frequencies:] - sine * back",
@@ -357,7 +357,7 @@ MUTANTS: list[Mutant] = [
             "loss-multinomial-curvature": ("np.maximum(shares * (1 - shares),", "np.maximum(shares,"),
             "loss-poisson-curvature": ("np.maximum(mean, _LEAST_CURVATURE)", "np.maximum(mean**2, _LEAST_CURVATURE)"),
             "loss-exponential-curvature": ("weight + np.asarray(_LEAST", "0.5 * weight + np.asarray(_LEAST"),
-            "loss-logistic-start": ("return 2 * np.arctanh(_bounded", "return np.arctanh(_bounded"),
+            "loss-logistic-start": ("return np.log1p(2 * mean / (1 - mean))", "return 0.5 * np.log1p(2 * mean / (1 - mean))"),
             "loss-quantile-slope": ("-self.level, 1 - self.level)", "self.level - 1, self.level)"),
             "loss-huber-values": ("self.delta * (size - 0.5 * self.delta)", "self.delta * size"),
             "loss-weighted-quantile": ("np.cumsum(weights[order]", "np.cumsum(weights"),

@@ -58,7 +58,8 @@ class Logistic(Loss):
         return -targets * _miss(targets, scores)
 
     def start(self, targets, weights):
-        return 2 * np.arctanh(_bounded_mean(targets, weights))
+        mean = _bounded_mean(targets, weights)
+        return np.log1p(2 * mean / (1 - mean))
 
     def link(self, scores):
         return expit(scores)
@@ -77,7 +78,8 @@ class Exponential(Loss):
         return -targets * weight, weight + np.asarray(_LEAST_CURVATURE, scores.dtype)
 
     def start(self, targets, weights):
-        return np.arctanh(_bounded_mean(targets, weights))
+        mean = _bounded_mean(targets, weights)
+        return 0.5 * np.log1p(2 * mean / (1 - mean))
 
     def link(self, scores):
         """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the rest, by softmax of 2H."""
