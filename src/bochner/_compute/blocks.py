@@ -33,15 +33,16 @@ class Projector:
         self.at_once = at_once or atoms_at_once(X.shape[1])
         self.buffer = np.empty(min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype)
 
-    def tiles(self, kept=None):
+    def tiles(self, kept=None, known=False):
         """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay.
+        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if they are there already.
         """
         if kept is not None:
-            columns = (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+            columns = None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
             for rows in tiles(self.X.shape[0]):
-                self._project(rows, columns, kept[rows])
+                if not known:
+                    self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
@@ -112,11 +113,7 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     signed_sums = signed_sums.astype(projector.dtype)
     gradient = np.zeros((len(frequencies), X.shape[1]))
-    if kept_projection is None:
-        parts = projector.tiles()
-    else:
-        parts = ((rows, slice(0, len(frequencies)), kept_projection[rows]) for rows in tiles(X.shape[0]))
-    for rows, atoms, tile in parts:
+    for rows, atoms, tile in projector.tiles(kept_projection, known=True):
         kernels.potential_pull(tile, signal[rows], np.ascontiguousarray(signed_sums[:, :, atoms]))
         gradient[atoms] += (X[rows].T @ tile).T if sp.issparse(X) else tile.T @ X[rows]
     return gradient
