@@ -9,29 +9,3 @@ from .landmark_blocks import landmark_block
 from .maps import is_mapped
 from .rows import Block, LocalRows, Rows, as_dense, blocks_of, evenly_spread, row_numbers, working_dtype
 from .threads import ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
-
-__all__ = [
-    "Block",
-    "LocalRows",
-    "Rows",
-    "as_dense",
-    "as_rows",
-    "blocks_of",
-    "evenly_spread",
-    "features_block",
-    "fourier_sums_block",
-    "gathered",
-    "gram_block",
-    "is_mapped",
-    "is_remote",
-    "landmark_block",
-    "mean_rows",
-    "ordered_map",
-    "potential_gradient_block",
-    "row_numbers",
-    "single_threaded_blas",
-    "thread_count",
-    "threads_for_rows_only",
-    "tiles",
-    "working_dtype",
-]
