@@ -230,7 +230,7 @@ MUTANTS: list[Mutant] = [
         "priors/mixture.py priors/sampling.py priors/base.py",
         "unit/test_priors.py conformance/test_priors.py",
         {
-            "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * check_positive_vector", "1 / np.sqrt(check_positive_vector"),
+            "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * self._bandwidths", "1 / np.sqrt(self._bandwidths"),
             "prior-matern-degrees": ("nu / gammaincinv(nu, uniform)", "nu / gammaincinv(2 * nu, uniform)"),
             "prior-matern-five-halves": ("s**2 / 3", "s**2 / 2"),
             "prior-matern-debye": ("81 * p**2", "18 * p**2"),
@@ -250,8 +250,8 @@ MUTANTS: list[Mutant] = [
             "measure-systematic-start": ("(rng.random() + np.arange(n_atoms))", "(0.5 + np.arange(n_atoms))"),
             "measure-resampled-mass": ("np.full(n_atoms, np.sum(weights) / n_atoms)", "np.full(n_atoms, 1 / n_atoms)"),
             "measure-merged-weights": (
-                "np.bincount(labels, weights=self.weights, minlength=len(first))",
-                "self.weights[first]",
+                "np.bincount(labels, weights=self.weights[kept])",
+                "self.weights[kept[first]]",
             ),
             "measure-merged-signs": ("np.where(signs == 0, 1, signs)", "np.abs(signs) + (signs == 0)"),
             "measure-top-mass": ("* (cumulative[-1] / weights[largest].sum())", "* cumulative[-1]"),
@@ -326,7 +326,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
             "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
-            "field-potential-sign": ("-_along(waves, field.sine), _along", "_along(waves, field.sine), _along"),
+            "field-potential-sign": ("field.frequencies, -sine, cosine", "field.frequencies, sine, cosine"),
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
         },
     ),
@@ -423,7 +423,7 @@ MUTANTS: list[Mutant] = [
         {
             "expansion-derivative": ("self.sine[:, :, None] * along, -self.cosine", "self.sine[:, :, None] * along, self.cosine"),
             "expansion-weights": ("np.sqrt(measure.weights)[:, None] * np.reshape", "measure.weights[:, None] * np.reshape"),
-            "expansion-divergence": ("-np.sum(self.cosine * along, axis=1", "np.sum(self.cosine * along, axis=1"),
+            "expansion-divergence": ("self.n_features + space] = 1", "self.n_features + space] = -1"),
             "target-signs": ("2 * self.one_hot(dtype) - 1", "2 * self.one_hot(dtype)"),
             "alignment-weighted-trace": ("trace = float(counts @ (target.factors**2", "trace = float(np.sum(target.factors**2"),
         },

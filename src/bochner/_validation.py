@@ -4,10 +4,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._compute import Rows, as_rows, is_remote
+from ._compute import Rows, as_dense, as_rows, is_remote
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
@@ -48,14 +47,6 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
 
 
-def check_block_size(block_size: Any) -> None:
-    """ "auto", or a number of rows."""
-    if not isinstance(block_size, str):
-        check_count(block_size, "block_size")
-    else:
-        check_choice(block_size, "block_size", ("auto",))
-
-
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Two sets of points for a kernel matrix, dense and two-dimensional; Z = X when it is not given."""
     X = _points(X, "X")
@@ -66,7 +57,7 @@ def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _points(X, name):
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    X = as_dense(X)
     if X.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s).")
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
@@ -79,6 +70,21 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}. Write e.g. {name}={max(minimum, 100)}.")
     return int(value)
+
+
+def check_auto_count(value: Any, name: str, *, minimum: int = 1) -> None:
+    """ "auto", or a whole number of at least ``minimum``."""
+    if isinstance(value, str):
+        check_choice(value, name, ("auto",))
+    else:
+        check_count(value, name, minimum=minimum)
+
+
+def check_share(value: Any, name: str, *, allow_one: bool = False, example: float = 0.1) -> float:
+    """A number between 0 and 1: a share, or a probability."""
+    if check_positive(value, name) > 1 or (value == 1 and not allow_one):
+        raise ValueError(f"{name} must be between 0 and 1, got {value}. Write e.g. {name}={example}.")
+    return float(value)
 
 
 def check_positive(value: Any, name: str, *, allow_zero: bool = False) -> float:

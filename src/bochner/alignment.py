@@ -182,13 +182,14 @@ class AlignmentSums(ABC):
                 f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be added to {other!r}: "
                 "both parts of the data need the same frequencies and the same kind of target."
             )
-        return self._add(other)
+        return replace(self, n_samples=self.n_samples + other.n_samples, **self._added(other))
 
     @abstractmethod
     def _energy_and_trace(self) -> tuple[np.ndarray, float]: ...
 
     @abstractmethod
-    def _add(self, other: Any) -> AlignmentSums: ...
+    def _added(self, other: Any) -> dict[str, Any]:
+        """The other fields of the sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,13 +202,13 @@ class LabelSums(AlignmentSums):
         total = self.sums.sum(axis=0)
         return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(self.n_samples)
 
-    def _add(self, other):
+    def _added(self, other):
         # A part of the data need not have seen every class.
         classes = np.union1d(self.classes, other.classes)
         sums = np.zeros((len(classes), *self.sums.shape[1:]))
         sums[np.searchsorted(classes, self.classes)] += self.sums
         sums[np.searchsorted(classes, other.classes)] += other.sums
-        return LabelSums(sums, self.n_samples + other.n_samples, classes)
+        return {"sums": sums, "classes": classes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,25 +221,18 @@ class FactorSums(AlignmentSums):
 
     @property
     def caveat(self) -> str:
-        return (
-            ""
-            if self.largest <= 1 + 1e-12
-            else f"similarities up to {self.largest:.3g}, but the theorems need |λ| <= 1"
-        )
+        if self.largest <= 1 + 1e-12:
+            return ""
+        return f"similarities up to {self.largest:.3g}, but the theorems need |λ| <= 1"
 
     def _energy_and_trace(self):
         return _signed_energy(self.sums, self.signs), self.trace
 
-    def _add(self, other):
+    def _added(self, other):
         if not np.array_equal(self.signs, other.signs):
             raise ValueError("Two target similarities of different signs cannot be added.")
-        return replace(
-            self,
-            sums=self.sums + other.sums,
-            n_samples=self.n_samples + other.n_samples,
-            trace=self.trace + other.trace,
-            largest=max(self.largest, other.largest),
-        )
+        trace, largest = self.trace + other.trace, max(self.largest, other.largest)
+        return {"sums": self.sums + other.sums, "trace": trace, "largest": largest}
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +266,7 @@ class ValueSums(AlignmentSums):
         scale = 1 / largest**2 if largest > 0 else 0.0
         return scale * np.sum(centered**2, axis=(0, 1)), scale * trace
 
-    def _add(self, other):
+    def _added(self, other):
         if len(self.shift) != len(other.shift):
             raise ValueError(f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must agree.")
         if len(self.shift) > 1:
@@ -282,16 +276,9 @@ class ValueSums(AlignmentSums):
                 "TargetSimilarity(factors)."
             )
         moved = other._shifted(self.shift)
-        return replace(
-            self,
-            sums=self.sums + moved.sums,
-            n_samples=self.n_samples + other.n_samples,
-            first=self.first + moved.first,
-            second=self.second + moved.second,
-            low=np.minimum(self.low, other.low),
-            high=np.maximum(self.high, other.high),
-            largest_row=None,
-        )
+        added = {name: getattr(self, name) + getattr(moved, name) for name in ("sums", "first", "second")}
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return added | {"low": low, "high": high, "largest_row": None}
 
     def _shifted(self, shift):
         step = self.shift - shift

@@ -1,7 +1,7 @@
 """Guarantees on the risk of the final predictor, where the alignment bounds stop at the kernel."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,9 +14,8 @@ from ._compute import gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_positive, check_rows
+from ._validation import check_positive, check_rows, check_share
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
-from .bounds.alignment import check_delta
 from .expansions import Expansion, ExpansionModel
 from .features import SpectralFeatures
 from .measures import FourierMeasure
@@ -56,7 +55,7 @@ def certify(
     >>> bool(bound.empirical < bound.value < 0.1)
     True
     """
-    check_delta(delta)
+    check_share(delta, "delta", example=0.05)
     check_is_fitted(estimator)
     prediction = np.asarray(estimator.predict(X))
     y = np.asarray(y)
@@ -91,6 +90,7 @@ def _squared_error(y, prediction):
     return squares.sum(axis=1) if squares.ndim == 2 else squares
 
 
+@dataclass(eq=False, repr=False)
 class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
 
@@ -126,28 +126,19 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
 
     _defaults: ClassVar = {"features": SpectralFeatures()}
 
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        C: float = 10.0,
-        prior_share: float = 0.5,
-        delta: float = 0.05,
-        random_state: Any = None,
-    ):
-        self.features = features
-        self.C = C
-        self.prior_share = prior_share
-        self.delta = delta
-        self.random_state = random_state
+    features: Any = None
+    _: KW_ONLY
+    C: float = 10.0
+    prior_share: float = 0.5
+    delta: float = 0.05
+    random_state: Any = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
         check_positive(self.C, "C")
-        check_delta(self.delta)
-        if not 0 < check_positive(self.prior_share, "prior_share") < 1:
-            raise ValueError(f"prior_share must lie between 0 and 1, got {self.prior_share}.")
+        check_share(self.delta, "delta", example=0.05)
+        check_share(self.prior_share, "prior_share", example=0.5)
         rows = check_rows(self, X, reset=True)
         target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
         if len(target.classes) > 2:
@@ -231,5 +222,4 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         return tags

@@ -86,7 +86,7 @@ class WaveParameters:
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """``losses``: mean loss of the rows met in each epoch; ``held_out_losses``: loss of the rows kept apart after each."""
+    """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss of the rows kept apart after each."""
 
     expansion: Expansion
     losses: list[float]
@@ -98,7 +98,7 @@ class Descent:
     """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to zero over all epochs.
 
     ``rates``, ``decays`` and ``penalties`` hold a number for each parameter (``WaveParameters.like``): its step, the share of it that is
-    lost in each step, and its ℓ2 penalty.
+    lost in each step, and its ℓ2 penalty.  ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
     """
 
     loss: Loss
@@ -108,6 +108,7 @@ class Descent:
     decays: WaveParameters | None = None
     penalties: WaveParameters | None = None
     second_decay: float = 0.99
+    with_losses: bool = True
 
     def run(
         self,
@@ -137,7 +138,8 @@ class Descent:
         losses: list[float] = []
         held_out_losses: list[float] = []
         with threads_for_rows_only():
-            for _ in track(range(self.n_epochs), "joint descent", status=lambda: f"loss {losses[-1]:.3g}"):
+            status = (lambda: f"loss {losses[-1]:.3g}") if self.with_losses else None
+            for _ in track(range(self.n_epochs), "joint descent", status=status):
                 total = 0.0
                 for source, places, numbers in rows.batches(self.batch_size, rng, kept):
                     batch = _plain(source, places, standardization, parameters.vector.dtype)
@@ -145,7 +147,8 @@ class Descent:
                     if weights is not None:
                         row_weights *= weights[numbers, None]
                     total += steps.take(batch, targets[numbers], row_weights) * len(numbers)
-                losses.append(total / steps.n_rows)
+                if self.with_losses:
+                    losses.append(total / steps.n_rows)
                 reached = parameters.expansion(with_slopes)
                 if held_out is not None:
                     held_out_losses.append(held_out(reached))
@@ -164,14 +167,14 @@ class _Steps:
         self.n_steps, self.n_taken = descent.n_epochs * -(-n_rows // descent.batch_size), 0
         self.chunk_rows = min(MOST_ROWS, max(FEWEST_ROWS, -(-descent.batch_size // 2)))
         n_chunks = -(-descent.batch_size // self.chunk_rows)
-        self.chunks = [_Chunk(parameters, descent.loss, self.chunk_rows) for _ in range(n_chunks)]
+        self.chunks = [_Chunk(parameters, descent, self.chunk_rows) for _ in range(n_chunks)]
         none = np.zeros_like(parameters.vector)
         self.means = none.copy(), none.copy()
         given = (descent.rates, descent.decays, descent.penalties)
         self.paces = [none if part is None else part.vector for part in given]
 
     def take(self, batch, targets, weights) -> float:
-        """One step on the rows of a batch, whose loss before it is returned."""
+        """One step on the rows of a batch, whose loss before it (or 0, if not asked for) is returned."""
         loss, gradient = self._gradient(batch, targets, weights)
         # Steps beyond the plan (streamed blocks end in short batches) keep the last, smallest rate.
         remaining = max(1 - self.n_taken / self.n_steps, 1 / self.n_steps)
@@ -204,10 +207,10 @@ class _Chunk:
     both want to be in Python, one waits for the other to be woken, which takes as long as a hundred rows.
     """
 
-    def __init__(self, parameters: WaveParameters, loss: Loss, n_rows: int):
+    def __init__(self, parameters: WaveParameters, descent: Descent, n_rows: int):
         n_waves, n_features = parameters.frequencies.shape
         dtype = parameters.vector.dtype
-        self.parameters, self.loss = parameters, loss
+        self.parameters, self.loss, self.with_losses = parameters, descent.loss, descent.with_losses
         self.gradient = gradient = parameters.like()
         self.rows = np.empty((n_rows, n_features), dtype)
         self.turns = np.empty((n_rows, n_waves), dtype)
@@ -218,7 +221,7 @@ class _Chunk:
         self.slots = gradient.frequencies, gradient.cosine[:, 0], gradient.sine[:, 0], gradient.slopes[:, 0]
 
     def compute(self, source, shift, scale, picked, targets, weights):
-        """Σ_i w_i ℓ_i and Σ_i w_i ∂ℓ_i/∂θ over the standardised rows ``source[picked]``."""
+        """Σ_i w_i ℓ_i (or 0, if not asked for) and Σ_i w_i ∂ℓ_i/∂θ over the standardised rows ``source[picked]``."""
         n_rows, parameters = len(picked), self.parameters
         rows, turns = self.rows[:n_rows], self.turns[:n_rows]
         scores, pull = self.scores[:n_rows], self.pull[:n_rows]
@@ -237,7 +240,8 @@ class _Chunk:
                 self._pull(targets, scores, weights, pull)
                 kernels.joint_backward(rows, turns, pull[:, 0], *self.waves, *self.slots)
         np.sum(pull, axis=0, out=self.gradient.intercept)
-        return float(self.loss.values(targets, scores) @ weights[:, 0]), self.gradient.vector
+        loss = float(self.loss.values(targets, scores) @ weights[:, 0]) if self.with_losses else 0.0
+        return loss, self.gradient.vector
 
     def _pull(self, targets, scores, weights, pull):
         """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's constants."""

@@ -133,15 +133,9 @@ class Expansion:
                 f"A divergence needs one output per direction; this function has {self.n_outputs} outputs on "
                 f"{len(space)} directions."
             )
-        along = self.frequencies[:, space]
-        constant = 0.0 if self.slopes is None else np.trace(self.slopes[space])
-        outflow = Expansion(
-            self.frequencies,
-            np.sum(self.sine * along, axis=1, keepdims=True),
-            -np.sum(self.cosine * along, axis=1, keepdims=True),
-            np.array([constant]),
-        )
-        return outflow.evaluate(X)[:, 0]
+        outflow = np.zeros((self.n_outputs * self.n_features, 1))
+        outflow[np.arange(self.n_outputs) * self.n_features + space] = 1
+        return self.derivative().mixed(outflow).evaluate(X)[:, 0]
 
     def relevance(self, X: Any) -> np.ndarray:
         """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per squared unit of it.
@@ -209,6 +203,11 @@ class ExpansionModel:
     def score_expansion(self) -> Expansion:
         """What ``predict`` (before its link) or ``decision_function`` gives, one column each."""
         return self.expansion_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
 
 
 @dataclass(frozen=True, eq=False)

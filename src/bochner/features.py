@@ -1,11 +1,11 @@
 """SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
 
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +13,7 @@ from ._compute import Rows
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_block_size, check_choice, check_count, check_rows, check_weights
+from ._validation import check_auto_count, check_choice, check_count, check_rows, check_weights
 from .alignment import LabelSums, alignment_sums
 from .bounds import Bound
 from .learners import AlignmentLearner, check_learner
@@ -34,7 +34,46 @@ def _learns_by_sums(estimator):
     )
 
 
-class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults):
+    """What ``SpectralFeatures`` and ``LandmarkFeatures`` share: a prior, a learner, and how rows and targets are read."""
+
+    prior: SpectralPrior | None = None
+    learner: Any = None
+    _: KW_ONLY
+    n_components: int = 100
+    target: str = "auto"
+    block_size: int | str = "auto"
+    random_state: Any = None
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Rows:
+        if not reset:
+            check_is_fitted(self)
+        return check_rows(self, X, reset=reset, block_size=self.block_size)
+
+    def _copy_with(self, learner: Any) -> Self:
+        """A copy that is about to learn again, with another learner where one is given."""
+        copied = copy(self)
+        if learner is not None:
+            check_learner(learner, AlignmentLearner)
+            copied.learner = learner
+        return copied
+
+    def _check_parameters(self):
+        check_count(self.n_components, "n_components")
+        check_choice(self.target, "target", ("auto", "labels", "values"))
+        check_auto_count(self.block_size, "block_size")
+        self._part("prior", SpectralPrior)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SpectralFeatures(FeatureMap):
     """Features whose inner products are a kernel: sampled from a prior over frequencies, then learned.
 
     Parameters
@@ -92,30 +131,11 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     """
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
-    _classes: np.ndarray | None
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        learner: Any = None,
-        *,
-        n_components: int = 100,
-        n_candidates: int | None = None,
-        selection: str = "multinomial",
-        sampling: str = "iid",
-        target: str = "auto",
-        block_size: int | str = "auto",
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.learner = learner
-        self.n_components = n_components
-        self.n_candidates = n_candidates
-        self.selection = selection
-        self.sampling = sampling
-        self.target = target
-        self.block_size = block_size
-        self.random_state = random_state
+    _: KW_ONLY
+    n_candidates: int | None = None
+    selection: str = "multinomial"
+    sampling: str = "iid"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
@@ -125,7 +145,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> Self:
         """``fit`` for estimators that hand on their ``Rows`` and ``Target``; weights of rows count like repetitions."""
         self._check_parameters()
-        rows = check_rows(self, X, reset=True, block_size=self.block_size)
+        rows = self._rows(X, reset=True)
         weights = check_weights(weights, len(rows))
         candidates, rng = self._start(rows, weights)
         if self.learner is None:
@@ -154,7 +174,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         first = not hasattr(self, "measure_")
         if first:
             self._check_parameters()
-        rows = check_rows(self, X, reset=first, block_size=self.block_size)
+        rows = self._rows(X, reset=first)
         if first:
             self.measure_, _ = self._start(rows)
         if self.learner is None:
@@ -162,7 +182,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         if first:
             self.candidates_ = self.measure_
         if classes is not None:
-            self._classes = np.unique(classes)
+            self._classes: np.ndarray | None = np.unique(classes)
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target)
@@ -200,10 +220,7 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         16
         """
         check_is_fitted(self, "sums_")
-        fitted = copy(self)
-        if learner is not None:
-            check_learner(learner, AlignmentLearner)
-            fitted.learner = learner
+        fitted = self._copy_with(learner)
         if n_components is not None:
             fitted.n_components = check_count(n_components, "n_components")
         fitted._use_sums()
@@ -211,8 +228,8 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a memory map) when given."""
-        check_is_fitted(self)
-        return self.measure_.features(check_rows(self, X, reset=False, block_size=self.block_size), out=out)
+        rows = self._rows(X)
+        return self.measure_.features(rows, out=out)
 
     def alignment_bound(self, delta: float = 0.05, *, of: str = "selected", form: str = "safe") -> Bound:
         """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is at most ``value``.
@@ -266,11 +283,9 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         return self.measure_.n_columns
 
     def _check_parameters(self):
-        check_count(self.n_components, "n_components")
+        super()._check_parameters()
         check_choice(self.sampling, "sampling", ("iid", "orthogonal", "qmc"))
         check_choice(self.selection, "selection", SELECTIONS)
-        check_choice(self.target, "target", ("auto", "labels", "values"))
-        check_block_size(self.block_size)
         if self.n_candidates is not None:
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
@@ -278,16 +293,12 @@ class SpectralFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
                     f"n_candidates={self.n_candidates} without a learner: there is nothing to choose candidates by. "
                     "Give a learner, or leave n_candidates=None."
                 )
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
         if self.learner is not None:
             check_learner(self.learner)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = self.learner is not None
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

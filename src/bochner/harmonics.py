@@ -8,7 +8,7 @@ import numpy as np
 
 from ._compute import Block, as_dense, as_rows, working_dtype
 from ._validation import check_count, check_gram_inputs
-from .measures import AtomicMeasure, frozen_array
+from .measures import AtomicMeasure, frozen_array, frozen_weights
 
 # The largest array of harmonics that is ever allocated at once; beyond it an error names the size instead.
 LARGEST_BASIS_BYTES = 2**31
@@ -35,9 +35,14 @@ def basis_size(n_features: int, max_degree: int) -> int:
 
 def harmonic_indices(n_features: int, max_degree: int) -> np.ndarray:
     """(degree, position within the degree) of each column of ``spherical_harmonics``, as (n_columns, 2)."""
-    counts = [harmonic_count(n_features, degree) for degree in range(max_degree + 1)]
-    degrees = np.repeat(np.arange(max_degree + 1), counts)
-    return np.column_stack([degrees, np.concatenate([np.arange(count) for count in counts])])
+    return _harmonics_of(np.arange(max_degree + 1), n_features)[0]
+
+
+def _harmonics_of(degrees, n_features):
+    """(degree, position) of all harmonics of these degrees, and how many each degree has."""
+    counts = [harmonic_count(n_features, int(degree)) for degree in degrees]
+    positions = np.concatenate([np.arange(count) for count in counts])
+    return np.column_stack([np.repeat(degrees, counts), positions]).astype(np.int64), counts
 
 
 def sphere_area(n_features: int) -> float:
@@ -149,21 +154,13 @@ class HarmonicMeasure(AtomicMeasure):
                 f"got shape {indices.shape} and dtype {indices.dtype}. Write e.g. np.array([[2, 0]])."
             )
         object.__setattr__(self, "indices", frozen_array(indices, "indices", 2, dtype=np.int64))
-        object.__setattr__(self, "weights", frozen_array(self.weights, "weights", 1, dtype=np.float64))
-        if len(self.indices) != len(self.weights) or len(self.weights) == 0:
-            raise ValueError(
-                f"Got {len(self.indices)} indices and {len(self.weights)} weights; need one weight for each of at least one atom."
-            )
-        if np.any(self.weights < 0):
-            raise ValueError(f"Weights of a measure must be non-negative, got {self.weights.min():.3g}.")
+        object.__setattr__(self, "weights", frozen_weights(self.weights, len(self.indices)))
 
     @classmethod
     def zonal(cls, degrees: Any, weights: Any, n_features: int) -> Self:
         """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so that k(x, x) is the mass."""
-        degrees = np.asarray(degrees)
-        counts = [harmonic_count(n_features, int(degree)) for degree in degrees]
-        rows = [np.column_stack([np.full(n, degree), np.arange(n)]) for degree, n in zip(degrees, counts, strict=True)]
-        return cls(np.concatenate(rows).astype(np.int64), np.repeat(np.asarray(weights) / counts, counts))
+        indices, counts = _harmonics_of(np.asarray(degrees), n_features)
+        return cls(indices, np.repeat(np.asarray(weights) / counts, counts))
 
     @property
     def n_columns(self) -> int:
@@ -188,12 +185,6 @@ class HarmonicMeasure(AtomicMeasure):
         """The feature map as a function of a block of rows; the basis exists twice for a moment (degree by degree, then joined)."""
         n_basis = basis_size(n_features, int(self.indices[:, 0].max()))
         return Block(_features_block, self.indices, self.weights, row_bytes=16 * n_basis)
-
-    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The Gram matrix |S| Σ_j w_j Y_j(x) Y_j(z) as (n_samples, n_other_samples)."""
-        X, Z = check_gram_inputs(X, Z)
-        left = self.features(X)
-        return left @ (left if Z is X else self.features(Z)).T
 
     def merged(self) -> Self:
         """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""

@@ -1,37 +1,34 @@
 """LandmarkFeatures: similarities to a few points, each with a kernel learned for it."""
 
 import warnings
-from copy import copy
-from dataclasses import replace
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import rel_entr
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from ._compute import Block, Rows
-from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_block_size, check_choice, check_count, check_rows
+from ._validation import check_choice, check_count, check_share
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
 from .expansions import Expansion, ExpansionStack
-from .features import data_dependent_prior, drawn_candidates
+from .features import FeatureMap, data_dependent_prior, drawn_candidates
 from .landmark_choice import Landmarks, choose_landmarks
 from .learners import AlignmentLearner, PacBayes, check_learner
 from .measures import FourierMeasure
-from .priors import Gaussian, SpectralPrior
+from .priors import Gaussian
 from .priors.base import RadialPrior
 from .targets import Labels, TargetSimilarity, as_target
 
 
-class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class LandmarkFeatures(FeatureMap):
     """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et al. 2019, Section 4.2).
 
     For a landmark x_l with label y_l, the learner weighs frequencies by L̂^l, which asks how well cos ω·(x_l − x) says which
@@ -83,38 +80,19 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale"), "learner": PacBayes()}
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        learner: AlignmentLearner | None = None,
-        *,
-        n_landmarks: int | float = 100,
-        landmarks: Any = "kmeans",
-        n_components: int = 64,
-        similarity: str = "learned",
-        per_label: bool = True,
-        share_frequencies: bool = False,
-        target: str = "auto",
-        block_size: int | str = "auto",
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.learner = learner
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.n_components = n_components
-        self.similarity = similarity
-        self.per_label = per_label
-        self.share_frequencies = share_frequencies
-        self.target = target
-        self.block_size = block_size
-        self.random_state = random_state
+    _: KW_ONLY
+    n_landmarks: int | float = 100
+    landmarks: Any = "kmeans"
+    n_components: int = 64
+    similarity: str = "learned"
+    per_label: bool = True
+    share_frequencies: bool = False
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``."""
         self._check_parameters()
-        rows = check_rows(self, X, reset=True, block_size=self.block_size)
+        rows = self._rows(X, reset=True)
         target = self._target(y, len(rows))
         rng = as_generator(self.random_state)
         for name in ("expansion_", "report_"):
@@ -130,8 +108,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
         """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out`` when given."""
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, block_size=self.block_size)
+        rows = self._rows(X)
         if self.similarity != "exact":
             return self.expansion_.evaluate(rows, out)
         block = Block(_exact_block, self.prior_, self.landmarks_, row_bytes=32 * len(self.landmarks_))
@@ -146,9 +123,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         weights = np.zeros((len(variants), *self.report_.losses.shape))
         for variant, (learner, n_components) in enumerate(variants):
             weights[variant, :, :n_components] = self.relearned(learner, n_components).report_.weights
-        psi = similarities(*self._waves(), weights).evaluate(
-            check_rows(self, X, reset=False, block_size=self.block_size)
-        )
+        psi = similarities(*self._waves(), weights).evaluate(self._rows(X))
         return np.split(psi, len(variants), axis=1)
 
     def relearned(self, learner: AlignmentLearner | None = None, n_components: int | None = None) -> Self:
@@ -157,10 +132,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         The losses are known already, so the data is not touched; a smaller D is an independent draw of the prior too.
         """
         check_is_fitted(self, "report_")
-        fitted = copy(self)
-        if learner is not None:
-            check_learner(learner, AlignmentLearner)
-            fitted.learner = learner
+        fitted = self._copy_with(learner)
         losses = self.report_.losses
         if n_components is not None:
             n_components = check_count(n_components, "n_components")
@@ -212,7 +184,7 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
     def _landmark_count(self, n_samples):
         if not isinstance(self.landmarks, str):
             return None
-        if isinstance(self.n_landmarks, Real) and not isinstance(self.n_landmarks, (int, np.integer)):
+        if isinstance(self.n_landmarks, float | np.floating):
             return int(np.ceil(self.n_landmarks * n_samples))
         if self.n_landmarks > n_samples:
             warnings.warn(
@@ -250,28 +222,19 @@ class LandmarkFeatures(NestedDefaults, ClassNamePrefixFeaturesOutMixin, Transfor
         return len(self.landmarks_)
 
     def _check_parameters(self):
-        if isinstance(self.n_landmarks, Real) and not isinstance(self.n_landmarks, (bool, int, np.integer)):
-            if not 0 < self.n_landmarks < 1:
-                raise ValueError(
-                    f"n_landmarks as a share of the rows must lie between 0 and 1, got {self.n_landmarks}."
-                )
+        super()._check_parameters()
+        if isinstance(self.n_landmarks, float | np.floating):
+            check_share(self.n_landmarks, "n_landmarks")
         else:
             check_count(self.n_landmarks, "n_landmarks")
         if isinstance(self.landmarks, str):
             check_choice(self.landmarks, "landmarks", ("kmeans", "random"))
-        check_count(self.n_components, "n_components")
         check_learner(self._part("learner"), AlignmentLearner)
-        check_choice(self.target, "target", ("auto", "labels", "values"))
         check_choice(self.similarity, "similarity", ("learned", "prior", "exact"))
-        check_block_size(self.block_size)
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), got {self.prior!r}.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = self.similarity == "learned"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

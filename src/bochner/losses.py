@@ -101,8 +101,7 @@ class Multinomial(Loss):
         return softmax(scores, axis=1) - targets
 
     def start(self, targets, weights):
-        shares = np.maximum(_weighted_mean(targets, weights), 1e-12)
-        return np.log(shares)
+        return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))
 
     def link(self, scores):
         return softmax(scores, axis=1)

@@ -19,6 +19,7 @@ class AtomicMeasure:
     """Base of all measures: a frozen dataclass whose array fields have the atoms on axis 0, one of them ``weights``."""
 
     weights: np.ndarray
+    features: Any
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -34,13 +35,8 @@ class AtomicMeasure:
 
     def reweighted(self, weights: Any) -> Self:
         """The same atoms with other weights; O(n_atoms), because the atoms are shared and not checked again."""
-        weights = frozen_array(weights, "weights", 1, dtype=np.float64)
-        if weights.shape != self.weights.shape:
-            raise ValueError(f"Got {len(weights)} weights for {len(self)} atoms; each atom needs one.")
-        if np.any(weights < 0):
-            raise ValueError(f"Weights of a measure must be non-negative, got {weights.min():.3g}.")
         other = copy(self)
-        object.__setattr__(other, "weights", weights)
+        object.__setattr__(other, "weights", frozen_weights(weights, len(self)))
         return other
 
     def resampled(self, n_atoms: int, rng: np.random.Generator, selection: str = "multinomial") -> Self:
@@ -48,21 +44,27 @@ class AtomicMeasure:
         chosen, weights = selected_atoms(self.weights, n_atoms, rng, selection)
         return self.take(chosen).reweighted(weights)
 
+    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The Gram matrix of inner products of ``features``, (n_samples, n_other_samples)."""
+        X, Z = check_gram_inputs(X, Z)
+        left = self.features(X)
+        return left @ (left if Z is X else self.features(Z)).T
+
     def _joined(self, others: Sequence[Self]) -> Self:
         """All atoms of this measure and of others of its kind."""
         arrays = {f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)]) for f in fields(self)}  # type: ignore
         return replace(self, **arrays)  # type: ignore[type-var]
 
-    def _grouped(self, labels: np.ndarray, first: np.ndarray) -> Self:
-        """Join atoms that share a label: the first of each stands for all, weights are added."""
-        return self.take(first).reweighted(np.bincount(labels, weights=self.weights, minlength=len(first)))
-
     def _merged_by(self, keys: np.ndarray) -> Self:
-        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped."""
+        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped.
+
+        The first of equal atoms stands for all, with their summed weight.
+        """
         kept = np.flatnonzero(self.weights > 0) if np.any(self.weights > 0) else np.array([0])
-        first: dict[bytes, int] = {}
-        labels = np.array([first.setdefault(row.tobytes(), len(first)) for row in keys[kept]])
-        return self.take(kept)._grouped(labels, np.unique(labels, return_index=True)[1])
+        seen: dict[bytes, int] = {}
+        labels = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in keys[kept]])
+        _, first = np.unique(labels, return_index=True)
+        return self.take(kept[first]).reweighted(np.bincount(labels, weights=self.weights[kept]))
 
 
 def selected_atoms(
@@ -122,6 +124,20 @@ def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.
     return view
 
 
+def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
+    """A read-only view of the weights of a measure: a non-negative number for each of at least one atom."""
+    weights = frozen_array(values, "weights", 1, dtype=np.float64)
+    if n_atoms == 0:
+        raise ValueError("A measure needs at least one atom, got none.")
+    if len(weights) != n_atoms:
+        raise ValueError(f"Got {len(weights)} weights for {n_atoms} atoms; each atom needs one.")
+    if np.any(weights < 0):
+        raise ValueError(
+            f"Weights of a measure must be non-negative, got {weights.min():.3g}: a negative weight is no kernel."
+        )
+    return weights
+
+
 @dataclass(frozen=True, eq=False)
 class FourierMeasure(AtomicMeasure):
     """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite measure.
@@ -142,17 +158,7 @@ class FourierMeasure(AtomicMeasure):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frequencies", frozen_array(self.frequencies, "frequencies", 2))
-        object.__setattr__(self, "weights", frozen_array(self.weights, "weights", 1, dtype=np.float64))
-        if len(self.frequencies) != len(self.weights):
-            raise ValueError(
-                f"Got {len(self.frequencies)} frequencies and {len(self.weights)} weights; each frequency needs one weight."
-            )
-        if len(self.weights) == 0:
-            raise ValueError("A measure needs at least one atom, got none.")
-        if np.any(self.weights < 0):
-            raise ValueError(
-                f"Weights of a measure must be non-negative, got {self.weights.min():.3g}: a negative weight is no kernel."
-            )
+        object.__setattr__(self, "weights", frozen_weights(self.weights, len(self.frequencies)))
 
     @property
     def n_features(self) -> int:
@@ -179,12 +185,6 @@ class FourierMeasure(AtomicMeasure):
     def block(self) -> Block:
         """The feature map as a function of a block of rows that needs no further check and travels to threads and workers."""
         return Block(features_block, self.frequencies, self.weights)
-
-    def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The Gram matrix Σ_j w_j cos(ω_j · (x − z)) as (n_samples, n_other_samples)."""
-        X, Z = check_gram_inputs(X, Z)
-        left = self.features(X)
-        return left @ (left if Z is X else self.features(Z)).T
 
     def merged(self) -> Self:
         """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of weight zero dropped."""

@@ -36,13 +36,7 @@ def is_ours(name: str) -> bool:
         found: Any = vars(import_module(module)).get(attribute)
     except ImportError:
         return False
-    return (
-        isinstance(found, type)
-        and found.__module__ == module
-        and (issubclass(found, BaseEstimator) or is_frozen(found))
-    )
-
-
-def is_frozen(cls: type) -> bool:
-    """Whether a class is a frozen dataclass: a value."""
-    return is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    if not isinstance(found, type) or found.__module__ != module:
+        return False
+    frozen = is_dataclass(found) and found.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return issubclass(found, BaseEstimator) or frozen

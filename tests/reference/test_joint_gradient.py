@@ -44,7 +44,7 @@ def test_gradient_is_the_derivative_of_the_weighted_loss(loss, seed):
     numeric = approx_fprime(
         parameters.vector, lambda v: weighted_loss(*arguments, v, Z, targets[picked], weights[:, 0]), 1e-6
     )
-    chunk = _Chunk(parameters, loss, 30)
+    chunk = _Chunk(parameters, Descent(loss, 1, 30, parameters.like()), 30)
     for source in (X, X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X)):
         batch = _plain(source, picked, standardization, np.float64)
         value, found = chunk.compute(*batch, targets[picked], weights)
@@ -174,3 +174,13 @@ def test_a_word_ends_the_descent_and_an_interruption_goes_through():
 
     with pytest.raises(KeyboardInterrupt):
         descent.run(parameters, as_rows(X), targets, rng, after_epoch=interrupt)
+
+
+def test_losses_that_nobody_reads_are_not_summed():
+    found = []
+    for with_losses in (True, False):
+        X, targets, parameters = problem(Logistic(), np.random.default_rng(0))
+        descent = Descent(Logistic(), 3, 20, parameters.like(0.01), with_losses=with_losses)
+        found.append(descent.run(parameters, as_rows(X), targets, np.random.default_rng(1)))
+    assert [len(descended.losses) for descended in found] == [3, 0]
+    np.testing.assert_array_equal(found[0].expansion.frequencies, found[1].expansion.frequencies)

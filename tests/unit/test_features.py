@@ -158,7 +158,7 @@ FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
         (lambda: SpectralFeatures(n_components=2.5).fit(X), TypeError, "n_components must be an integer"),
         (lambda: SpectralFeatures(sampling="sobol").fit(X), ValueError, "sampling must be one of 'iid'"),
         (lambda: SpectralFeatures(Laplace(), sampling="orthogonal").fit(X), ValueError, "cannot be sampled"),
-        (lambda: SpectralFeatures(prior="rbf").fit(X), TypeError, r"such as Gaussian\(gamma=1.0\)"),
+        (lambda: SpectralFeatures(prior="rbf").fit(X), TypeError, "prior must be an object of SpectralPrior"),
         (lambda: SpectralFeatures(learner="svm").fit(X), TypeError, r"such as PacBayes\(\), got 'svm'"),
         (lambda: SpectralFeatures(learner=PacBayes).fit(X, Y), TypeError, r"Write learner=PacBayes\(\)"),
         (lambda: SpectralFeatures(learner=PacBayes(), target="numbers").fit(X, Y), ValueError, "target must be one of"),

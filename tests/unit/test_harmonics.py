@@ -143,7 +143,7 @@ def test_a_basis_too_large_for_memory_is_named_before_it_is_allocated():
     [
         (np.array([[1.5, 0.0]]), [1.0], "non-negative integers"),
         (np.array([[1, -1]]), [1.0], "non-negative integers"),
-        (np.array([[1, 0]]), [1.0, 2.0], "one weight"),
+        (np.array([[1, 0]]), [1.0, 2.0], "each atom needs one"),
         (np.array([[1, 0]]), [-1.0], "non-negative"),
     ],
 )

@@ -108,7 +108,7 @@ def test_take_keeps_frequencies_and_weights_together():
     ("frequencies", "weights", "message"),
     [
         (np.ones(3), np.ones(3), "2 dimension"),
-        (np.ones((3, 2)), np.ones(2), "each frequency needs one weight"),
+        (np.ones((3, 2)), np.ones(2), "2 weights for 3 atoms"),
         (np.ones((3, 2)), [1, -1, 1], "non-negative"),
         (np.full((3, 2), np.nan), np.ones(3), "finite"),
         (np.ones((3, 2)), [1, np.inf, 1], "finite"),

@@ -12,7 +12,8 @@ from .rows import working_dtype
 TILE = 1024
 
 
-def _tiles(n, size=None):
+def tiles(n, size=None):
+    """Slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
     size = size or TILE
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
@@ -22,33 +23,34 @@ def atoms_at_once(n_features):
     return min(TILE, max(1, 2**23 // max(n_features, 1)))  # blocks without a non-zero column have none
 
 
-class _Projector:
-    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X."""
+class Projector:
+    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once`` atoms at a time."""
 
-    def __init__(self, X, frequencies):
+    def __init__(self, X, frequencies, at_once=None):
         self.dtype = working_dtype(X)
         self.X = X if X.dtype == self.dtype else X.astype(self.dtype)
         self.frequencies = frequencies
-        self.buffer = np.empty(min(TILE, X.shape[0]) * min(TILE, len(frequencies)), self.dtype)
+        self.at_once = at_once or atoms_at_once(X.shape[1])
+        self.buffer = np.empty(min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype)
 
-    def tiles(self, kept=None):
+    def tiles(self, kept=None, known=False):
         """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay.
+        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if they are there already.
         """
         if kept is not None:
-            columns = (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
-            for rows in _tiles(self.X.shape[0]):
-                self._project(rows, columns, kept[rows])
+            columns = None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+            for rows in tiles(self.X.shape[0]):
+                if not known:
+                    self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
-        for atoms in _tiles(len(self.frequencies), atoms_at_once(self.X.shape[1])):
+        for atoms in tiles(len(self.frequencies), self.at_once):
             # Dividing here, tile by tile, costs 1/1024 of the product and never copies all frequencies.
-            half_turn_frequencies = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False)
-            columns = half_turn_frequencies.T
+            columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
             if sp.issparse(self.X):
                 columns = np.ascontiguousarray(columns)  # else scipy copies it for every row tile
-            for rows in _tiles(self.X.shape[0]):
+            for rows in tiles(self.X.shape[0]):
                 shape = rows.stop - rows.start, atoms.stop - atoms.start
                 tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
                 self._project(rows, columns, tile)
@@ -65,7 +67,7 @@ def features_block(frequencies, weights, X, out=None):
     """[√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), written into ``out`` when given."""
     from . import kernels
 
-    projector = _Projector(X, frequencies)
+    projector = Projector(X, frequencies)
     if out is None:
         out = np.empty((X.shape[0], 2 * len(frequencies)), projector.dtype)
     root_weights = np.sqrt(weights).astype(projector.dtype)
@@ -88,7 +90,7 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
     """
     from . import kernels
 
-    projector = _Projector(X, frequencies)
+    projector = Projector(X, frequencies)
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     sums = np.zeros((signal.shape[1], 2, len(frequencies)))
     for rows, atoms, tile in projector.tiles(kept_projection):
@@ -106,16 +108,12 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
     """
     from . import kernels
 
-    projector = _Projector(X, frequencies)
+    projector = Projector(X, frequencies)
     X = projector.X
     signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
     signed_sums = signed_sums.astype(projector.dtype)
     gradient = np.zeros((len(frequencies), X.shape[1]))
-    if kept_projection is None:
-        tiles = projector.tiles()
-    else:
-        tiles = ((rows, slice(0, len(frequencies)), kept_projection[rows]) for rows in _tiles(X.shape[0]))
-    for rows, atoms, tile in tiles:
+    for rows, atoms, tile in projector.tiles(kept_projection, known=True):
         kernels.potential_pull(tile, signal[rows], np.ascontiguousarray(signed_sums[:, :, atoms]))
         gradient[atoms] += (X[rows].T @ tile).T if sp.issparse(X) else tile.T @ X[rows]
     return gradient

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numba import njit, types
 from numba.extending import overload
 
-from .blocks import TILE, working_dtype
+from .blocks import TILE, tiles, working_dtype
 from .kernels import _FLAGS, _REDUCING, _sincos
 
 # exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
@@ -197,18 +197,9 @@ def cosine_values(turns, phase, out):
 # --- functions of one block of rows, for row_sum and row_map ---------------------------------------------------------
 
 
-def _tiles(n):
-    return [slice(start, min(start + 4 * TILE, n)) for start in range(0, n, 4 * TILE)]
-
-
-def half_turns_block(frequency, X, out=None):
-    """ω·x / π for one frequency, (n_rows,) in the dtype of X."""
-    direction = (frequency / np.pi).astype(working_dtype(X))
-    turns = np.asarray(X @ direction)
-    if out is None:
-        return turns
-    out[...] = turns
-    return out
+def half_turns_block(frequency, X, out):
+    """out = ω·x / π for one frequency, (n_rows,) in the dtype of X."""
+    out[...] = X @ (frequency / np.pi).astype(working_dtype(X))
 
 
 def exponential_block(frequency, phase, X, signal):
@@ -231,7 +222,7 @@ def phase_losses_block(phases, turns, signal):
     sums = np.zeros((3, len(phases)))
     shifts = (phases / np.pi).astype(turns.dtype)
     signal = np.ascontiguousarray(signal, dtype=turns.dtype)
-    for rows in _tiles(len(turns)):
+    for rows in tiles(len(turns), 4 * TILE):
         tile_sums = np.zeros(sums.shape, turns.dtype)
         phase_losses(turns[rows], signal[rows], shifts, tile_sums)
         sums += tile_sums

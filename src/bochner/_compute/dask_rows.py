@@ -31,6 +31,8 @@ def mean_rows(values: Any, weights: np.ndarray | None) -> np.ndarray:
 class DaskRows(Rows):
     """A two-dimensional Dask array of known chunk lengths; each partition is checked for finite numbers where it lives."""
 
+    is_local = False
+
     def __init__(self, source: Any, block_size: int | str = "auto"):
         if not isinstance(getattr(source, "chunks", None), tuple) or source.ndim != 2:
             raise ValueError(
@@ -47,14 +49,6 @@ class DaskRows(Rows):
         source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})
         self.source = source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
         self.block_size = block_size
-
-    @property
-    def is_local(self) -> bool:
-        return False
-
-    @property
-    def in_memory(self) -> bool:
-        return False
 
     def sum(self, block, *signals):
         import dask

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,16 +44,13 @@ class Block(partial):
         return block
 
 
-def row_bytes_of(block: Callable) -> int:
-    """What a block function says that it needs for a row; plain functions need next to nothing."""
-    return block.row_bytes if isinstance(block, Block) else 0
-
-
 class Rows(ABC):
     """(n_rows, n_features) real numbers: rows that are summed, mapped, taken and shuffled in blocks."""
 
     source: Any
     block_size: int | str
+    # Whether the rows are on this machine, in memory or in a file, so that a look at some of them costs little.
+    is_local: ClassVar[bool]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,14 +69,9 @@ class Rows(ABC):
         return self.shape[0]
 
     @property
-    @abstractmethod
-    def is_local(self) -> bool:
-        """Whether the rows are on this machine, in memory or in a file, so that a look at some of them costs little."""
-
-    @property
-    @abstractmethod
     def in_memory(self) -> bool:
         """Whether the rows are an array in memory."""
+        return False
 
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
@@ -133,12 +125,10 @@ class Rows(ABC):
 class LocalRows(Rows):
     """Rows of an array, a CSR matrix or a memory map: shared between threads, block by block."""
 
+    is_local = True
+
     def __init__(self, source: Any, block_size: int | str = "auto"):
         self.source, self.block_size = source, block_size
-
-    @property
-    def is_local(self) -> bool:
-        return True
 
     @property
     def in_memory(self) -> bool:
@@ -219,7 +209,7 @@ class LocalRows(Rows):
         """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which costs as much as many rows."""
         if self.block_size != "auto":
             return blocks_of(len(self), size=int(self.block_size))
-        size = row_bytes_of(block) + self._row_size()
+        size = self._row_size() + (block.row_bytes if isinstance(block, Block) else 0)
         if sp.issparse(self.source):
             return blocks_of(len(self), size=max(1, min(LARGEST_BLOCK, BLOCK_BYTES // size)))
         return blocks_of(len(self), size)

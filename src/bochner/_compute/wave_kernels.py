@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from .blocks import TILE, working_dtype
+from .blocks import TILE, tiles, working_dtype
 from .boosting_kernels import _exp
-from .kernels import _FLAGS, _REDUCING, _sincos
+from .kernels import _FLAGS, _REDUCING, _sincos, sincos
 
 # Half-turns of one tile while it is worked on: within the second-level cache.
 _TILE_BYTES = 2**18
@@ -20,11 +20,7 @@ _TILE_BYTES = 2**18
 def trigonometry(turns, sines, cosines):
     """(sines, cosines) of π turns for 2-D arrays of equal shape, row by row."""
     for i in range(turns.shape[0]):
-        t, s_row, c_row = turns[i], sines[i], cosines[i]
-        for j in range(turns.shape[1]):
-            s, c = _sincos(t[j])
-            s_row[j] = s
-            c_row[j] = c
+        sincos(turns[i], sines[i], cosines[i])
 
 
 # --- one round of boosting -------------------------------------------------------------------------------------------
@@ -140,19 +136,9 @@ def logistic_gradient(
 
 @njit(**_FLAGS)
 def adam_step(
-    vector,
-    gradient,
-    first,
-    second,
-    rates,
-    decays,
-    penalties,
-    remaining,
-    mean_scale,
-    root_scale,
-    first_decay,
-    second_decay,
-):
+    vector, gradient, first, second, rates, decays, penalties,
+    remaining, mean_scale, root_scale, first_decay, second_decay,
+):  # fmt: skip
     """θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place, for the gradient g + penalties θ.
 
     m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias corrections.
@@ -210,8 +196,7 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
         return result
     coefficients = np.concatenate([amplitudes * np.cos(phases), amplitudes * np.sin(phases)]).astype(dtype)
     at_once = max(64, min(_TILE_BYTES // len(frequencies), 4 * TILE))
-    for start in range(0, rows.shape[0], at_once):
-        tile = slice(start, start + at_once)
+    for tile in tiles(rows.shape[0], at_once):
         turns = np.asarray(rows[tile] @ directions)
         pair = np.empty((turns.shape[0], 2 * turns.shape[1]), dtype)
         trigonometry(turns, pair[:, turns.shape[1] :], pair[:, : turns.shape[1]])

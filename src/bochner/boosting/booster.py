@@ -1,5 +1,6 @@
 """What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs, stopping."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +12,12 @@ from .._compute import row_numbers
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_auto_count, check_count, check_positive, check_share
 from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from .fitting import Rounds, draw_sample, with_waves, without_repetitions
+from .fitting import Rounds, at_most, draw_sample, with_waves, without_repetitions
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
@@ -42,7 +43,7 @@ class JointEpochs(BaseEstimator):
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
-        _check_auto_count(self.n_epochs, "n_epochs")
+        check_auto_count(self.n_epochs, "n_epochs", minimum=0)
         check_positive(self.learning_rate, "learning_rate")
 
     def count(self, n_rows: int) -> int:
@@ -57,7 +58,8 @@ class JointEpochs(BaseEstimator):
         """The descent of an expansion in standardised inputs: all that it has moves at one rate."""
         rate = self.learning_rate
         rates = parameters.like(rate, rate, rate if linear else 0.0, rate)
-        return Descent(loss, self.count(n_rows), _batch_size(n_rows), rates)
+        batch_size = 256 if n_rows < 50_000 else (1024 if n_rows < 100_000 else 2048)
+        return Descent(loss, self.count(n_rows), batch_size, rates, with_losses=False)
 
 
 class EarlyStopping(BaseEstimator):
@@ -69,9 +71,7 @@ class EarlyStopping(BaseEstimator):
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
-        check_positive(self.fraction, "fraction")
-        if self.fraction >= 1:
-            raise ValueError(f"fraction is a share of the rows, below 1; got {self.fraction}. Write e.g. 0.1.")
+        check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
     def split(self, n_rows: int, strata: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -81,48 +81,43 @@ class EarlyStopping(BaseEstimator):
         return np.sort(parts[0]), np.sort(parts[1])
 
 
+@dataclass(eq=False, repr=False)
 class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     """What classifier and regressor share: parameters, rounds, epochs, stopping."""
 
     _defaults: ClassVar = {"search": WaveSearch(), "epochs": JointEpochs(), "stopping": EarlyStopping()}
 
-    # What a warm start goes on from: the fit in standardised inputs, and how they were standardised.
-    _grown: Expansion | None
-    _standardization: Standardization | None
-    _seed: int
-    train_loss_: list[float]
-    validation_loss_: list[float]
-
-    def __init__(
-        self,
-        loss: str,
-        *,
-        n_rounds: int,
-        learning_rate: float,
-        prior: SpectralPrior | None,
-        search: WaveSearch | None,
-        epochs: JointEpochs | None,
-        stopping: EarlyStopping | None,
-        linear: bool,
-        n_pilots: int | str,
-        max_rows: int,
-        warm_start: bool,
-        random_state: Any,
-    ):
-        self.loss = loss
-        self.n_rounds = n_rounds
-        self.learning_rate = learning_rate
-        self.prior = prior
-        self.search = search
-        self.epochs = epochs
-        self.stopping = stopping
-        self.linear = linear
-        self.n_pilots = n_pilots
-        self.max_rows = max_rows
-        self.warm_start = warm_start
-        self.random_state = random_state
+    loss: str
+    _: KW_ONLY
+    n_rounds: int = 100
+    learning_rate: float = 0.3
+    prior: SpectralPrior | None = None
+    search: WaveSearch | None = None
+    epochs: JointEpochs | None = None
+    stopping: EarlyStopping | None = None
+    linear: bool = True
+    n_pilots: int | str = "auto"
+    max_rows: int = 5000
+    warm_start: bool = False
+    random_state: Any = None
 
     # --- fitting -------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> bool:
+        """Whether this fit goes on from the last one; a new one forgets it, so that a fit that fails leaves nothing half done."""
+        self._check_parameters()
+        continued = self.warm_start and hasattr(self, "expansion_")
+        if not continued:
+            self.__dict__.pop("expansion_", None)
+            # What a warm start goes on from: the fit in standardised inputs, and how they were standardised.
+            self._grown: Expansion | None = None
+            self._standardization: Standardization | None = None
+            self._seed = int(as_generator(self.random_state).integers(2**63))
+            self.train_loss_ = []
+            self.validation_loss_: list[float] = []
+        else:
+            check_more_rounds(self.n_rounds, len(self.expansion_))
+        return continued
 
     def _fit(self, X, y, rows, targets, weights, strata=None):
         """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
@@ -137,7 +132,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         if self.stopping is not None:
             train, valid = self.stopping.split(len(rows), strata, rng)
         sample, standardization = draw_sample(
-            rows, targets, weights, _at_most(self.max_rows, train, rng), self._standardization, dtype
+            rows, targets, weights, at_most(self.max_rows, train, rng), self._standardization, dtype
         )
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
         n_pilots = (2 if large else 0) if isinstance(self.n_pilots, str) else self.n_pilots
@@ -147,7 +142,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             standardization = Standardization(standardization.shift, standardization.scale * factors)
         checked = None
         if len(valid):
-            some = _at_most(_MOST_CHECKED, valid, rng)
+            some = at_most(_MOST_CHECKED, valid, rng)
             checked, _ = draw_sample(rows, targets, weights, some, standardization, dtype)
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
@@ -208,21 +203,6 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         # Running out of patience ends the rounds, not the fit: only a callback's wish goes further.
         return with_waves(fit, waves if checked is None else waves[: best_round - begun]), asked
 
-    def _begin(self) -> bool:
-        """Whether this fit goes on from the last one; a new one forgets it, so that a fit that fails leaves nothing half done."""
-        self._check_parameters()
-        continued = self.warm_start and hasattr(self, "expansion_")
-        if not continued:
-            self.__dict__.pop("expansion_", None)
-            self._grown = self._standardization = None
-            self._seed = int(as_generator(self.random_state).integers(2**63))
-            self.train_loss_, self.validation_loss_ = [], []
-        elif self.n_rounds < (done := len(self.expansion_)):
-            raise ValueError(
-                f"warm_start goes on from {done} rounds, but n_rounds={self.n_rounds}. Write {done + 1} or more."
-            )
-        return continued
-
     def _once_each(self, rows, target, columns, weights):
         """What a fit on few rows looks at; of many rows, or where some are kept apart by number, all as they are."""
         few = len(rows) <= LARGE and len(rows) * rows.n_features <= _MOST_COMPARED
@@ -249,7 +229,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             )
         for name, default in self._defaults.items():
             self._part(name, type(default)).check_parameters()
-        _check_auto_count(self.n_pilots, "n_pilots")
+        check_auto_count(self.n_pilots, "n_pilots", minimum=0)
         check_count(self.max_rows, "max_rows", minimum=2)
 
 
@@ -260,22 +240,14 @@ def check_learning_rate(learning_rate: Any) -> None:
         raise ValueError(f"learning_rate must be at most 1, got {learning_rate}: larger steps may raise the loss.")
 
 
-def _check_auto_count(value, name):
-    if isinstance(value, str):
-        check_choice(value, name, ("auto",))
-    else:
-        check_count(value, name, minimum=0)
+def check_more_rounds(n_rounds: int, done: int) -> None:
+    """A warm start only adds rounds."""
+    if n_rounds < done:
+        raise ValueError(f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or more.")
 
 
-def _at_most(n_rows, numbers, rng):
-    return numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
-
-
-def _batch_size(n_rows):
-    return 256 if n_rows < 50_000 else (1024 if n_rows < 100_000 else 2048)
-
-
-PARAMETERS = """
+# What classifier and regressor say of their parameters and attributes, behind those that only one has.
+SHARED_DOCUMENTATION = """
     n_rounds : int, default 100
         Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
@@ -298,4 +270,12 @@ PARAMETERS = """
     warm_start : bool
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator
+
+    Attributes
+    ----------
+    expansion_ : Expansion, one atom per round
+    loss_ : the loss, whose link makes predictions or probabilities of scores
+    feature_relevance_ : mean squared derivative of the score in each standardised column
+    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch); of values standardised ones
+    n_rounds_, n_features_in_; of a classifier classes_
 """

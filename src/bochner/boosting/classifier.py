@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,12 @@ from .._callbacks import with_callbacks
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_weights
 from ..losses import Exponential, Logistic, Loss, Multinomial
-from ..priors.base import SpectralPrior
 from ..targets import Labels
-from .booster import PARAMETERS, EarlyStopping, FourierBooster, JointEpochs
+from .booster import SHARED_DOCUMENTATION, FourierBooster
 from .predicting import ExpansionClassifier
-from .rounds import WaveSearch
 
 
+@dataclass(eq=False, repr=False)
 class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x), amplitudes in closed form.
 
@@ -27,17 +27,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     Parameters
     ----------
     loss : "auto", "logistic", "exponential" or "multinomial"
-        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.{PARAMETERS}
-    class_weight : None, "balanced" or dict
-
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom per round
-    loss_ : the loss, whose link makes probabilities of scores
-    feature_relevance_ : mean squared derivative of the score in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch)
-    classes_, n_rounds_, n_features_in_
-
+        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.
+    class_weight : None, "balanced" or dict{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -46,28 +37,9 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     True
     """
 
-    def __init__(
-        self,
-        loss: str = "auto",
-        *,
-        n_rounds: int = 100,
-        learning_rate: float = 0.3,
-        prior: SpectralPrior | None = None,
-        search: WaveSearch | None = None,
-        epochs: JointEpochs | None = None,
-        stopping: EarlyStopping | None = None,
-        linear: bool = True,
-        n_pilots: int | str = "auto",
-        max_rows: int = 5000,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        super().__init__(
-            loss, n_rounds=n_rounds, learning_rate=learning_rate, prior=prior, search=search, epochs=epochs, stopping=stopping,
-            linear=linear, n_pilots=n_pilots, max_rows=max_rows, warm_start=warm_start, random_state=random_state,
-        )  # fmt: skip
-        self.class_weight = class_weight
+    loss: str = "auto"
+    _: KW_ONLY
+    class_weight: Any = None
 
     @all_or_nothing
     @with_callbacks
@@ -77,8 +49,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
         labels = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
-        if continued and not np.array_equal(labels.classes, self.classes_):
-            raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {labels.classes}.")
+        if continued:
+            self._check_same_classes(labels)
         weights = check_weights(sample_weight, len(rows))
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, labels.decode(labels.codes))

@@ -16,12 +16,12 @@ from ..descent import Standardization
 from ..expansions import Expansion
 from ..losses import Loss
 from ..priors.base import SpectralPrior
-from .rounds import QuadraticModel, Wave, WaveSearch, exact_step, thinned
+from .rounds import QuadraticModel, Wave, WaveSearch, exact_step
 
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000
 RELEVANCE_FLOOR = 0.01
 _DRAWN_ROUNDS = 32
-_RELEVANCE_ROWS = 2000
+_RELEVANCE_ROWS, _MATRIX_ROWS = 2000, 1024
 _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
 
@@ -36,8 +36,8 @@ class Sample:
 
     @cached_property
     def thinned_columns(self) -> np.ndarray:
-        """Some of the rows, for matrices that need not be exact."""
-        return thinned(self.columns)
+        """About ``_MATRIX_ROWS`` of the rows, evenly spread, for matrices that need not be exact."""
+        return np.ascontiguousarray(self.columns[:, :: max(1, len(self.targets) // _MATRIX_ROWS)])
 
     def take(self, rows: np.ndarray) -> Sample:
         """Some of the rows."""
@@ -45,9 +45,7 @@ class Sample:
 
     def some(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """At most ``n_rows`` of the rows, drawn without replacement."""
-        if n_rows >= len(self.targets):
-            return self
-        return self.take(np.sort(rng.choice(len(self.targets), n_rows, replace=False)))
+        return self if n_rows >= len(self.targets) else self.take(at_most(n_rows, np.arange(len(self.targets)), rng))
 
     def scaled(self, factors: np.ndarray) -> Sample:
         """The same rows with each column multiplied."""
@@ -74,9 +72,8 @@ class Rounds:
 
     def start(self, sample: Sample) -> Expansion:
         """The best constant, then a ridge-penalised linear part by damped Newton steps."""
-        constant = Expansion.constant(
-            self.loss.start(sample.targets, sample.weights.astype(np.float64)), len(sample.columns)
-        )
+        best = self.loss.start(sample.targets, sample.weights.astype(np.float64))
+        constant = Expansion.constant(best, len(sample.columns))
         few = len(sample.columns) <= _LARGEST_LINEAR
         return self._with_slopes(constant, sample) if self.linear and few else constant
 
@@ -162,6 +159,11 @@ class Rounds:
                 return factors
             factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance / np.mean(relevance) + RELEVANCE_FLOOR)
         return factors
+
+
+def at_most(n_rows: int, numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """At most ``n_rows`` of the sorted numbers, drawn without replacement."""
+    return numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
 
 
 def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:

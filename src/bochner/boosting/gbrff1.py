@@ -1,5 +1,6 @@
 """GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al. 2020, Algorithm 2)."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from .published import PublishedBooster, in_few_blocks
 _KEPT_BYTES = 2**28
 
 
+@dataclass(eq=False, repr=False)
 class GBRFF1Classifier(PublishedBooster):
     r"""Gradient boosting where each weak learner is a small learned kernel around a learned landmark (Algorithm 2).
 
@@ -57,28 +59,10 @@ class GBRFF1Classifier(PublishedBooster):
     """
 
     _defaults: ClassVar = PublishedBooster._defaults | {"learner": PacBayes()}
-    landmarks_: np.ndarray
 
-    def __init__(
-        self,
-        n_rounds: int = 100,
-        n_components: int = 10,
-        prior: SpectralPrior | None = None,
-        learner: AlignmentLearner | None = None,
-        *,
-        learning_rate: float = 1.0,
-        max_iterations: int = 10,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        self.n_rounds = n_rounds
-        self.n_components = n_components
-        self.prior = prior
-        self.learner = learner
-        self.learning_rate = learning_rate
-        self.max_iterations = max_iterations
-        self.warm_start = warm_start
-        self.random_state = random_state
+    n_components: int = 10
+    prior: SpectralPrior | None = None
+    learner: AlignmentLearner | None = None
 
     def _atoms_per_learner(self) -> int:
         return self.n_components
@@ -87,7 +71,7 @@ class GBRFF1Classifier(PublishedBooster):
         landmarks = list(self.landmarks_) if continued else []
         self._landmarks = landmarks
         super()._boost(rows, signs, continued)
-        self.landmarks_ = np.reshape(landmarks, (-1, rows.n_features))
+        self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 
     def _weak_learner(self, rows, signal, rng):
@@ -122,7 +106,6 @@ class GBRFF1Classifier(PublishedBooster):
         super()._check_parameters()
         check_count(self.n_components, "n_components")
         self._part("learner", AlignmentLearner).check_parameters()
-        check_count(self.max_iterations, "max_iterations", minimum=0)
 
 
 def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:

@@ -1,5 +1,6 @@
 """GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020, Algorithm 3)."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from .._compute import Block, Rows
 from .._compute.lazy import boosting as kernels
-from .._validation import check_count, check_positive
+from .._validation import check_positive
 from ..priors.base import SpectralPrior
 from .published import PublishedBooster, in_few_blocks
 
@@ -38,6 +39,7 @@ def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
     return float((center + np.pi) % (2 * np.pi) - np.pi)
 
 
+@dataclass(eq=False, repr=False)
 class GBRFF2Classifier(PublishedBooster):
     r"""Gradient boosting where each weak learner is one cosine whose frequency is learned (Algorithm 3).
 
@@ -77,29 +79,10 @@ class GBRFF2Classifier(PublishedBooster):
     True
     """
 
-    def __init__(
-        self,
-        n_rounds: int = 100,
-        prior: SpectralPrior | None = None,
-        penalty: float = 0.0,
-        *,
-        rephase: bool = False,
-        learning_rate: float = 1.0,
-        max_iterations: int = 10,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        self.n_rounds = n_rounds
-        self.prior = prior
-        self.penalty = penalty
-        self.rephase = rephase
-        self.learning_rate = learning_rate
-        self.max_iterations = max_iterations
-        self.warm_start = warm_start
-        self.random_state = random_state
-
-    def _atoms_per_learner(self) -> int:
-        return 1
+    prior: SpectralPrior | None = None
+    penalty: float = 0.0
+    _: KW_ONLY
+    rephase: bool = False
 
     def _weak_learner(self, rows, signal, rng):
         frequency = self.prior_.sample(1, rows.n_features, rng).frequencies[0]
@@ -118,7 +101,6 @@ class GBRFF2Classifier(PublishedBooster):
     def _check_parameters(self):
         super()._check_parameters()
         check_positive(self.penalty, "penalty", allow_zero=True)
-        check_count(self.max_iterations, "max_iterations", minimum=0)
 
 
 def frequency_objective(rows: Rows, signal: np.ndarray, phase: float, penalty: float, frequency: np.ndarray) -> Any:

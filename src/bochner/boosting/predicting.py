@@ -7,45 +7,50 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import gathered
+from .._compute import Rows, gathered
 from .._validation import check_rows
 from ..expansions import Expansion, ExpansionModel
 from ..losses import Loss, class_probabilities
+from ..targets import Labels
 
 
 class ExpansionPredictor(ExpansionModel):
     """Scores of ``expansion_`` on checked rows, whole or round by round; ``loss_`` says what they predict."""
 
     loss_: Loss
+    train_loss_: Any
 
     @property
     def _atoms_per_round(self) -> int:
         return 1
 
-    def _scores(self, X: Any) -> Any:
+    def _rows(self, X: Any) -> Rows:
         check_is_fitted(self, "expansion_")
-        return self.expansion_.evaluate(check_rows(self, X, reset=False))
+        return check_rows(self, X, reset=False)
+
+    def _scores(self, X: Any) -> Any:
+        rows = self._rows(X)
+        return self.expansion_.evaluate(rows)
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self, "expansion_")
-        return self.expansion_.staged(check_rows(self, X, reset=False), self._atoms_per_round)
+        rows = self._rows(X)
+        return self.expansion_.staged(rows, self._atoms_per_round)
 
     def jacobian(self, X: Any) -> Any:
         """∂(score)/∂x at each row, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one score; exact."""
-        check_is_fitted(self, "expansion_")
-        slopes = self.expansion_.jacobian(check_rows(self, X, reset=False))
+        rows = self._rows(X)
+        slopes = self.expansion_.jacobian(rows)
         return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        return tags
 
 
 class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
     """Binary: the sign of one score; several classes: the largest of one score per class."""
 
     classes_: np.ndarray
+
+    def _check_same_classes(self, labels: Labels) -> None:
+        if not np.array_equal(labels.classes, self.classes_):
+            raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {labels.classes}.")
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n_samples,) for two classes, (n_samples, n_classes) for more."""

@@ -1,6 +1,7 @@
 """What GBRFF1 and GBRFF2 share (Gautheron et al. 2020): the exponential loss, its weights, the step, one-vs-rest."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..losses import Exponential
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
 from ..targets import Labels
-from .booster import check_learning_rate
+from .booster import check_learning_rate, check_more_rounds
 from .predicting import ExpansionClassifier
 
 # A weight is at most e^30: by then its row has decided the round anyway.
@@ -45,19 +46,23 @@ def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
     return 0.5 * float(np.log((total + edge + guard) / (total - edge + guard)))
 
 
+@dataclass(eq=False, repr=False)
 class PublishedBooster(ExpansionClassifier, NestedDefaults):
     """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for several classes."""
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
-    train_loss_: np.ndarray
+    n_rounds: int = 100
+    _: KW_ONLY
+    learning_rate: float = 1.0
+    max_iterations: int = 10
+    warm_start: bool = False
+    random_state: Any = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing."""
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
-        if not continued:
-            self.__dict__.pop("expansion_", None)
         rows = check_rows(self, X, reset=not continued)
         if not rows.is_local:
             raise TypeError(
@@ -69,8 +74,8 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
             self.classes_, self.loss_ = labels.classes, Exponential()
             self.prior_ = self._part("prior", SpectralPrior).resolved(rows)
             self._seed = int(as_generator(self.random_state).integers(2**63))
-        elif not np.array_equal(labels.classes, self.classes_):
-            raise ValueError(f"warm_start goes on with classes {self.classes_}, but y holds {labels.classes}.")
+        else:
+            self._check_same_classes(labels)
         self._boost(in_few_blocks(rows), np.ascontiguousarray(labels.signs().T), continued)
         return self
 
@@ -88,10 +93,7 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
                 f"warm_start goes on from rounds with {held} frequencies each, but n_components={self._atoms_per_learner()}. "
                 f"Write n_components={held}, or warm_start=False to begin anew."
             )
-        if done > self.n_rounds:
-            raise ValueError(
-                f"warm_start goes on from {done} rounds, but n_rounds={self.n_rounds}. Write {done + 1} or more."
-            )
+        check_more_rounds(self.n_rounds, done)
         scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
         weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
         added, fresh_losses = [], []
@@ -125,8 +127,8 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     def _weak_learner(self, rows, signal, rng):
         """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ."""
 
-    @abstractmethod
-    def _atoms_per_learner(self) -> int: ...
+    def _atoms_per_learner(self) -> int:
+        return 1
 
     @property
     def _atoms_per_round(self) -> int:
@@ -135,4 +137,5 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     def _check_parameters(self):
         check_count(self.n_rounds, "n_rounds", minimum=0)
         check_learning_rate(self.learning_rate)
+        check_count(self.max_iterations, "max_iterations", minimum=0)
         self._part("prior", SpectralPrior)

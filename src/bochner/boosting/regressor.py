@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._callbacks import with_callbacks
 from .._state import all_or_nothing
-from .._validation import check_choice, check_positive, check_rows, check_weights
+from .._validation import check_choice, check_rows, check_share, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
-from ..priors.base import SpectralPrior
 from ..targets import Values
-from .booster import PARAMETERS, EarlyStopping, FourierBooster, JointEpochs
-from .rounds import WaveSearch
+from .booster import SHARED_DOCUMENTATION, FourierBooster
 
 
-class FourierBoostingRegressor(RegressorMixin, FourierBooster):
+@dataclass(eq=False, repr=False)
+class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
     __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
 
     Parameters
@@ -26,15 +26,7 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     loss : "squared", "huber", "quantile" or "poisson"
         "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{PARAMETERS}
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom per round
-    loss_ : the loss, whose link makes predictions of scores
-    feature_relevance_ : mean squared derivative of the prediction in each standardised column
-    train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch), targets standardised
-    n_rounds_, n_features_in_
-
+        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> import numpy as np
@@ -44,37 +36,16 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     True
     """
 
-    def __init__(
-        self,
-        loss: str = "squared",
-        *,
-        level: float = 0.9,
-        n_rounds: int = 100,
-        learning_rate: float = 0.3,
-        prior: SpectralPrior | None = None,
-        search: WaveSearch | None = None,
-        epochs: JointEpochs | None = None,
-        stopping: EarlyStopping | None = None,
-        linear: bool = True,
-        n_pilots: int | str = "auto",
-        max_rows: int = 5000,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        super().__init__(
-            loss, n_rounds=n_rounds, learning_rate=learning_rate, prior=prior, search=search, epochs=epochs, stopping=stopping,
-            linear=linear, n_pilots=n_pilots, max_rows=max_rows, warm_start=warm_start, random_state=random_state,
-        )  # fmt: skip
-        self.level = level
+    loss: str = "squared"
+    _: KW_ONLY
+    level: float = 0.9
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
-        check_positive(self.level, "level")
-        if self.level >= 1:
-            raise ValueError(f"level is a quantile below 1, got {self.level}. Write e.g. level=0.9.")
+        check_share(self.level, "level")
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
         values = Values.of(y, len(rows), owner=type(self).__name__)
@@ -126,8 +97,3 @@ class FourierBoostingRegressor(RegressorMixin, FourierBooster):
     def _answer(self, scores):
         predicted = self.loss_.link(scores)
         return predicted[:, 0] if self._one_dimensional else predicted
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

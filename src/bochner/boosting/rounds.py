@@ -7,6 +7,7 @@ periodogram.  Rows lie along the last axis here (features, rows), so that one fr
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,18 +16,12 @@ from scipy.optimize import fmin_l_bfgs_b
 from sklearn.base import BaseEstimator
 
 from .._compute.lazy import waves as kernels
-from .._validation import check_count, check_positive
+from .._validation import check_count, check_positive, check_share
 from ..losses import Loss
 
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
 LARGEST_NEWTON_DIMENSION = 128
 _STEPS = (1.0, 0.3, 0.1)
-_MATRIX_ROWS = 1024
-
-
-def thinned(columns: np.ndarray) -> np.ndarray:
-    """About ``_MATRIX_ROWS`` of the rows, evenly spread, contiguous."""
-    return np.ascontiguousarray(columns[:, :: max(1, columns.shape[1] // _MATRIX_ROWS)])
 
 
 class Wave(NamedTuple):
@@ -94,6 +89,7 @@ class QuadraticModel:
         return pull, np.sum(self.curvature * slopes**2, axis=1)
 
 
+@dataclass(eq=False, repr=False)
 class WaveSearch(BaseEstimator):
     """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step along it.
 
@@ -112,22 +108,13 @@ class WaveSearch(BaseEstimator):
         Share of the rows that a round looks at.
     """
 
-    def __init__(
-        self,
-        n_candidates: int = 8,
-        n_refinements: int = 2,
-        *,
-        amplitude_penalty: float = 3.0,
-        frequency_penalty: float = 0.01,
-        line_search: bool = True,
-        subsample: float = 1.0,
-    ):
-        self.n_candidates = n_candidates
-        self.n_refinements = n_refinements
-        self.amplitude_penalty = amplitude_penalty
-        self.frequency_penalty = frequency_penalty
-        self.line_search = line_search
-        self.subsample = subsample
+    n_candidates: int = 8
+    n_refinements: int = 2
+    _: KW_ONLY
+    amplitude_penalty: float = 3.0
+    frequency_penalty: float = 0.01
+    line_search: bool = True
+    subsample: float = 1.0
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
@@ -135,23 +122,19 @@ class WaveSearch(BaseEstimator):
         check_count(self.n_refinements, "n_refinements", minimum=0)
         check_positive(self.amplitude_penalty, "amplitude_penalty")
         check_positive(self.frequency_penalty, "frequency_penalty", allow_zero=True)
-        check_positive(self.subsample, "subsample")
-        if self.subsample > 1:
-            raise ValueError(f"subsample is a share of the rows, at most 1; got {self.subsample}.")
+        check_share(self.subsample, "subsample", allow_one=True)
 
     def find(
         self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
     ) -> tuple[Wave, np.ndarray]:
-        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` is ``thinned(columns)``."""
+        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` are some of the rows, evenly spread."""
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
         cosines, sines, fits = model.solve(turns)
         penalized = fits.gain - self._penalty(frequencies)
         best = int(np.argmax(penalized))
-        state = _State(
-            frequencies[best], turns[best], cosines[best], sines[best],
-            ClosedForm(fits.cosine[best], fits.sine[best], fits.gain[best]), penalized[best],
-        )  # fmt: skip
+        fit = ClosedForm(*(part[best] for part in fits))
+        state = _State(frequencies[best], turns[best], cosines[best], sines[best], fit, penalized[best])
         if self.n_refinements:
             if len(columns) <= LARGEST_NEWTON_DIMENSION:
                 state = self._newton(columns, some, model, state)
@@ -169,7 +152,7 @@ class WaveSearch(BaseEstimator):
 
     def _state(self, frequency, turns, model):
         cosines, sines, fit = model.solve(turns[None])
-        fit = ClosedForm(fit.cosine[0], fit.sine[0], fit.gain[0])
+        fit = ClosedForm(*(part[0] for part in fit))
         return _State(frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency))
 
     def _newton(self, columns, some, model, state):
@@ -209,10 +192,8 @@ class WaveSearch(BaseEstimator):
 
         def objective(frequency):
             here = at(frequency)
-            slope = (columns @ model.slopes(here)[0]).astype(np.float64) + 2 * self._penalty_weight(
-                frequency
-            ) * frequency
-            return -float(here.objective), slope
+            slope = (columns @ model.slopes(here)[0]).astype(np.float64)
+            return -float(here.objective), slope + 2 * self._penalty_weight(frequency) * frequency
 
         best, _, _ = fmin_l_bfgs_b(objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements)
         trial = at(best)

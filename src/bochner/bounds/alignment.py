@@ -16,7 +16,7 @@ the sample, for all posteriors Q at once, as long as the prior P and t were fixe
 import numpy as np
 from scipy.special import rel_entr
 
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, check_share
 from .bound import Bound
 
 
@@ -61,9 +61,8 @@ def first_order(
 
     A point of the sample has n − 1 rows to be compared with; one from elsewhere (``in_sample=False``) has n.
     """
-    return landmark(
-        empirical, divergence, n_samples, 1, delta=delta, t=t, in_sample=in_sample, form=form
-    )  # a union over one point
+    # A union over one point.
+    return landmark(empirical, divergence, n_samples, 1, delta=delta, t=t, in_sample=in_sample, form=form)
 
 
 def landmark(
@@ -83,13 +82,13 @@ def landmark(
     The landmarks must be chosen without looking at the values of the sample (``independent``): random rows, or points
     of another sample.  Centroids of a clustering are not; rows chosen by any rule are when ``n_landmarks`` counts all n.
     """
-    n_samples, t = _check(n_samples, delta, t, form, minimum=2)
+    n_samples, t = _check(n_samples, delta, t, form)
     n_landmarks = check_count(n_landmarks, "n_landmarks")
     n_rows = n_samples - 1 if in_sample else n_samples
     spread = t**2 / ((2 if form == "paper" else 8) * n_rows)
     complexity = (divergence + spread + np.log(n_landmarks / delta)) / t
     reason = "" if independent else "the landmarks depend on the values of the whole sample (e.g. k-means centroids)"
-    return _bound(empirical, complexity, delta, form, valid=independent, reason=reason)
+    return Bound.of(empirical, complexity, delta, form, reason)
 
 
 def corollary_2(
@@ -103,10 +102,10 @@ def corollary_2(
 ) -> Bound:
     """Corollary 2: all pairs, by a union over n first-order bounds; t defaults to √(n ln n)."""
     default_t = np.sqrt(n_samples * np.log(max(n_samples, 2)))
-    n_samples, t = _check(n_samples, delta, default_t if t is None else t, form, minimum=2)
+    n_samples, t = _check(n_samples, delta, default_t if t is None else t, form)
     spread = t**2 / ((2 if form == "paper" else 8) * (n_samples - 1))
     complexity = 2 / t * (divergence + spread + np.log((n_samples + 1) / delta))
-    return _bound(empirical, complexity, delta, form)
+    return Bound.of(empirical, complexity, delta, form)
 
 
 def second_order(
@@ -126,10 +125,10 @@ def second_order(
     >>> second_order(0.4, 1.0, 10_000).value.__round__(3)
     0.442
     """
-    n_samples, t = _check(n_samples, delta, t, form, minimum=2)
+    n_samples, t = _check(n_samples, delta, t, form)
     n_tried = check_count(n_tried, "n_tried")
     spread = t**2 / (2 * n_samples if form == "paper" else 8 * (n_samples // 2))
-    return _bound(empirical, (divergence + spread + np.log(n_tried / delta)) / t, delta, form)
+    return Bound.of(empirical, (divergence + spread + np.log(n_tried / delta)) / t, delta, form)
 
 
 def f_divergence(
@@ -146,7 +145,7 @@ def f_divergence(
     Safe: (D_μ + 1)^{1/μ} (M / δ)^{1 − 1/μ}, where M bounds the moment of order μ' = μ / (μ − 1) of L̂ − L: 1/(2n) for
     μ <= 2, (2n)^{−μ'/2} for μ >= 2.  Printed for μ <= 2 it is looser, hence true, from n = 4^{(μ−1)/(2−μ)} rows on.
     """
-    n_samples, _ = _check(n_samples, delta, None, form, minimum=2)
+    n_samples, _ = _check(n_samples, delta, None, form)
     mu = check_mu(mu)
     spread = (divergence + 1) ** (1 / mu)
     if mu <= 2:
@@ -154,15 +153,15 @@ def f_divergence(
     else:
         safe = spread * (2 * n_samples) ** -0.5 * (1 / delta) ** (1 - 1 / mu)
     if form == "safe":
-        return _bound(empirical, safe, delta, form)
+        return Bound.of(empirical, safe, delta, form)
     moment = (1 / (2 * np.sqrt(n_samples))) ** (mu - 1) if mu <= 2 else (1 / (4 * n_samples)) ** (1 - 1 / mu)
     printed = moment * spread * (1 / delta) ** (1 - 1 / mu)
     reason = ""
     if mu > 2:
         reason = "as printed the theorem is false for mu > 2: Hölder's inequality needs the moment mu / (mu − 1)"
     elif printed < safe:
-        reason = _UNPROVED_VARIANCE
-    return _bound(empirical, printed, delta, form, valid=not reason, reason=reason)
+        reason = "below what can be proved: the printed constant 1/(4n) rests on a variance bound that is not true; 1/(2n) is"
+    return Bound.of(empirical, printed, delta, form, reason)
 
 
 def chi_square(
@@ -170,11 +169,6 @@ def chi_square(
 ) -> Bound:
     """Corollary 5: √((χ² + 1) / (2nδ)), printed with 4n; ``divergence`` is χ²(Q ‖ P).  Theorem 4 at μ = 2."""
     return f_divergence(empirical, divergence, n_samples, mu=2.0, delta=delta, form=form)
-
-
-_UNPROVED_VARIANCE = (
-    "below what can be proved: the printed constant 1/(4n) rests on a variance bound that is not true; 1/(2n) is"
-)
 
 
 def check_mu(mu: float) -> float:
@@ -185,20 +179,8 @@ def check_mu(mu: float) -> float:
     return mu
 
 
-def check_delta(delta: float) -> float:
-    """A probability of failure, strictly between 0 and 1."""
-    if not 0 < check_positive(delta, "delta") < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta}. Write e.g. delta=0.05 for 95 % confidence.")
-    return float(delta)
-
-
-def _check(n_samples, delta, t, form, minimum):
-    n_samples = check_count(n_samples, "n_samples", minimum=minimum)
-    check_delta(delta)
+def _check(n_samples, delta, t, form):
+    n_samples = check_count(n_samples, "n_samples", minimum=2)
+    check_share(delta, "delta", example=0.05)
     check_choice(form, "form", ("safe", "paper"))
     return n_samples, np.sqrt(n_samples) if t is None else check_positive(t, "t")
-
-
-def _bound(empirical, complexity, delta, form, valid=True, reason=""):
-    empirical, complexity = float(empirical), float(complexity)
-    return Bound(empirical + complexity, empirical, complexity, 1 - delta, form, valid, reason)

@@ -1,6 +1,7 @@
 """The value that every guarantee returns."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,9 @@ class Bound:
     form: str = "safe"
     valid: bool = True
     reason: str = ""
+
+    @classmethod
+    def of(cls, empirical: Any, complexity: Any, delta: float = 0.0, form: str = "safe", reason: str = "") -> Self:
+        """The bound that fails with probability ``delta``; where a ``reason`` is given it is not valid."""
+        empirical, complexity = float(empirical), float(complexity)
+        return cls(empirical + complexity, empirical, complexity, 1 - delta, form, not reason, reason)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, check_share
 from .bound import Bound
 
 FORMS = ("safe", "paper")
@@ -28,12 +28,10 @@ def margin_regret(
     C = check_positive(C, "C")
     error = check_positive(search_error, "search_error", allow_zero=True) / 2
     check_choice(form, "form", FORMS)
-    if form == "paper":
-        regret = float(3 * (C + 2 * C**2) * n / (4 * np.sqrt(T)))
-        reason = "the printed gradient bound (1 + 2C)√n does not hold; use form='safe'"
-        return Bound(error + regret, error, regret, 1.0, "paper", False, reason)
-    regret = float(1.5 * C * n * (1 + C * n) / np.sqrt(T))
-    return Bound(error + regret, error, regret, 1.0)
+    if form == "safe":
+        return Bound.of(error, 1.5 * C * n * (1 + C * n) / np.sqrt(T))
+    reason = "the printed gradient bound (1 + 2C)√n does not hold; use form='safe'"
+    return Bound.of(error, 3 * (C + 2 * C**2) * n / (4 * np.sqrt(T)), form=form, reason=reason)
 
 
 def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float = 1.0, *, form: str = "safe") -> Bound:
@@ -49,13 +47,11 @@ def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float =
         raise ValueError(
             f"Got {sums.shape} dual sums and {heights.shape} potentials; need one of each for every round."
         )
-    regret = margin_regret(n_samples, len(sums), C, form=form)
-    if form == "paper":
-        smallest = float(heights.min())
-        reason = "the printed form has the wrong sign and scale; use form='safe'"
-        return Bound(smallest + regret.complexity, smallest, regret.complexity, 1.0, "paper", False, reason)
-    empirical = float(sums.mean() - heights.mean() / 2)
-    return Bound(empirical + regret.complexity, empirical, regret.complexity, 1.0)
+    regret = margin_regret(n_samples, len(sums), C, form=form).complexity
+    if form == "safe":
+        return Bound.of(sums.mean() - heights.mean() / 2, regret)
+    reason = "the printed form has the wrong sign and scale; use form='safe'"
+    return Bound.of(heights.min(), regret, form=form, reason=reason)
 
 
 def competitive_ratio(gap: float, best_margin: float) -> float:
@@ -97,7 +93,7 @@ def margin(
     if thetas.ndim != 1 or len(thetas) == 0 or np.any(~(thetas > 0)):
         raise ValueError(f"thresholds must be positive, got {thresholds!r}. Write e.g. thresholds=[0.1, 0.5].")
     check_choice(form, "form", FORMS)
-    delta = _check_delta(delta)
+    delta = check_share(delta, "delta", example=0.05)
     radius = check_positive(frequency_radius, "frequency_radius") * check_positive(data_radius, "data_radius")
     n = len(margins)
     union = 1 if form == "paper" else len(thetas)
@@ -105,10 +101,8 @@ def margin(
     complexity = 6 * radius / thetas * np.sqrt(check_positive(mass, "mass") / n)
     complexity += 3 * np.sqrt(np.log(2 * union / delta) / n)
     best = int(np.argmin(empirical + complexity))
-    valid = form == "safe" or len(thetas) == 1
-    reason = "" if valid else f"the best of {len(thetas)} thresholds needs a union bound; use form='safe'"
-    value = float(empirical[best] + complexity[best])
-    return Bound(value, float(empirical[best]), float(complexity[best]), 1 - delta, form, valid, reason)
+    reason = f"the best of {len(thetas)} thresholds needs a union bound; use form='safe'" if union < len(thetas) else ""
+    return Bound.of(empirical[best], complexity[best], delta, form, reason)
 
 
 def potential_deviation(
@@ -133,7 +127,7 @@ def potential_deviation(
     frequency_radius = check_positive(frequency_radius, "frequency_radius")
     data_radius = check_positive(data_radius, "data_radius")
     check_choice(form, "form", FORMS)
-    log_delta = np.log(_check_delta(delta))
+    log_delta = np.log(check_share(delta, "delta", example=0.05))
 
     def log_probability(epsilon):
         if form == "paper":
@@ -148,13 +142,5 @@ def potential_deviation(
     while high / low > 1 + 1e-12:
         middle = np.sqrt(low * high)
         low, high = (middle, high) if log_probability(middle) > log_delta else (low, middle)
-    valid = form == "safe"
-    reason = "" if valid else "bias, two-sidedness and changes of the label are missing in print; use form='safe'"
-    return Bound(float(high), 0.0, float(high), 1 - delta, form, valid, reason)
-
-
-def _check_delta(delta):
-    delta = check_positive(delta, "delta")
-    if delta >= 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta}. Write e.g. delta=0.05.")
-    return delta
+    missing = "bias, two-sidedness and changes of the label are missing in print; use form='safe'"
+    return Bound.of(0.0, high, delta, form, missing if form == "paper" else "")

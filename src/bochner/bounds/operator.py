@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, check_share
 from .bound import Bound
 
 
@@ -66,9 +66,7 @@ def operator_uniform(
     """
     check_count(n_components, "n_components")
     check_positive(diameter, "diameter")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}. Write e.g. confidence=0.95.")
-    log_delta = np.log1p(-confidence)
+    log_delta = np.log1p(-check_share(confidence, "confidence", example=0.95))
 
     def excess(log_error):
         return log_failure_probability(constants, n_components, np.exp(log_error), diameter, form=form) - log_delta

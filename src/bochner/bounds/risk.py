@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import rel_entr
 from scipy.stats import beta
 
-from .._validation import check_count, check_positive
-from .alignment import check_delta
+from .._validation import check_count, check_positive, check_share
 from .bound import Bound
 
 
@@ -22,7 +22,7 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
     n_errors = check_count(n_errors, "n_errors", minimum=0)
     if n_errors > n_samples:
         raise ValueError(f"Got {n_errors} errors among {n_samples} rows.")
-    check_delta(delta)
+    check_share(delta, "delta", example=0.05)
     value = 1.0 if n_errors == n_samples else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
     rate = n_errors / n_samples
     return Bound(value, rate, value - rate, 1 - delta)
@@ -32,7 +32,7 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
     """The mean of losses in [0, ``largest``] (Maurer and Pontil 2009, Theorem 4): small variance, small bound."""
     losses = np.asarray(losses, dtype=np.float64)
     largest = check_positive(largest, "largest")
-    check_delta(delta)
+    check_share(delta, "delta", example=0.05)
     n_samples = check_count(len(losses), "the number of losses", minimum=2)
     if losses.min() < 0 or losses.max() > largest:
         raise ValueError(
@@ -41,8 +41,7 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
         )
     log_term = np.log(2 / delta)
     complexity = np.sqrt(2 * losses.var(ddof=1) * log_term / n_samples) + 7 * largest * log_term / (3 * (n_samples - 1))
-    empirical = float(losses.mean())
-    return Bound(empirical + float(complexity), empirical, float(complexity), 1 - delta)
+    return Bound.of(losses.mean(), complexity, delta)
 
 
 def pac_bayes_kl(
@@ -53,7 +52,7 @@ def pac_bayes_kl(
     ``n_tried`` priors, the best of which is used after seeing the data, cost ln(n_tried) beside the divergence.
     """
     n_samples = check_count(n_samples, "n_samples")
-    check_delta(delta)
+    check_share(delta, "delta", example=0.05)
     budget = (divergence + np.log(2 * np.sqrt(n_samples) * check_count(n_tried, "n_tried") / delta)) / n_samples
     value = inverse_binary_kl(empirical, budget)
     return Bound(value, float(empirical), value - float(empirical), 1 - delta)
@@ -75,9 +74,4 @@ def inverse_binary_kl(empirical: float, budget: float) -> float:
 
 
 def _binary_kl(p, q):
-    terms = 0.0
-    if p > 0:
-        terms += p * np.log(p / q)
-    if p < 1:
-        terms += (1 - p) * np.log((1 - p) / (1 - q))
-    return terms
+    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)

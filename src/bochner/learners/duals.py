@@ -202,7 +202,7 @@ class SquaredHingeDual(HingeDual):
         return self.C * gap**2 / 2, -self.C * self.targets * gap, self.C * (gap > 0.0)
 
     def primal_loss(self, f):
-        return self.C * np.maximum(1 - self.targets * f, 0) ** 2 / 2
+        return self.primal(f, 0.0)[0]  # smooth already
 
 
 class SquaredDual(SquaredHingeDual):
@@ -249,9 +249,6 @@ class SquaredDual(SquaredHingeDual):
 
     def primal(self, f, smoothing):
         return self.C * (f - self.targets) ** 2 / 2, self.C * (f - self.targets), np.full_like(f, self.C)
-
-    def primal_loss(self, f):
-        return self.C * (f - self.targets) ** 2 / 2
 
     def from_slopes(self, slopes):
         return self.project(-slopes)

@@ -18,7 +18,7 @@ from ..harmonics import (
     sphere_area,
     spherical_harmonics,
 )
-from .peaks import PeakSearch, PreparedSearch
+from .peaks import ExhaustiveSearch, PeakSearch
 
 # Up to this many bytes the harmonics of all rows are kept between signals instead of being computed again.
 _KEPT_BASIS_BYTES = 2**27
@@ -49,8 +49,8 @@ class HarmonicPeaks(PeakSearch):
         return BoundHarmonics(self, as_rows(X))
 
 
-class BoundHarmonics(PreparedSearch):
-    """The potential of every harmonic (or degree) for each signal, over all rows."""
+class BoundHarmonics(ExhaustiveSearch):
+    """The potential of every harmonic (or degree) for each signal."""
 
     def __init__(self, search, rows):
         self.search, self.rows = search, rows
@@ -67,7 +67,7 @@ class BoundHarmonics(PreparedSearch):
         kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"
         self.scope = f"{kind} of degree at most {search.max_degree}"
 
-    def _heights(self, signal):
+    def heights(self, signal):
         """v of each harmonic, or of each degree in zonal mode, for features of unit mean square."""
         signal = signal[:, None] if signal.ndim == 1 else signal
         sums = self.rows.sum(self.sums, signal) if self.basis is None else self.basis.T @ signal
@@ -84,19 +84,10 @@ class BoundHarmonics(PreparedSearch):
         columns = self.first_column[peaks.indices[:, 0]] + peaks.indices[:, 1]
         return self.basis[:, columns] * np.sqrt(self.area * peaks.weights)
 
-    def find(self, signal, rng, top=None):
-        """The highest ``top`` harmonics or degrees, as a measure of mass one."""
-        heights = self._heights(np.asarray(signal))
-        top = self.search.top if top is None else min(top, self.search.top)
-        chosen = np.argsort(-heights, kind="stable")[:top]
-        weights = np.full(len(chosen), 1 / len(chosen))
+    def _measure(self, chosen, weights):
         if self.search.mode == "harmonic":
             return HarmonicMeasure(self.indices[chosen], weights)
         return HarmonicMeasure.zonal(chosen, weights, self.n_features)
-
-    def largest_potential(self, signal):
-        """max over the harmonics or degrees."""
-        return float(self._heights(np.asarray(signal)).max())
 
 
 def _harmonic_sums(max_degree, X, signal):

@@ -1,10 +1,9 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from .._random import as_generator
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -25,6 +24,7 @@ class DescentReport:
     expansion: Expansion
 
 
+@dataclass(eq=False, repr=False)
 class JointDescent(Learner):
     """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the prior's draws.
 
@@ -57,26 +57,15 @@ class JointDescent(Learner):
     (20, True)
     """
 
-    def __init__(
-        self,
-        n_epochs: int = 30,
-        *,
-        batch_size: int = 128,
-        learning_rate: float = 0.06,
-        amplitude_rate: float = 0.05,
-        frequency_decay: float = 0.005,
-        penalty: float = 0.01,
-        start_scale: float = 0.75,
-        loss: str = "auto",
-    ):
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.amplitude_rate = amplitude_rate
-        self.frequency_decay = frequency_decay
-        self.penalty = penalty
-        self.start_scale = start_scale
-        self.loss = loss
+    n_epochs: int = 30
+    _: KW_ONLY
+    batch_size: int = 128
+    learning_rate: float = 0.06
+    amplitude_rate: float = 0.05
+    frequency_decay: float = 0.005
+    penalty: float = 0.01
+    start_scale: float = 0.75
+    loss: str = "auto"
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")
@@ -89,7 +78,6 @@ class JointDescent(Learner):
     def _learn(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
-        rng = as_generator(rng)
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(_start(moved, rows, loss, targets, rng, weights))

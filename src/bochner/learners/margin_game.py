@@ -1,7 +1,7 @@
 """MarginGame: frequencies found one after another in a game against the dual variables of a support vector machine."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +52,7 @@ class GameReport:
         return len(self.values)
 
 
+@dataclass(eq=False, repr=False)
 class MarginGame(NestedDefaults, Learner):
     """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
 
@@ -96,26 +97,15 @@ class MarginGame(NestedDefaults, Learner):
 
     _defaults: ClassVar = {"peaks": AscentPeaks()}
 
-    def __init__(
-        self,
-        n_rounds: int | None = 100,
-        C: float = 1.0,
-        peaks: Any = None,
-        *,
-        step: str | float = "adaptive",
-        step_scale: float = 0.3,
-        projection: str = "exact",
-        loss: str = "auto",
-        certificate: bool = True,
-    ):
-        self.n_rounds = n_rounds
-        self.C = C
-        self.peaks = peaks
-        self.step = step
-        self.step_scale = step_scale
-        self.projection = projection
-        self.loss = loss
-        self.certificate = certificate
+    n_rounds: int | None = 100
+    C: float = 1.0
+    peaks: Any = None
+    _: KW_ONLY
+    step: str | float = "adaptive"
+    step_scale: float = 0.3
+    projection: str = "exact"
+    loss: str = "auto"
+    certificate: bool = True
 
     def _learn(self, measure, rows, target, rng, weights):
         dual = make_dual(self.loss, target, self.C, weights, self.projection)
@@ -208,8 +198,7 @@ class MarginGame(NestedDefaults, Learner):
             check_choice(self.step, "step", STEPS)
         else:
             check_positive(self.step, "step")
-        if not isinstance(self._part("peaks"), PeakSearch):
-            raise TypeError(f"peaks must be a search such as AscentPeaks(n_walkers=20), got {self.peaks!r}.")
+        self._part("peaks", PeakSearch)
 
 
 def _margin_so_far(rounds):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._validation import check_positive
-from ..bounds import Bound, f_divergence, power_divergence
+from ..bounds import f_divergence, power_divergence
 from ..bounds.alignment import check_mu
 from .pac_bayes import _aligned
 from .reweighting import AlignmentLearner, AlignmentReport
@@ -101,13 +101,6 @@ class OptimalAlignment(AlignmentLearner):
         )
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 
-    def bound(
-        self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
-    ) -> Bound:
-        """Theorem 4 at this learner's μ, for any weights over the same frequencies."""
-        weights = report.weights if weights is None else weights
-        divergence, empirical = (
-            power_divergence(weights, report.prior_weights, self.mu),
-            float(report.empirical(weights)),
-        )
-        return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, delta=delta, form=form)
+    def _bound(self, report, weights, empirical, **settings):
+        divergence = power_divergence(weights, report.prior_weights, self.mu)
+        return f_divergence(empirical, divergence, int(report.n_samples), mu=self.mu, **settings)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import logsumexp, rel_entr
 
 from .._validation import check_positive
-from ..bounds import Bound, kl_divergence, second_order
+from ..bounds import kl_divergence, second_order
 from .reweighting import AlignmentLearner, AlignmentReport
 
 # Fixed before any data is seen, so that choosing among them costs ln(25) in the bound and no more.
@@ -102,16 +102,9 @@ class PacBayes(AlignmentLearner):
         rest = second_order(0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)).value
         return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
 
-    def bound(
-        self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
-    ) -> Bound:
-        """Theorem 3 at t = β √n (t = √n where β = 0), for any weights over the same frequencies."""
-        weights = report.weights if weights is None else weights
-        divergence, empirical = kl_divergence(weights, report.prior_weights), float(report.empirical(weights))
-        t = float(self.deviation_scale(report))
-        return second_order(
-            empirical, divergence, int(report.n_samples), delta=delta, t=t, n_tried=report.n_tried, form=form
-        )
+    def _bound(self, report, weights, empirical, **settings):
+        divergence, t = kl_divergence(weights, report.prior_weights), float(self.deviation_scale(report))
+        return second_order(empirical, divergence, int(report.n_samples), t=t, n_tried=report.n_tried, **settings)
 
     def deviation_scale(self, report):
         return np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt(report.n_samples)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -75,19 +76,22 @@ class PeakSearch(BaseEstimator, ABC):
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> Any:
         """Bind to the learner's starting measure and the (weighted) rows; the result has ``find(signal, rng, top)``.
 
-        It may also hold features of all rows, see ``kept_features``; exhaustive searches have ``largest_potential(signal)``
-        and ``scope``, the kernels that they search.
+        It may also hold features of all rows, see ``kept_features``; exhaustive searches give an ``ExhaustiveSearch``, whose
+        ``scope`` are the kernels that they search.
         """
 
 
+@dataclass(eq=False, repr=False)
 class FourierPeaks(PeakSearch):
     """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
 
-    n_walkers: int
-    n_steps: int
-    penalty: float | str
-    polish: int
-    search_rows: int
+    n_walkers: int = 20
+    n_steps: int = 8
+    _: KW_ONLY
+    top: int = 1
+    penalty: float | str = "auto"
+    search_rows: int = 20_000
+    polish = 0  # a parameter of the searches that do not end on a peak
 
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundSearch:
         for name in ("n_walkers", "n_steps", "top", "search_rows"):
@@ -108,12 +112,44 @@ class FourierPeaks(PeakSearch):
         """(frequencies, heights) after the search, from the starting points."""
 
 
-class PreparedSearch:
+class PreparedSearch(ABC):
     """A search bound to a starting measure and rows."""
+
+    search: PeakSearch
 
     def kept_features(self, peaks):
         """The features of all rows, where they are at hand and need not be computed."""
         return None
+
+    def _top(self, top):
+        """How many peaks are returned: those asked for, at most as many as the search is meant for."""
+        return self.search.top if top is None else min(top, self.search.top)
+
+
+class ExhaustiveSearch(PreparedSearch):
+    """One that sees the potential of every candidate, over all rows."""
+
+    scope: str
+    lowered: Any = 0.0  # what a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1
+
+    @abstractmethod
+    def heights(self, signal):
+        """v of each candidate, without penalty."""
+
+    @abstractmethod
+    def _measure(self, chosen, weights):
+        """The measure on the chosen candidates."""
+
+    def find(self, signal, rng, top=None):
+        """The highest ``top`` candidates, as a measure of mass one."""
+        signal = np.asarray(signal)
+        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
+        chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[: self._top(top)]
+        return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
+
+    def largest_potential(self, signal):
+        """max over the candidates, without penalty."""
+        return float(self.heights(np.asarray(signal)).max())
 
 
 class BoundSearch(PreparedSearch):
@@ -148,7 +184,7 @@ class BoundSearch(PreparedSearch):
         landscape = Landscape(held[0], np.asarray(signal)[held[1]], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
-        top = self.search.top if top is None else min(top, self.search.top)
+        top = self._top(top)
         chosen = self._distinct(frequencies, heights, top)
         if self.search.polish:
             chosen, heights = polished(landscape.in_float64(), chosen.astype(np.float64), self.search.polish)
@@ -195,6 +231,7 @@ def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -
     return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
 
 
+@dataclass(eq=False, repr=False)
 class AscentPeaks(FourierPeaks):
     """Gradient ascent with momentum that keeps a step only if it rises: the fast default.
 
@@ -213,13 +250,8 @@ class AscentPeaks(FourierPeaks):
     ``Gaussian(gamma=300)`` for data in the unit disc and ``n_walkers=150``; they cost little.
     """
 
-    def __init__(self, n_walkers=20, n_steps=8, *, top=1, penalty="auto", polish=0, search_rows=20_000):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.top = top
-        self.penalty = penalty
-        self.polish = polish
-        self.search_rows = search_rows
+    _: KW_ONLY
+    polish: int = 0
 
     def _move(self, landscape, frequencies, rng):
         dtype = landscape.dtype
@@ -239,6 +271,7 @@ class AscentPeaks(FourierPeaks):
         return frequencies, heights
 
 
+@dataclass(eq=False, repr=False)
 class LangevinPeaks(FourierPeaks):
     """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
 
@@ -248,26 +281,12 @@ class LangevinPeaks(FourierPeaks):
     Other parameters as for ``AscentPeaks``.
     """
 
-    def __init__(
-        self,
-        n_walkers=500,
-        n_steps=100,
-        *,
-        step="auto",
-        temperature="auto",
-        top=1,
-        penalty="auto",
-        polish=20,
-        search_rows=20_000,
-    ):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.step = step
-        self.temperature = temperature
-        self.top = top
-        self.penalty = penalty
-        self.polish = polish
-        self.search_rows = search_rows
+    n_walkers: int = 500
+    n_steps: int = 100
+    _: KW_ONLY
+    step: Any = "auto"
+    temperature: Any = "auto"
+    polish: int = 20
 
     def _check(self):
         for name in ("step", "temperature"):
@@ -281,9 +300,10 @@ class LangevinPeaks(FourierPeaks):
         for _ in range(self.n_steps):
             slope = float(np.mean(np.linalg.norm(gradients, axis=1)))
             step = radius / 20 / max(slope, 1e-30) if self.step == "auto" else self.step
-            noise = np.sqrt(2 * step * self.temperature) if self.temperature != "auto" else None
-            if noise is None:
+            if self.temperature == "auto":
                 noise = radius / 40 / np.sqrt(frequencies.shape[1])
+            else:
+                noise = np.sqrt(2 * step * self.temperature)
             kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(dtype, copy=False)
             frequencies = frequencies + dtype(step) * gradients + dtype(noise) * kick
             heights, gradients = landscape.climb(frequencies)
@@ -293,17 +313,11 @@ class LangevinPeaks(FourierPeaks):
         return best, best_heights
 
 
+@dataclass(eq=False, repr=False)
 class QuasiNewtonPeaks(FourierPeaks):
     """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.  Parameters as for ``AscentPeaks``."""
 
-    def __init__(self, n_walkers=20, n_steps=50, *, top=1, penalty="auto", search_rows=20_000):
-        self.n_walkers = n_walkers
-        self.n_steps = n_steps
-        self.top = top
-        self.penalty = penalty
-        self.search_rows = search_rows
-
-    polish = 0  # every walker is polished already
+    n_steps: int = 50
 
     def _move(self, landscape, frequencies, rng):
         return polished(landscape.in_float64(), frequencies, self.n_steps)
@@ -328,8 +342,8 @@ class CandidatePeaks(PeakSearch):
         return BoundCandidates(self, measure, as_rows(X))
 
 
-class BoundCandidates(PreparedSearch):
-    """Every atom's potential for each signal, over all rows."""
+class BoundCandidates(ExhaustiveSearch):
+    """Every atom's potential for each signal."""
 
     def __init__(self, search, measure, rows):
         self.search, self.measure, self.rows = search, measure, rows
@@ -337,18 +351,11 @@ class BoundCandidates(PreparedSearch):
         norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
         self.lowered = search.penalty * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
 
-    def find(self, signal, rng, top=None):
-        """The highest ``top`` atoms, as a measure of mass one."""
-        signal = np.asarray(signal)
-        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
-        top = self.search.top if top is None else min(top, self.search.top)
-        heights = potential(self.measure, self.rows, signal) - largest * self.lowered
-        chosen = np.argsort(-heights, kind="stable")[:top]
-        return FourierMeasure(self.measure.frequencies[chosen], np.full(len(chosen), 1 / len(chosen)))
+    def heights(self, signal):
+        return potential(self.measure, self.rows, signal)
 
-    def largest_potential(self, signal):
-        """max over the atoms, without penalty."""
-        return float(potential(self.measure, self.rows, np.asarray(signal)).max())
+    def _measure(self, chosen, weights):
+        return FourierMeasure(self.measure.frequencies[chosen], weights)
 
 
 def _directions(vectors):

@@ -51,11 +51,18 @@ class AlignmentLearner(Learner):
         Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of weights.
         """
 
-    @abstractmethod
     def bound(
         self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
     ) -> Bound:
-        """A guarantee on the alignment loss of the kernel with ``weights`` (by default the learned ones)."""
+        """A guarantee on the alignment loss of the kernel with ``weights`` over the frequencies (by default the learned ones).
+
+        Theorem 3 at t = β √n (t = √n where β = 0) for ``PacBayes``, Theorem 4 at its μ for ``OptimalAlignment``.
+        """
+        weights = report.weights if weights is None else weights
+        return self._bound(report, weights, float(report.empirical(weights)), delta=delta, form=form)
+
+    @abstractmethod
+    def _bound(self, report, weights, empirical, **settings) -> Bound: ...
 
     def deviation_scale(self, report: AlignmentReport) -> Any:
         """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the weights were made for."""

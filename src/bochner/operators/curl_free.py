@@ -1,7 +1,5 @@
 """The curl-free kernel."""
 
-from typing import Any
-
 from .vector_field import VectorFieldKernel
 
 
@@ -14,10 +12,6 @@ class CurlFree(VectorFieldKernel):
     >>> CurlFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0]])[0, 0].diagonal()
     array([1., 1.])
     """
-
-    def __init__(self, prior: Any = None, *, coordinates: Any = None):
-        self.prior = prior
-        self.coordinates = coordinates
 
     def share(self) -> float:
         """1: nothing but gradients."""

@@ -1,7 +1,5 @@
 """The divergence-free kernel."""
 
-from typing import Any
-
 from .vector_field import VectorFieldKernel
 
 
@@ -15,10 +13,6 @@ class DivergenceFree(VectorFieldKernel):
     >>> DivergenceFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0, 0.0]])[0, 0].diagonal()
     array([2., 2., 2.])
     """
-
-    def __init__(self, prior: Any = None, *, coordinates: Any = None):
-        self.prior = prior
-        self.coordinates = coordinates
 
     def share(self) -> float:
         """0: nothing but rotations."""

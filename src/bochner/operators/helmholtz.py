@@ -1,11 +1,12 @@
 """The Helmholtz kernel."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from .vector_field import VectorFieldKernel
 
 
+@dataclass(eq=False, repr=False)
 class Helmholtz(VectorFieldKernel):
     """``curl_share`` · curl-free + (1 − ``curl_share``) · divergence-free: any smooth field, and its two parts.
 
@@ -17,10 +18,7 @@ class Helmholtz(VectorFieldKernel):
     array([1., 1.])
     """
 
-    def __init__(self, prior: Any = None, curl_share: float = 0.5, *, coordinates: Any = None):
-        self.prior = prior
-        self.curl_share = curl_share
-        self.coordinates = coordinates
+    curl_share: float = 0.5
 
     def share(self) -> float:
         """The share of the curl-free part, checked."""

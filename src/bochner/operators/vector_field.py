@@ -5,6 +5,7 @@ A(ω) = c ωωᵀ + (1 − c) (‖ω‖² I − ωωᵀ).  c = 1 is curl-free, c
 """
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from .base import OperatorKernel
 from .hessian import negative_hessian
 
 
+@dataclass(eq=False, repr=False)
 class VectorFieldKernel(OperatorKernel):
     """A kernel with as many outputs as the space has directions.
 
@@ -22,7 +24,9 @@ class VectorFieldKernel(OperatorKernel):
     (time, a season, a condition) only modulate it.
     """
 
-    coordinates: Any
+    prior: Any = None
+    _: KW_ONLY
+    coordinates: Any = None
     vector_field: ClassVar[bool] = True
     _advice: ClassVar[str] = (
         "A vector field has one output per direction: give coordinates=[...] with one column of X for each column of y, or write "

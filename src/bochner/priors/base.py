@@ -9,16 +9,13 @@ from sklearn.base import BaseEstimator, clone
 
 from .._compute import Block, as_dense, as_rows
 from .._compute.grams import ProductKernel, RadialKernel
-from .._validation import check_choice, check_count, check_gram_inputs
+from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
-MATERN_ORDERS = {
-    0.5: 0,
-    1.5: 1,
-    2.5: 2,
-}  # the ν whose Matérn kernels are an exponential times a polynomial, and its degree
+# The ν whose Matérn kernels are an exponential times a polynomial, and its degree.
+MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
 
 class SpectralPrior(BaseEstimator, ABC):
@@ -26,6 +23,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
     _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
+    _metric: ClassVar[str] = "euclidean"  # of the distances that these are read off
 
     def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> FourierMeasure:
         """``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``."""
@@ -53,7 +51,7 @@ class SpectralPrior(BaseEstimator, ABC):
             return self
         check_choice(value, self._bandwidth, ("scale", "median"))
         rows = as_rows(X)  # once: typical_length takes them as they are
-        length = typical_length(rows, value, self._metric(), weights)
+        length = typical_length(rows, value, self._metric, weights)
         if not length > 0:
             raise ValueError(
                 f"{self._bandwidth}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
@@ -65,11 +63,12 @@ class SpectralPrior(BaseEstimator, ABC):
         """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
         return None
 
+    def _bandwidths(self, n_features: int) -> np.ndarray:
+        """The bandwidth as one positive number per feature."""
+        return check_positive_vector(getattr(self, self._bandwidth), self._bandwidth, n_features)
+
     def _mass(self) -> float:
         return 1.0
-
-    def _metric(self) -> str:
-        return "euclidean"
 
     def _from_length(self, length: float) -> float:
         """The bandwidth whose kernel bends at zero like exp(−r² / (2 length²))."""
@@ -85,9 +84,14 @@ class SpectralPrior(BaseEstimator, ABC):
 class RadialPrior(SpectralPrior):
     """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians."""
 
-    @abstractmethod
+    _bandwidth = "length_scale"
+
     def _lengths(self, n_features: int) -> np.ndarray:
         """One length per feature."""
+        return self._bandwidths(n_features)
+
+    def _from_length(self, length):
+        return length
 
     @abstractmethod
     def _profile(self, squared_distances: np.ndarray) -> np.ndarray:
@@ -116,9 +120,9 @@ class ProductPrior(SpectralPrior):
 
     _samplings = ("iid", "qmc")
 
-    @abstractmethod
     def _rates(self, n_features: int) -> np.ndarray:
         """One rate per feature."""
+        return self._bandwidths(n_features)
 
     @abstractmethod
     def _quantile(self, uniform: np.ndarray) -> np.ndarray:

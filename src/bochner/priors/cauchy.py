@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .._validation import check_positive_vector
 from .base import ProductPrior
 
 
@@ -18,7 +17,7 @@ class Cauchy(ProductPrior):
         self.scale = scale
 
     def _rates(self, n_features):
-        return 1 / check_positive_vector(self.scale, "scale", n_features)
+        return 1 / self._bandwidths(n_features)
 
     def _quantile(self, uniform):
         centered = uniform - 0.5

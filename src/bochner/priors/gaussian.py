@@ -3,7 +3,6 @@
 import numpy as np
 
 from .._compute.grams import GAUSSIAN, RadialKernel
-from .._validation import check_positive_vector
 from .base import RadialPrior
 
 
@@ -23,7 +22,7 @@ class Gaussian(RadialPrior):
         self.gamma = gamma
 
     def _lengths(self, n_features):
-        return 1 / np.sqrt(2 * check_positive_vector(self.gamma, "gamma", n_features))
+        return 1 / np.sqrt(2 * self._bandwidths(n_features))
 
     def _profile(self, squared_distances):
         return np.exp(-squared_distances / 2)

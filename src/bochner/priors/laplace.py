@@ -3,7 +3,6 @@
 import numpy as np
 
 from .._compute.grams import ProductKernel
-from .._validation import check_positive_vector
 from .base import ProductPrior
 
 
@@ -14,12 +13,10 @@ class Laplace(ProductPrior):
     """
 
     _bandwidth = "gamma"
+    _metric = "cityblock"
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma
-
-    def _rates(self, n_features):
-        return check_positive_vector(self.gamma, "gamma", n_features)
 
     def _quantile(self, uniform):
         return np.tan(np.pi * (uniform - 0.5))
@@ -33,9 +30,6 @@ class Laplace(ProductPrior):
     def compiled(self, n_features):
         """The kernel as ``_compute`` knows it: a product of exponentials."""
         return ProductKernel(self._rates(n_features), None, 0)
-
-    def _metric(self):
-        return "cityblock"
 
     def _from_length(self, length):
         return 1 / length

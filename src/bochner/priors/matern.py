@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
 from .._compute.grams import RadialKernel
-from .._validation import check_positive, check_positive_vector
+from .._validation import check_positive
 from .base import MATERN_ORDERS, RadialPrior
 
 _LARGE_ORDER = 50
@@ -17,14 +17,9 @@ class Matern(RadialPrior):
     another kernel in more than one dimension.  ``length_scale`` also takes a vector (ARD), ``"scale"`` and ``"median"``.
     """
 
-    _bandwidth = "length_scale"
-
     def __init__(self, nu=1.5, length_scale=1.0):
         self.nu = nu
         self.length_scale = length_scale
-
-    def _lengths(self, n_features):
-        return check_positive_vector(self.length_scale, "length_scale", n_features)
 
     def _spread(self, uniform):
         nu = check_positive(self.nu, "nu")
@@ -51,9 +46,6 @@ class Matern(RadialPrior):
         if self.nu not in MATERN_ORDERS:
             return None
         return RadialKernel(np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu])
-
-    def _from_length(self, length):
-        return length
 
 
 def _large_order_logarithm(nu, z):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaincinv
 
-from .._validation import check_positive, check_positive_vector
+from .._validation import check_positive
 from .base import RadialPrior
 
 
@@ -13,14 +13,9 @@ class RationalQuadratic(RadialPrior):
     ``length_scale`` also takes a vector (ARD), ``"scale"`` and ``"median"``.
     """
 
-    _bandwidth = "length_scale"
-
     def __init__(self, alpha=1.0, length_scale=1.0):
         self.alpha = alpha
         self.length_scale = length_scale
-
-    def _lengths(self, n_features):
-        return check_positive_vector(self.length_scale, "length_scale", n_features)
 
     def _spread(self, uniform):
         alpha = check_positive(self.alpha, "alpha")
@@ -29,6 +24,3 @@ class RationalQuadratic(RadialPrior):
     def _profile(self, squared_distances):
         alpha = check_positive(self.alpha, "alpha")
         return np.exp(-alpha * np.log1p(squared_distances / (2 * alpha)))
-
-    def _from_length(self, length):
-        return length

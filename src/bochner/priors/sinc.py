@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .._validation import check_positive_vector
 from .base import ProductPrior
 
 
@@ -16,9 +15,6 @@ class Sinc(ProductPrior):
 
     def __init__(self, bandwidth=1.0):
         self.bandwidth = bandwidth
-
-    def _rates(self, n_features):
-        return check_positive_vector(self.bandwidth, "bandwidth", n_features)
 
     def _quantile(self, uniform):
         return 2 * uniform - 1

@@ -51,7 +51,6 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
         """Encode the labels and fit the ridge."""
         ridge = OperatorRidge(**self.get_params(deep=False))
         ridge._check_parameters()
-        self.__dict__.pop("ridge_", None)
         rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size)
         labels = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
         weights = check_weights(sample_weight, len(rows))
@@ -118,11 +117,6 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
     def measure_(self) -> Any:
         """The operator-valued measure of the fit."""
         return self.ridge_.measure_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _labels_block(scores, classes, X, out):

@@ -335,7 +335,6 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.single_output = not self._need_columns
         return tags
 

@@ -1,5 +1,6 @@
 """OperatorRidge: ridge regression with an operator-valued kernel, on random features with matrix factors."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sklearn.base import clone
@@ -15,27 +16,18 @@ from .fields import FieldMethods
 from .model import RidgeModel
 
 
+@dataclass(eq=False, repr=False)
 class OperatorParameters(NestedDefaults):
     """The parameters of ``OperatorRidge`` and ``OperatorRidgeClassifier``."""
 
-    def __init__(
-        self,
-        kernel: OperatorKernel | None = None,
-        *,
-        features: SpectralFeatures | None = None,
-        n_components: int = 100,
-        alpha: Any = 1.0,
-        solver: Solver | None = None,
-        fit_intercept: bool = False,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.features = features
-        self.n_components = n_components
-        self.alpha = alpha
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    kernel: OperatorKernel | None = None
+    _: KW_ONLY
+    features: SpectralFeatures | None = None
+    n_components: int = 100
+    alpha: Any = 1.0
+    solver: Solver | None = None
+    fit_intercept: bool = False
+    random_state: Any = None
 
     @property
     def _defaults(self):

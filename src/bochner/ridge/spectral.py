@@ -1,5 +1,6 @@
 """SpectralRidge: ridge regression on the features of a measure, by sums over rows."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..solvers import Solver
 from .model import RidgeModel
 
 
+@dataclass(eq=False, repr=False)
 class SpectralRidge(RidgeModel):
     """Ridge regression on spectral features: minimizes Σ_i ‖Φ(x_i) w + b − y_i‖² + α ‖w‖².
 
@@ -52,20 +54,12 @@ class SpectralRidge(RidgeModel):
 
     _defaults: ClassVar = {"features": SpectralFeatures()}
 
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        alpha: Any = 1.0,
-        solver: Solver | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ):
-        self.features = features
-        self.alpha = alpha
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    features: Any = None
+    _: KW_ONLY
+    alpha: Any = 1.0
+    solver: Solver | None = None
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)

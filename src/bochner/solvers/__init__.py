@@ -7,30 +7,3 @@ from .iterative import LBFGS, ConjugateGradient, StochasticGradient
 from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
 from .statistics import RidgeStatistics, TrainingRows
 from .systems import Eigensystem, left_out_residuals, ridge_solution
-
-__all__ = [
-    "LBFGS",
-    "CenteredRows",
-    "Cholesky",
-    "ConjugateGradient",
-    "CoupledOutputs",
-    "DecoupledOutputs",
-    "Eigen",
-    "EigenFactorization",
-    "Eigensystem",
-    "Factorization",
-    "Outputs",
-    "RidgeProblem",
-    "RidgeStatistics",
-    "Solution",
-    "Solver",
-    "StochasticGradient",
-    "TrainingRows",
-    "check_solver",
-    "chosen_solver",
-    "feature_block",
-    "left_out_residuals",
-    "matrix_fits",
-    "ridge_solution",
-    "rows_are_few",
-]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Block, Rows
+from .._compute import Block, Rows, tiles
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
 from .outputs import DecoupledOutputs, Outputs
-from .statistics import TrainingRows, tiles
+from .statistics import TrainingRows
 from .systems import Eigensystem, left_out_residuals, ridge_solution, ridge_spent
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from .._compute import Block
+from .._compute import Block, tiles
 from .._progress import track
 from .._validation import check_count, check_positive
 from .base import Factorization, RidgeProblem, Solution, Solver
-from .statistics import TrainingRows, tiles
+from .statistics import TILE_ROWS, TrainingRows
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -125,7 +125,7 @@ class IterativeFactorization(Factorization):
 
 def _image_block(centered, coefficients, X, weights=None):
     image = np.zeros(coefficients.shape)
-    for rows in tiles(X.shape[0]):
+    for rows in tiles(X.shape[0], TILE_ROWS):
         tile = centered(X[rows])
         field = tile @ coefficients
         image += tile.T @ (field if weights is None else weights[rows, None] * field)

@@ -8,16 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Block, Rows, as_dense
+from .._compute import Block, Rows, as_dense, tiles
 
 # Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
 # up Gram matrices block by block costs as much as computing them when blocks are small.
 TILE_ROWS = 1024
-
-
-def tiles(n_rows: int, size: int = TILE_ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows."""
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 class TrainingRows(NamedTuple):
@@ -94,7 +89,7 @@ def _sums_block(features, shift, whole_gram, X, Y, weights=None):
     weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
     gram = product = None
     cross, feature_sum = 0.0, 0.0
-    for rows in tiles(X.shape[0]):
+    for rows in tiles(X.shape[0], TILE_ROWS):
         # float64 even for float32 features: a float32 Gram matrix is too coarse for small ridges.
         tile = np.asarray(as_dense(features(X[rows])), dtype=np.float64, order="C")
         feature_sum = feature_sum + weights[rows] @ tile

@@ -90,9 +90,8 @@ def _factors(matrix: np.ndarray, penalties: np.ndarray) -> Iterator[tuple[np.nda
         raise np.linalg.LinAlgError("Eigenvectors are cheaper than so many factors.")
     for logarithm in distinct:
         columns = logarithms == logarithm
-        shifted = matrix.T.copy(
-            order="F"
-        )  # symmetric; in the order that LAPACK overwrites instead of copying once more
+        # Symmetric; in the order that LAPACK overwrites instead of copying once more.
+        shifted = matrix.T.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += penalties[columns][0]
         yield columns, float(penalties[columns][0]), cho_factor(shifted, overwrite_a=True, check_finite=False)
 

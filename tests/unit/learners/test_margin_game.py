@@ -369,7 +369,7 @@ def test_response_is_the_kernel_times_the_signal(seed):
         ({"step_scale": 0.0}, ValueError, "step_scale"),
         ({"projection": "none"}, ValueError, "projection"),
         ({"loss": "log"}, ValueError, "loss"),
-        ({"peaks": "langevin"}, TypeError, "peaks must be a search"),
+        ({"peaks": "langevin"}, TypeError, "peaks must be an object of PeakSearch"),
     ],
 )
 def test_bad_parameters_are_named(settings, error, message):
