@@ -70,9 +70,9 @@ def test_many_rows_and_trees_are_stages_too():
 @pytest.mark.parametrize(
     ("task", "members"),
     [
-        ("learning: anova", ["anova", "anova landmarks"]),
-        ("solving: laplace", ["anova", "laplace", "anova landmarks", "laplace landmarks"]),
-        ("passing over all rows: anova", [*FAMILIES, "anova landmarks"]),
+        ("learning: anova", ["anova", "anova waves"]),
+        ("solving: laplace", ["anova", "laplace", "anova waves", "laplace waves"]),
+        ("passing over all rows: anova", [*FAMILIES, "anova waves"]),
     ],
 )
 def test_a_callback_may_stop_with_the_families_so_far(task, members):

@@ -1,6 +1,7 @@
-"""Memory maps: telling them from arrays, and giving their pages back."""
+"""Memory maps: telling them from arrays, making one for what does not fit, and giving their pages back."""
 
 import mmap
+import tempfile
 
 import numpy as np
 
@@ -16,6 +17,14 @@ def _mapped_owner(X):
             return X
         X = X.base
     return None
+
+
+def scratch(shape, dtype, most_bytes):
+    """Room for an array: in memory up to so many bytes, else in a temporary file that goes with the last reference to it."""
+    if np.dtype(dtype).itemsize * int(np.prod(shape)) <= most_bytes:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, dtype, "w+", shape=shape)
 
 
 def release_pages(array, rows):

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import estimator_html_repr
+from sklearn.utils import estimator_html_repr, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
-from .._compute import Block, LocalRows, as_dense, as_rows, is_remote
+from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
@@ -27,8 +27,8 @@ from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
-from .streaming import Stream, landmark_count, solve_streaming
-from .trees import cross_fitted_trees
+from .trees import TreeMember, cross_fitted_trees
+from .waves import Stream, solve_descending
 
 # Up to here the inverse of the kernel matrix is a matter of seconds, and with it exact leave-one-out scores.
 _LEAVE_ONE_OUT_ROWS = 3500
@@ -36,8 +36,8 @@ _LEAVE_ONE_OUT_ROWS = 3500
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
-# Rows of a frame that are prepared at once.
-_ROWS_AT_ONCE = 50_000
+# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
+_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
 # Rows that importances are averaged over.
 _IMPORTANCE_ROWS = 256
 
@@ -157,14 +157,14 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         return Z[rows], rows, counts
 
     def _stream(self, X, Y, weights):
-        """All rows for a pass over them; None where ``_prepared`` has taken them all."""
-        if X.shape[0] <= self.max_exact_rows:
+        """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
+        n_rows = X.shape[0]
+        if n_rows <= self.max_exact_rows:
             return None
-        if is_frame(X):
-            parts = np.array_split(np.arange(X.shape[0]), -(-X.shape[0] // _ROWS_AT_ONCE))
-            prepared = [self.inputs_.transform(_taken(X, part)).astype(np.float32) for part in parts]
-            return Stream(LocalRows(np.concatenate(prepared)), np.asarray, Y, weights)
-        return Stream(LocalRows(X), self.inputs_.transform, Y, weights)
+        Z = scratch((n_rows, len(self.inputs_.sources_)), np.float32, _PREPARED_BYTES)
+        for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
+            Z[rows] = self.inputs_.transform(_taken(X, np.arange(rows.start, rows.stop)))
+        return Stream(LocalRows(Z), Y, weights)
 
     def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, rng) -> LearnedPrior:
         evidence = Evidence(standardize=False) if self.evidence is None else self.evidence
@@ -180,7 +180,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
 
     def _tasks(self, priors, n_rows, X, y):
-        """For callbacks, X and y as given: each family is learned, solved and, of many rows, passed over them; trees; the blend."""
+        """For callbacks, X and y as given: each family is learned, solved and, of many rows, descends over them; trees; the blend."""
         return FitTasks(self, (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1, X, y)
 
     def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng, tasks):
@@ -211,23 +211,24 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         if stream is not None:
             weights = stream.weights.copy()
             weights[rows[order[n_rows - n_held :]]] = 0
-            count = min(landmark_count(len(weights)), n_rows - n_held)
-            landmarks = problem.Z[:count]
+            stream = replace(stream, weights=weights)
             for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
-                solved.append(solve_streaming(replace(stream, weights=weights), landmarks, learned[k], judge))
+                solved.append(solve_descending(stream, learned[k], is_classifier(self), judge, rng))
                 seconds.append(time.perf_counter() - begun)
             passed = len(solved) - len(names)
-            members, names = members + members[:passed], names + [f"{name} landmarks" for name in names[:passed]]
+            members, names = members + members[:passed], names + [f"{name} waves" for name in names[:passed]]
             self.path_ = (
                 f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
-                f"{n_rows - n_held}, and on {count} landmarks fitted to all rows; {n_held} rows were held out to choose and to blend"
+                f"{n_rows - n_held}, and waves of the same priors descend over all rows; {n_held} were held out to choose and to blend"
             )
         for _ in tasks.each("growing", ["trees"] if self.trees else []):
             begun = time.perf_counter()
-            grown, held_out = cross_fitted_trees(
-                problem, None if exact else n_held, is_classifier(self), stream is None, rng
-            )
+            if stream is None:
+                grown, held_out = cross_fitted_trees(problem, None if exact else n_held, is_classifier(self), rng)
+            else:
+                grown = TreeMember.fitted(stream.problem(), is_classifier(self), int(rng.integers(2**31)))
+                held_out = grown.evaluate(judge.Z)
             solved.append(Solved(grown, held_out, np.nan))
             seconds.append(time.perf_counter() - begun)
             members, names = [*members, None], [*names, "trees"]

@@ -11,6 +11,7 @@ from .._text import aligned, number_text
 from ..kernel_expansions import KernelExpansion
 from ..priors import SpectralPrior
 from .trees import TreeMember
+from .waves import WaveMember
 
 # A member of less weight is not asked for predictions.
 LEAST_WEIGHT = 1e-3
@@ -50,7 +51,7 @@ class Members(list):
 class Blend:
     """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns, and trees where asked for."""
 
-    members: tuple[KernelExpansion | TreeMember, ...]
+    members: tuple[KernelExpansion | WaveMember | TreeMember, ...]
     weights: tuple[float, ...]
 
     def evaluate(self, Z: np.ndarray) -> np.ndarray:

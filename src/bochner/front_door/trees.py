@@ -49,18 +49,17 @@ class TreeMember:
 
 
 def cross_fitted_trees(
-    problem: Problem, n_held: int | None, labels: bool, refit: bool, rng: np.random.Generator
+    problem: Problem, n_held: int | None, labels: bool, rng: np.random.Generator
 ) -> tuple[TreeMember, np.ndarray]:
     """The member on all rows, and its scores of rows that it was not fitted on.
 
-    Those of the last ``n_held`` rows by a fit of the others (which is kept unless ``refit``); None: of all rows, in five folds.
+    Those of the last ``n_held`` rows by a fit of the others; None: of all rows, in five folds.
     """
     seed = int(rng.integers(2**31))
     n_rows = len(problem.Z)
     if n_held is not None:
         inner = TreeMember.fitted(problem.take(np.arange(n_rows - n_held)), labels, seed)
-        held_out = inner.evaluate(problem.Z[n_rows - n_held :])
-        return TreeMember.fitted(problem, labels, seed) if refit else inner, held_out
+        return TreeMember.fitted(problem, labels, seed), inner.evaluate(problem.Z[n_rows - n_held :])
     held_out = np.empty_like(problem.Y)
     for fold in np.array_split(rng.permutation(n_rows), min(_FOLDS, n_rows)):
         others = problem.take(np.setdiff1d(np.arange(n_rows), fold))

@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
+from .._compute import Rows
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -80,7 +81,7 @@ class JointDescent(Learner):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
-        parameters = WaveParameters.of(_start(moved, rows, loss, targets, rng, weights))
+        parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))
         size = np.median(np.abs(moved.frequencies)) / 0.6745 or 1.0  # a robust standard deviation
         # Rates and penalty refer to waves of mean weight: of the features √w_j (cos, sin) the heavy ones move further.
         shares = (measure.weights / (np.mean(measure.weights) or 1.0))[:, None]
@@ -118,7 +119,14 @@ class JointDescent(Learner):
         )
 
 
-def _start(measure, rows, loss, targets, rng, weights) -> Expansion:
+def ridge_start(
+    measure: FourierMeasure,
+    rows: Rows,
+    loss: Loss,
+    targets: np.ndarray,
+    rng: np.random.Generator,
+    weights: np.ndarray | None,
+) -> Expansion:
     """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
     intercept = np.average(targets, axis=0, weights=weights)

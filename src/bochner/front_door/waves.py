@@ -1,0 +1,101 @@
+"""Waves drawn from a learned prior and moved by descent over all rows: the member that no number of rows is too large for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._compute import LocalRows
+from ..descent import Descent, WaveParameters
+from ..evidence import LearnedPrior
+from ..expansions import Expansion
+from ..learners.joint_descent import ridge_start
+from ..losses import Logistic, Loss, Multinomial, Squared
+from .solving import Problem, Solved
+
+_WAVES, _BATCH = 1024, 256
+# Rows that are met in all epochs together, and epochs at least and at most.
+_VISITS, _EPOCHS = 1e6, (3, 20)
+# Steps of frequencies (in units of their median), and of amplitudes and the rest; penalties of amplitudes that are tried.
+_FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All rows with their columns prepared, in memory or in a memory map; rows of weight zero take no part."""
+
+    rows: LocalRows
+    Y: np.ndarray
+    weights: np.ndarray
+
+    def problem(self) -> Problem:
+        """The rows that take part, in memory."""
+        kept = np.flatnonzero(self.weights > 0)
+        return Problem(self.rows.take(kept), self.Y[kept], np.ones(len(kept)), self.weights[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class WaveMember:
+    """What the loss predicts from an expansion on the prepared columns: values, or probabilities of classes."""
+
+    expansion: Expansion
+    loss: Loss
+
+    def __len__(self) -> int:
+        return len(self.expansion)
+
+    def evaluate(self, Z: np.ndarray) -> np.ndarray:
+        """(n_samples, n_outputs); of two classes the probability of the second."""
+        return self.loss.link(np.asarray(self.expansion.evaluate(Z), np.float64))
+
+    def jacobian(self, Z: np.ndarray) -> np.ndarray:
+        """∂/∂z, (n_samples, n_outputs, n_columns)."""
+        slopes = np.asarray(self.expansion.jacobian(Z), np.float64)
+        if isinstance(self.loss, Squared):
+            return slopes
+        shares = self.evaluate(Z)[:, :, None]
+        mean = shares * slopes if shares.shape[1] == 1 else np.sum(shares * slopes, axis=1, keepdims=True)
+        return shares * (slopes - mean)
+
+
+def solve_descending(
+    stream: Stream, learned: LearnedPrior, labels: bool, judge: Problem, rng: np.random.Generator
+) -> Solved:
+    """Draws of the learned prior, their amplitudes by ridge on some rows, then all moved together over all rows.
+
+    The loss is that of logistic regression for ``labels``, the squared one for values; the rows ``judge`` keep the best epoch and penalty.
+    """
+    loss, targets = _problem(stream.Y, labels)
+    kept = stream.weights > 0
+    even = np.ptp(stream.weights[kept]) == 0
+    weights = None if even else stream.weights
+    measure = learned.prior.sample(_WAVES, stream.rows.n_features, rng)
+    start = ridge_start(measure, stream.rows, loss, targets, rng, kept.astype(np.float32) if even else weights)
+    moving = np.abs(measure.frequencies[measure.frequencies != 0])
+    pace = _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
+    n_epochs = int(np.clip(np.ceil(_VISITS / kept.sum()), *_EPOCHS))
+    judged, judge_rows = _problem(judge.Y, labels)[1], judge.Z.astype(np.float32)
+
+    def held_out(expansion):
+        return float(np.average(loss.values(judged, expansion.evaluate(judge_rows)), weights=judge.weights))
+
+    best = None
+    for penalty in _PENALTIES:
+        parameters = WaveParameters.of(start)
+        rates = parameters.like(pace, _AMPLITUDE_RATE, _AMPLITUDE_RATE, _AMPLITUDE_RATE)
+        held = parameters.like(amplitudes=penalty)
+        descent = Descent(loss, n_epochs, _BATCH, rates, penalties=held, second_decay=0.999, with_losses=False)
+        reached = descent.run(parameters, stream.rows, targets, rng, weights=weights, kept=kept, held_out=held_out)
+        error = held_out(reached.expansion)
+        if best is None or error < best[0]:
+            best = error, WaveMember(reached.expansion, loss)
+    assert best is not None
+    return Solved(best[1], best[1].evaluate(judge.Z), np.nan)
+
+
+def _problem(Y: np.ndarray, labels: bool) -> tuple[Loss, np.ndarray]:
+    """The loss, and its targets: signs for one column of labels."""
+    if not labels:
+        return Squared(), Y.astype(np.float32)
+    return (Logistic(), (2 * Y - 1).astype(np.float32)) if Y.shape[1] == 1 else (Multinomial(), Y.astype(np.float32))
