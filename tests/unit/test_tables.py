@@ -12,12 +12,12 @@ from scipy.stats import binom
 pandas = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 
+from bochner.tables.certificate import interval_certificate  # noqa: E402
 from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 
 from bochner import JointDescent, PacBayes, SpectralFeatures, datasets  # noqa: E402
 from bochner.tables import ModelFileError, TableError, fit_table, load_model, read_table, save_model  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
-from bochner.tables.certificate import interval_certificate  # noqa: E402
 from bochner.tables.columns import inputs, roles, task_of  # noqa: E402
 
 

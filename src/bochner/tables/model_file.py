@@ -1,6 +1,5 @@
 """Model files in the skops format: read without executing anything that the file brings along."""
 
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 from .._files import written_whole
 from .._text import one_line
 from ..storage import is_ours
-from .columns import Columns
 from .fitting import TableModel
 
-FORMAT = "bochner table model 1"
+FORMAT = "bochner table model 2"
 _MAX_BYTES = 2**31
 
 
@@ -19,17 +17,15 @@ class ModelFileError(ValueError):
     """A file is no model of ours, is damaged, or holds objects that are not trusted."""
 
 
-def save_model(model: TableModel, path: str | Path) -> None:
+def save(model: TableModel, path: str | Path) -> None:
     """Write ``model`` whole or not at all."""
     skops = _import_skops()
-    columns = {"numeric": model.columns.numeric, "categorical": model.columns.categorical}
-    plain = {"format": FORMAT, "facts": json.dumps(model.facts), "columns": json.dumps(columns)}
     with written_whole(path) as beside:
-        skops.dump(plain | {"pipeline": model.pipeline}, beside, compression=zipfile.ZIP_DEFLATED)
+        skops.dump({"format": FORMAT, "model": model}, beside, compression=zipfile.ZIP_DEFLATED)
 
 
-def load_model(path: str | Path) -> TableModel:
-    """The model in a file that ``save_model`` wrote; anything else is refused before an object of it is made."""
+def load(path: str | Path) -> TableModel:
+    """The model in a file that ``save`` wrote; anything else is refused before an object of it is made."""
     skops = _import_skops()
     path = Path(path)
     if not path.is_file():
@@ -50,11 +46,10 @@ def load_model(path: str | Path) -> TableModel:
         raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f"{path} is a skops file, but no model of `bochner fit` of this version.")
-    try:
-        facts, columns = json.loads(content["facts"]), Columns(**json.loads(content["columns"]))
-        return TableModel(content["pipeline"], columns, facts)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged: {one_line(error)}") from None
+    model = content.get("model")
+    if not isinstance(model, TableModel):
+        raise ModelFileError(f"{path} is damaged: it holds no model.")
+    return model
 
 
 def _check_archive(path: Path) -> None:

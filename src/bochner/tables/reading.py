@@ -12,11 +12,11 @@ class TableError(ValueError):
     """A table or a request about it makes no sense; the message says what to change."""
 
 
-def read_table(path: str | Path) -> Any:
+def load_table(path: str | Path) -> Any:
     """The table in a file as a pandas DataFrame with at least one row; column names become strings.
 
     Text is read as UTF-8, and as Latin-1 where that fails.  A ``.csv`` file whose header has semicolons or tabs but no comma
-    is read with those.  Dates of Parquet files become days since 1970.
+    is read with those.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -31,7 +31,7 @@ def read_table(path: str | Path) -> Any:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise TableError(f"Column {twice!r} occurs twice in {path}; give each column its own name.")
-    return _with_numeric_dates(frame)
+    return frame
 
 
 def import_pandas() -> Any:
@@ -48,7 +48,10 @@ def _text(path: Path, suffix: str) -> Any:
     separator = "\t" if suffix != ".csv" else _separator(path)
     for encoding in ("utf-8-sig", "latin-1"):
         try:
-            return pandas.read_csv(path, sep=separator, encoding=encoding)
+            # Numbers to the last bit, and a column of one type whatever its length.
+            return pandas.read_csv(
+                path, sep=separator, encoding=encoding, float_precision="round_trip", low_memory=False
+            )
         except UnicodeDecodeError:
             continue
         except pandas.errors.EmptyDataError:
@@ -74,15 +77,3 @@ def _parquet(path: Path) -> Any:
         ) from None
     except Exception as error:  # pyarrow has its own family of errors
         raise TableError(f"{path} cannot be read as Parquet: {one_line(error)}") from None
-
-
-def _with_numeric_dates(frame: Any) -> Any:
-    pandas = import_pandas()
-    for name in frame.columns:
-        column = frame[name]
-        if pandas.api.types.is_datetime64_any_dtype(column):
-            stamps = column.dt.tz_localize(None) if column.dt.tz is not None else column
-            frame[name] = (stamps - pandas.Timestamp(0)) / pandas.Timedelta(days=1)
-        elif pandas.api.types.is_timedelta64_dtype(column):
-            frame[name] = column / pandas.Timedelta(days=1)
-    return frame

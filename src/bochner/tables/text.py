@@ -11,7 +11,14 @@ from .._text import aligned
 # What is told of each model: heading, entry of its judgment, format; and what the certificate means.
 _MEASURES = {
     "classification": (
-        {"held-out error": ("error", ".2%"), "certified": ("certified", ".2%"), "seconds": ("seconds", ".2f")},
+        {
+            "held-out error": ("error", ".2%"),
+            "certified": ("certified", ".2%"),
+            "balanced accuracy": ("balanced_accuracy", ".2%"),
+            "more errors": ("more_lost", "+.2%"),
+            "± (paired)": ("standard_error", ".2%"),
+            "seconds": ("seconds", ".2f"),
+        },
         "Certified: with 95% confidence the error on rows like these is at most this (exact binomial limit).",
     ),
     "regression": (
@@ -19,11 +26,15 @@ _MEASURES = {
             "held-out RMSE": ("rmse", ".4g"),
             "R²": ("r2", ".3f"),
             "certified ±": ("half_width", ".4g"),
+            "less R²": ("more_lost", "+.3f"),
+            "± (paired)": ("standard_error", ".3f"),
             "seconds": ("seconds", ".2f"),
         },
         "Certified: with 95% confidence at least 90% of predictions are this close to the truth.",
     ),
 }
+
+_NAMED = 5
 
 
 def fit_text(facts: dict[str, Any]) -> str:
@@ -37,9 +48,12 @@ def fit_text(facts: dict[str, Any]) -> str:
     lines += facts["notes"]
     if facts["n_dropped"]:
         lines.append(f"{facts['n_dropped']} rows without a target were left out.")
-    columns, rows = judged_table(facts)
-    shown = [[name, *(text for text, _ in cells)] for name, *cells in rows]
-    return "\n".join([*lines, "", aligned(columns, shown), "", _MEASURES[facts["task"]][1]])
+    members = ", ".join(f"{member['name']} {member['weight']:.0%}" for member in facts["members"])
+    columns = ", ".join(f"{column!r} {share:.0%}" for column, share in list(facts["importance"].items())[:_NAMED])
+    lines += [f"Path: {facts['path']}.", f"Kernels: {members}.", f"Columns that matter most: {columns}."]
+    headings, rows = judged_table(facts)
+    table = aligned(headings, [[name, *(text for text, _ in cells)] for name, *cells in rows])
+    return "\n".join([*lines, "", table, "", _MEASURES[facts["task"]][1], *facts["verdict"]["reasons"]])
 
 
 def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
