@@ -2,39 +2,35 @@
 
 from typing import Any
 
-from ..tables.text import judged_table
-from .document import Markup, bullets, document, facts, section, table, tag
+from ..tables.text import certificate_text, judged_table
+from .document import Markup, bullets, document, section, table, tag
 from .drawing import bars, scatter
 
 _MAX_CLASSES_SHOWN = 30
 _MAX_BARS = 12
 
 
-def model_page(facts_of_model: dict[str, Any], name: str) -> str:
+def model_page(known: dict[str, Any], name: str) -> str:
     """What a model is, how good it is on rows it has not seen, and what it looks at."""
-    known = facts_of_model
     classify = known["task"] == "classification"
-    rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge."
-    dropped = [f"{known['n_dropped']} rows without a target were left out."] if known["n_dropped"] else []
-    left_out = [f"{column}: {reason}" for column, reason in known["left_out"].items()]
+    rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge (seed {known['seed']})."
     return document(
         f"Model of {known['target']}",
         tag("h1", f"Predicting {known['target']}"),
-        tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows}"),
-        bullets([*dropped, *known["notes"]]),
+        tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows} Model file: {name}."),
+        bullets(known["notes"]),
         tag(
             "div",
             tag("b", _headline(known["judged"]["bochner"], classify)),
-            tag("div", _meaning(known, classify)),
+            tag("div", certificate_text(known)),
             *[tag("div", reason) for reason in known["verdict"]["reasons"]],
             class_=f"verdict {known['verdict']['kind']}",
         ),
         section("Beside other models", _rivals(known, classify)),
         section("Where it errs", _confusion(known) if classify else _agreement(known)),
         section("Which columns matter", _importance(known["importance"])),
-        section("Columns left out", bullets(left_out)),
+        section("Columns left out", bullets([f"{column}: {reason}" for column, reason in known["left_out"].items()])),
         section("What it learned", tag("p", f"{known['path']}."), _members(known["members"])),
-        section("Where it is", facts({"file": name, "seed": known["seed"]})),
     )
 
 
@@ -43,22 +39,6 @@ def _headline(judged: dict[str, Any], classify: bool) -> str:
         return f"Held-out error {judged['error']:.2%}, at most {judged['certified']:.2%}"
     r2 = f", R² {judged['r2']:.3f}" if judged["r2"] is not None else ""
     return f"Held-out root mean square error {judged['rmse']:.4g}{r2}"
-
-
-def _meaning(known: dict[str, Any], classify: bool) -> str:
-    judged = known["judged"]["bochner"]
-    certain = f"{judged['confidence']:.0%}"
-    if classify:
-        return (
-            f"With {certain} confidence this very model errs on at most {judged['certified']:.2%} of rows drawn like the "
-            f"{known['n_test']} held-out ones: an exact binomial limit, whatever the data are."
-        )
-    if judged["half_width"] is None:
-        return "There are too few held-out rows for a certified interval."
-    return (
-        f"With {certain} confidence at least {judged['coverage']:.0%} of future predictions are within "
-        f"±{judged['half_width']:.4g} of the truth, for rows drawn like the {known['n_test']} held-out ones."
-    )
 
 
 def _rivals(known: dict[str, Any], classify: bool) -> Markup:
@@ -76,17 +56,14 @@ def _confusion(known: dict[str, Any]) -> Markup:
     classes = known["classes"]
     if len(classes) > _MAX_CLASSES_SHOWN:
         return tag("p", f"{len(classes)} classes are too many for a table.")
-    rows = [[name, *counts] for name, counts in zip(classes, known["confusion"])]
+    rows = [[str(name), *counts] for name, counts in zip(classes, known["confusion"])]
     return table(["true \\ predicted", *classes], rows, caption="Held-out rows by true and predicted class")
 
 
 def _agreement(known: dict[str, Any]) -> Markup:
-    picture = scatter(
-        known["points"],
-        x_label=f"true {known['target']}",
-        y_label=f"predicted {known['target']}",
-        alt=f"Predicted against true {known['target']} for {len(known['points'])} held-out rows",
-    )
+    target, points = known["target"], known["points"]
+    alt = f"Predicted against true {target} for {len(points)} held-out rows"
+    picture = scatter(points, x_label=f"true {target}", y_label=f"predicted {target}", alt=alt)
     return tag("figure", picture, tag("figcaption", "Held-out rows; on the dashed line both agree"))
 
 
@@ -104,14 +81,6 @@ def _importance(importance: dict[str, float]) -> Markup:
 
 def _members(members: list[dict[str, Any]]) -> Markup:
     """The families of kernels; errors are those of rows left out while fitting, in units of the target's variance."""
-    rows = [
-        [
-            m["name"],
-            (f"{m['weight']:.0%}", m["weight"]),
-            (f"{m['held_out_error']:.3f}", m["held_out_error"]),
-            m["prior"],
-        ]
-        for m in members
-    ]
+    rows = [list(member.values()) for member in members]
     headings = ["kernel", "weight", "error left out", "what it looks at, lengths in standard deviations"]
     return table(headings, rows, caption="Families of kernels and their weights in the blend", stacked=True)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._columns import float_column, is_text
 from .._text import some_names
-from .reading import TableError, import_pandas
+from .reading import TableError, needed
 
 _MOSTLY_DISTINCT = 0.5  # a text column where more of the values than this differ is an identifier or free text
 _MAX_CLASSES_OF_NUMBERS = 20
@@ -50,7 +50,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def read(self, X: Any) -> tuple[Any, list[str]]:
         """The frame for a model, and notes on what had to be changed."""
-        pandas = import_pandas()
+        pandas = needed("pandas")
         missing = [name for name in self.roles_ if name not in X.columns]
         if missing:
             raise TableError(f"The table lacks {some_names(missing)}, which the model was fitted with.")
@@ -77,7 +77,7 @@ def _categories(column):
 
 def _whole(column):
     """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers again."""
-    is_whole = import_pandas().api.types.is_float_dtype(column) and np.all(column.dropna() % 1 == 0)
+    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(column.dropna() % 1 == 0)
     return column.astype("Int64") if is_whole else column
 
 
@@ -98,7 +98,7 @@ def split_target(frame: Any, target: str) -> tuple[Any, Any, int]:
 
 def task_of(target: Any) -> tuple[str, str]:
     """("classification" or "regression", why)."""
-    if is_text(target) or import_pandas().api.types.is_bool_dtype(target):
+    if is_text(target) or needed("pandas").api.types.is_bool_dtype(target):
         return "classification", "its values are no numbers"
     values = float_column(target, str(target.name))
     n_distinct = len(np.unique(values))
@@ -110,7 +110,7 @@ def task_of(target: Any) -> tuple[str, str]:
 
 def labels_of(target: Any) -> np.ndarray:
     """Class labels of their own type, whole numbers as integers; texts where a column holds anything else."""
-    pandas = import_pandas()
+    pandas = needed("pandas")
     if str(target.dtype) == "category":
         target = target.astype(target.cat.categories.dtype)
     if pandas.api.types.is_numeric_dtype(target):

@@ -28,7 +28,6 @@ MIN_ROWS = 20
 _MIN_CLASS = 4
 _HELD_OUT = 0.25
 _SVM_ROWS = 5000
-_CATBOOST_ROWS = 100_000
 _POINTS_SHOWN = 400
 
 
@@ -48,38 +47,29 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     guessed, why = task_of(values)
     task = guessed if task == "auto" else task
     if len(values) < MIN_ROWS:
-        raise TableError(
-            f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed to fit and to judge."
-        )
+        raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
     classify = task == "classification"
     y = labels_of(values) if classify else _numbers(values, target)
-    notes = []
+    notes = [f"{n_dropped} rows without a target were left out."] if n_dropped else []
     if classify:
         rare = _rare_classes(y, target)
-        notes = [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+        notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
         rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
-    train, test = train_test_split(
-        np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=y if classify else None
-    )
+    strata = y if classify else None
+    train, test = train_test_split(np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=strata)
     reader = ColumnReader().fit(rest.iloc[train])
     X, input_notes = reader.read(rest)
     front_door: Any = (SpectralClassifier if classify else SpectralRegressor)(random_state=seed)
     # Rivals get numbers for names: LightGBM refuses brackets and colons.
     plain = X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1)
-    entries, predictions = {}, {}
-    for name, model in {"bochner": front_door, **_rivals(plain, len(train), classify, seed)}.items():
-        table = X if model is front_door else plain
-        started = time.perf_counter()
+    ours, seconds = _held_out(front_door, X, y, train, test)
+    entries = {"bochner": judged(ours, y[test], ours, classify) | seconds}
+    for name, rival in _rivals(plain, len(train), classify, seed).items():
         try:
-            model.fit(table.iloc[train], y[train])
-            seconds = round(time.perf_counter() - started, 2)
-            predictions[name] = np.asarray(model.predict(table.iloc[test]))
-        except Exception as error:
-            if model is front_door:
-                raise
-            notes.append(f"{name} could not be fitted: {one_line(error)}")
-            continue
-        entries[name] = judged(predictions[name], y[test], predictions["bochner"], classify) | {"seconds": seconds}
+            predicted, seconds = _held_out(rival, plain, y, train, test)
+            entries[name] = judged(predicted, y[test], ours, classify) | seconds
+        except Exception as error:  # a rival that cannot take these columns is no reason to have no model
+            notes.append(f"{name} is left out: {one_line(error)}")
     facts = {
         "target": target,
         "task": task,
@@ -97,12 +87,20 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     } | _learned(front_door)
     if classify:
         facts["classes"] = front_door.classes_.tolist()
-        facts["confusion"] = confusion_matrix(y[test], predictions["bochner"], labels=front_door.classes_).tolist()
+        facts["confusion"] = confusion_matrix(y[test], ours, labels=front_door.classes_).tolist()
     else:
-        facts["points"] = np.column_stack([y[test], predictions["bochner"]])[:_POINTS_SHOWN].tolist()
+        facts["points"] = np.column_stack([y[test], ours])[:_POINTS_SHOWN].tolist()
     model = TableModel([("columns", reader), ("model", front_door)])
     model.facts_ = facts | {"verdict": verdict(facts)}
     return model
+
+
+def _held_out(model, X, y, train, test):
+    """Predictions for the held-out rows, and the seconds that the fit took."""
+    started = time.perf_counter()
+    model.fit(X.iloc[train], y[train])
+    seconds = round(time.perf_counter() - started, 2)
+    return np.asarray(model.predict(X.iloc[test])), {"seconds": seconds}
 
 
 def _numbers(values, target):
@@ -140,25 +138,20 @@ def _rivals(X, n_train, classify, seed):
     else:
         landmarks = Nystroem(n_components=300, random_state=seed)
         rivals["Nyström + linear"] = make_pipeline(TableInputs(), landmarks, linear)
-    trees = ["HistGradientBoosting", "LightGBM", *(["CatBoost"] if n_train <= _CATBOOST_ROWS else [])]
-    rivals |= {name: build(name, X, classify, seed) for name in trees if name in installed()}
+    rivals["HistGradientBoosting"] = build("HistGradientBoosting", X, classify, seed)
+    if "LightGBM" in installed():  # threads that wait for each other would cost it more than they bring
+        rivals["LightGBM"] = build("LightGBM", X, classify, seed).set_params(n_jobs=1)
     return rivals | {"constant": DummyClassifier() if classify else DummyRegressor()}
 
 
 def _learned(model):
     """What the front door says of itself: the path it took, the families with their weights, the columns that matter."""
     prepared = model.inputs_.get_feature_names_out()
-    importances = dict(zip(model.inputs_.names_, model.feature_importances_.tolist()))
+    importances = sorted(zip(model.feature_importances_.tolist(), model.inputs_.names_), reverse=True)
+    members = [(m.name, m.weight, m.held_out_error, prior_in_words(m.prior, prepared)) for m in model.members_]
+    headings = ("name", "weight", "held_out_error", "prior")
     return {
         "path": model.path_,
-        "members": [
-            {
-                "name": member.name,
-                "weight": member.weight,
-                "held_out_error": member.held_out_error,
-                "prior": prior_in_words(member.prior, prepared),
-            }
-            for member in model.members_
-        ],
-        "importance": dict(sorted(importances.items(), key=lambda item: -item[1])),
+        "members": [dict(zip(headings, member)) for member in members],
+        "importance": {name: share for share, name in importances},
     }

@@ -52,33 +52,27 @@ def verdict(facts: dict[str, Any]) -> dict[str, Any]:
     is never found, and where a rival is better by more than chance.
     """
     models, classify = facts["judged"], facts["task"] == "classification"
+    what, unit, of_what = ("balanced accuracy", ".2%", "rows") if classify else ("R²", ".3f", "R²")
+    gain, noise, lost = models["constant"]["more_lost"], models["constant"]["standard_error"], []
     if classify:
-        table = np.array(facts["confusion"], dtype=float)
-        sizes = table.sum(axis=1)
-        recalls = np.diag(table) / sizes
+        sizes = np.sum(facts["confusion"], axis=1)
+        recalls = np.diag(facts["confusion"]) / sizes
         gain = models["bochner"]["balanced_accuracy"] - models["constant"]["balanced_accuracy"]
-        noise = float(np.sqrt(np.sum(recalls * (1 - recalls) / sizes)) / len(sizes))
-        lost = [
-            f"{str(label)!r} ({size:.0f} rows)"
-            for label, size, found in zip(facts["classes"], sizes, recalls)
-            if found == 0
-        ]
-    else:
-        gain, noise, lost = models["constant"]["more_lost"], models["constant"]["standard_error"], []
-    what, unit = ("balanced accuracy", ".2%") if classify else ("R²", ".3f")
-    kind, reasons = "holds", []
-    if gain <= 0 or gain <= _NOISE * noise:
-        kind = "fails" if gain <= 0 else "open"
-        how = "not better" if gain <= 0 else "not surely better"
-        reasons.append(f"It is {how} than a constant: {what} {gain:+{unit}} ± {noise:{unit}}.")
-    if lost:
-        reasons.append(f"It finds none of the held-out rows of class {', '.join(lost[:5])}.")
+        noise = np.sqrt(np.sum(recalls * (1 - recalls) / sizes)) / len(sizes)
+        lost = [f"{str(label)!r} ({size} rows)" for label, size, r in zip(facts["classes"], sizes, recalls) if r == 0]
     better = {name: entry for name, entry in models.items() if entry["more_lost"] < 0}
     clearly = {name: e for name, e in better.items() if -e["more_lost"] > _NOISE * e["standard_error"]}
+    reasons = []
+    if gain <= _NOISE * noise:
+        surely = "" if gain <= 0 else "surely "
+        reasons.append(f"It is not {surely}better than a constant: {what} {gain:+{unit}} ± {noise:{unit}}.")
+    if lost:
+        reasons.append(f"It finds none of the held-out rows of class {', '.join(lost[:5])}.")
     if better:
         name, entry = min((clearly or better).items(), key=lambda item: item[1]["more_lost"])
-        amount = f"{-entry['more_lost']:{unit}} ± {entry['standard_error']:{unit}} of {'rows' if classify else 'R²'}"
+        amount = f"{-entry['more_lost']:{unit}} ± {entry['standard_error']:{unit}} of {of_what}"
         reasons.append(f"{name} is better by {amount}, {'more than noise' if clearly else 'within noise'}.")
     else:
         reasons.append("No other model was better on these rows.")
-    return {"kind": "open" if kind == "holds" and (lost or clearly) else kind, "reasons": reasons}
+    kind = "fails" if gain <= 0 else "open" if gain <= _NOISE * noise or lost or clearly else "holds"
+    return {"kind": kind, "reasons": reasons}

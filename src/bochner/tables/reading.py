@@ -1,5 +1,6 @@
 """Tables from files: CSV, TSV or Parquet through pandas, with errors that a user can act on."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,17 @@ def load_table(path: str | Path) -> Any:
         raise TableError(f"{path} is no table that can be read: the name must end in {', '.join(_SUFFIXES)}.")
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
-    frame = _parquet(path) if suffix in (".parquet", ".pq") else _text(path, suffix)
+    pandas, kind = needed("pandas"), "Parquet" if suffix in (".parquet", ".pq") else "a table"
+    try:
+        frame = pandas.read_parquet(path) if kind == "Parquet" else _text(path)
+    except ImportError:
+        raise TableError(
+            "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
+        ) from None
+    except pandas.errors.EmptyDataError:
+        raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
+    except Exception as error:  # pyarrow has its own family of errors
+        raise TableError(f"{path} cannot be read as {kind}: {one_line(error)}") from None
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableError(f"{path} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
     frame.columns = [str(name) for name in frame.columns]
@@ -34,46 +45,23 @@ def load_table(path: str | Path) -> Any:
     return frame
 
 
-def import_pandas() -> Any:
-    """pandas, or a sentence that says how to install it."""
+def needed(package: str) -> Any:
+    """A package that comes with an extra of ours, or a sentence that says how to install it."""
     try:
-        import pandas
+        return import_module(package)
     except ImportError:
-        raise TableError("Tables need pandas, which is not installed: pip install 'bochner[table]'.") from None
-    return pandas
+        raise TableError(f"Tables need {package}, which is not installed: pip install 'bochner[table]'.") from None
 
 
-def _text(path: Path, suffix: str) -> Any:
-    pandas = import_pandas()
-    separator = "\t" if suffix != ".csv" else _separator(path)
-    for encoding in ("utf-8-sig", "latin-1"):
-        try:
-            # Numbers to the last bit, and a column of one type whatever its length.
-            return pandas.read_csv(
-                path, sep=separator, encoding=encoding, float_precision="round_trip", low_memory=False
-            )
-        except UnicodeDecodeError:
-            continue
-        except pandas.errors.EmptyDataError:
-            raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
-        except (pandas.errors.ParserError, ValueError) as error:
-            raise TableError(f"{path} cannot be read as a table: {one_line(error)}") from None
-    raise AssertionError("Latin-1 decodes every byte")
-
-
-def _separator(path: Path) -> str:
+def _text(path: Path) -> Any:
     with path.open("rb") as file:
         header = file.readline(1_000_000)
-    return "," if b"," in header else max((";", "\t", ","), key=lambda separator: header.count(separator.encode()))
-
-
-def _parquet(path: Path) -> Any:
-    pandas = import_pandas()
+    separator = "," if b"," in header else max((";", "\t", ","), key=lambda mark: header.count(mark.encode()))
+    if path.suffix.lower() != ".csv":
+        separator = "\t"
+    # Numbers to the last bit, and a column of one type whatever its length.
+    options = {"sep": separator, "float_precision": "round_trip", "low_memory": False}
     try:
-        return pandas.read_parquet(path)
-    except ImportError:
-        raise TableError(
-            "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
-        ) from None
-    except Exception as error:  # pyarrow has its own family of errors
-        raise TableError(f"{path} cannot be read as Parquet: {one_line(error)}") from None
+        return needed("pandas").read_csv(path, encoding="utf-8-sig", **options)
+    except UnicodeDecodeError:
+        return needed("pandas").read_csv(path, encoding="latin-1", **options)
