@@ -110,9 +110,8 @@ def task_of(target: Any) -> tuple[str, str]:
 
 def labels_of(target: Any) -> np.ndarray:
     """Class labels of their own type, whole numbers as integers; texts where a column holds anything else."""
-    pandas = needed("pandas")
     if str(target.dtype) == "category":
         target = target.astype(target.cat.categories.dtype)
-    if pandas.api.types.is_numeric_dtype(target):
+    if needed("pandas").api.types.is_numeric_dtype(target):
         return np.array(_whole(target).tolist())
     return np.array([str(value) for value in target], dtype=object)

@@ -38,11 +38,11 @@ def judged(predicted: np.ndarray, y: np.ndarray, ours: np.ndarray, classify: boo
     if classify:
         bound = binomial_tail(int(loss.sum()), len(y), delta=0.05)
         recalls = [np.mean(predicted[y == label] == label) for label in np.unique(y)]
-        quality = {"error": bound.empirical, "balanced_accuracy": float(np.mean(recalls))}
+        quality: dict[str, Any] = {"error": bound.empirical, "balanced_accuracy": float(np.mean(recalls))}
         return quality | {"certified": bound.value, "confidence": bound.confidence} | compared
-    rmse = scale * float(np.sqrt(loss.mean()))
-    r2 = 1 - float(loss.mean()) if np.ptp(y) > 0 else None
-    return {"rmse": rmse, "r2": r2} | interval_certificate(np.abs(predicted - y)) | compared
+    mean = float(loss.mean())
+    quality = {"rmse": scale * mean**0.5, "r2": 1 - mean if np.ptp(y) > 0 else None}
+    return quality | interval_certificate(np.abs(predicted - y)) | compared
 
 
 def verdict(facts: dict[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,7 @@ def load_table(path: str | Path) -> Any:
     Text is read as UTF-8, and as Latin-1 where that fails.  A ``.csv`` file whose header has semicolons or tabs but no comma
     is read with those.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
+    path, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
         raise TableError(f"{path} is no table that can be read: the name must end in {', '.join(_SUFFIXES)}.")
     if not path.is_file():
@@ -59,8 +58,7 @@ def _text(path: Path) -> Any:
     separator = "," if b"," in header else max((";", "\t", ","), key=lambda mark: header.count(mark.encode()))
     if path.suffix.lower() != ".csv":
         separator = "\t"
-    # Numbers to the last bit, and a column of one type whatever its length.
-    options = {"sep": separator, "float_precision": "round_trip", "low_memory": False}
+    options = {"sep": separator, "low_memory": False}  # a column has one type, however long it is
     try:
         return needed("pandas").read_csv(path, encoding="utf-8-sig", **options)
     except UnicodeDecodeError:

@@ -56,10 +56,8 @@ def certificate_text(facts: dict[str, Any]) -> str:
 def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """What was measured of each model: headings, and rows of its name and (text, number) of each measure."""
     measures = _QUALITY[facts["task"]] | {"seconds": ("seconds", ".2f")}
-    rows = []
-    for name, entry in facts["judged"].items():
-        numbers = [(entry[key], form) for key, form in measures.values()]
-        rows.append([name, *(("–" if n is None else format(n, form), n) for n, form in numbers)])
+    numbers = {name: [(entry[key], form) for key, form in measures.values()] for name, entry in facts["judged"].items()}
+    rows = [[name, *(("–" if n is None else format(n, form), n) for n, form in row)] for name, row in numbers.items()]
     return ["model", *measures], rows
 
 
