@@ -116,7 +116,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
-        "tables/certificate.py",
+        "tables/judging.py",
         f"{PINNED} unit/test_tables.py",
         {"certificate-interval": ("int(binom.ppf(1 - delta, n, coverage)) + 1", "int(binom.ppf(1 - delta, n, coverage))")},
     ),

@@ -48,6 +48,7 @@ from .operators import (
 from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
+from .tables import TableModel, fit_table, load, load_table, save
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 
@@ -105,6 +106,7 @@ __all__ = [
     "SpectralRidge",
     "StochasticGradient",
     "TableInputs",
+    "TableModel",
     "TargetSimilarity",
     "WaveSearch",
     "alignment_losses",
@@ -114,10 +116,14 @@ __all__ = [
     "certify",
     "concatenate",
     "divergence_ball_weights",
+    "fit_table",
     "game_equilibrium",
     "gibbs_weights",
     "graph_output_matrix",
+    "load",
+    "load_table",
     "project_dual",
+    "save",
     "simplex_code",
     "spherical_harmonics",
     "tune_on_validation",

@@ -99,34 +99,37 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from .tables import fit_table, read_table, save_model
+    from .tables import fit_table, load_table, save
     from .tables.text import fit_text
 
     out = Path(options.out or Path(options.table).with_suffix(".skops").name)
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    model = fit_table(read_table(options.table), options.target, options.task, options.seed)
-    save_model(model, out)
-    print(json.dumps(model.facts | {"model": str(out)}) if options.json else f"{fit_text(model.facts)}\nModel: {out}")
+    model = fit_table(load_table(options.table), options.target, options.task, options.seed)
+    save(model, out)
+    print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
     return 0
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from .tables import load_model, read_table
+    from .tables import TableError, load, load_table
     from .tables.text import predictions_csv
 
-    model, frame = load_model(options.model), read_table(options.table)
-    predictions, notes = model.predict(frame)
-    probabilities = model.predict_proba(frame) if options.proba else None
+    model, table = load(options.model), load_table(options.table)
+    if options.proba and model.facts_["task"] != "classification":
+        raise TableError("Probabilities are for classification; this model predicts numbers.")
+    frame, notes = model["columns"].read(table)
+    predictions = model["model"].predict(frame)
+    probabilities = model["model"].predict_proba(frame) if options.proba else None
     for note in notes:
         _say(note)
     if options.json:
         content = {"predictions": predictions.tolist()}
         if probabilities is not None:
-            content |= {"classes": model.facts["classes"], "probabilities": probabilities.tolist()}
+            content |= {"classes": model.facts_["classes"], "probabilities": probabilities.tolist()}
         text = json.dumps(content) + "\n"
     else:
-        text = predictions_csv(predictions, model.facts, probabilities)
+        text = predictions_csv(predictions, model.facts_, probabilities)
     if options.out:
         write_whole(options.out, text)
     else:
@@ -136,14 +139,14 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from .pages import model_page
-    from .tables import load_model
+    from .tables import load
 
-    model = load_model(options.model)
+    facts = load(options.model).facts_
     if options.json:
-        print(json.dumps(model.facts))
+        print(json.dumps(facts))
         return 0
     out = Path(options.out or Path(options.model).with_suffix(".html"))
-    write_whole(out, model_page(model.facts, Path(options.model).name))
+    write_whole(out, model_page(facts, Path(options.model).name))
     print(f"Page: {out}")
     return 0
 

@@ -62,9 +62,9 @@ def figure():
 
 def facts(task):
     """Facts of a table model with hostile names."""
-    judged = {"seconds": 1.0, "confidence": 0.95}
+    judged = {"seconds": 1.0, "confidence": 0.95, "more_lost": 0.0, "standard_error": 0.0}
     if task == "classification":
-        judged |= {"error": 0.1, "certified": 0.2}
+        judged |= {"error": 0.1, "certified": 0.2, "balanced_accuracy": 0.9}
         details = {"classes": [EVIL, EVIL_ATTRIBUTE], "confusion": [[5, 1], [2, 4]]}
     else:
         judged |= {"rmse": 2.0, "r2": 0.5, "half_width": 3.0, "coverage": 0.9}
@@ -81,9 +81,12 @@ def facts(task):
         "categorical": [],
         "left_out": {EVIL: EVIL_ATTRIBUTE},
         "notes": [EVIL],
-        "choice": {"gamma": 0.1, "scores": {"0.1": 2.0}, "learner": EVIL},
+        "seed": 0,
+        "path": EVIL,
+        "members": [{"name": EVIL, "weight": 1.0, "held_out_error": 0.5, "prior": EVIL_ATTRIBUTE}],
+        "verdict": {"kind": "open", "reasons": [EVIL, EVIL_ATTRIBUTE]},
         "judged": {"bochner": judged, "linear": judged},
-        "importance": {EVIL: [0.3, 0.1], EVIL_ATTRIBUTE: [0.1, 0.01]},
+        "importance": {EVIL: 0.7, EVIL_ATTRIBUTE: 0.3},
         **details,
     }
 

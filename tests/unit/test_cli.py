@@ -261,6 +261,7 @@ def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):
     assert code == 0
     assert "Model: iris.skops" in out
     assert "certified" in out
+    assert "so every score is leave-one-out" in out
     code, out, _ = run(capsys, "predict", "iris.skops", "iris.csv", "--proba")
     lines = out.splitlines()
     assert lines[0] == "predicted target,probability of A,probability of B,probability of C"
@@ -272,7 +273,23 @@ def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):
         "B",
         "C",
     }
+    assert run(capsys, "predict", "iris.skops", "iris.csv", "--proba", "--json")[0] == 0
     code, out, _ = run(capsys, "report", "iris.skops")
     assert (code, out) == (0, "Page: iris.html\n")
     assert "Held-out error" in (tmp_path / "iris.html").read_text()
     assert json.loads(run(capsys, "report", "iris.skops", "--json")[1])["target"] == "target"
+
+
+def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{k},{k / 2 + 0.25}\n" for k in range(40)))
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", "--json")
+    facts = json.loads(out)
+    assert (code, facts["model"], facts["task"]) == (0, "t.skops", "regression")
+    assert facts["verdict"]["kind"] in ("holds", "open")
+    code, _, err = run(capsys, "predict", "t.skops", "t.csv", "--proba")
+    assert (code, err) == (2, "bochner: Probabilities are for classification; this model predicts numbers.\n")
+    code, out, _ = run(capsys, "predict", "t.skops", "t.csv")
+    assert (code, len(out.splitlines())) == (0, 41)

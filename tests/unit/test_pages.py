@@ -131,22 +131,30 @@ def test_tags_escape_children_and_attributes():
     assert "<title>&lt;x&gt;</title>" in document("<x>")
 
 
-def test_a_model_page_names_the_better_rival():
+@pytest.mark.parametrize("kind", ["holds", "open", "fails"])
+def test_a_model_page_has_the_color_and_the_reasons_of_its_verdict(kind):
     facts = page_samples.facts("classification")
-    best = {"seconds": 1.0, "confidence": 0.95, "error": 0.05, "certified": 0.1}
-    assert "No other model below was better" in model_page(facts, "x")
-    assert "Better on these rows: linear, 5.00%." in model_page(
-        facts | {"judged": facts["judged"] | {"linear": best}}, "x"
-    )
+    shown = model_page(facts | {"verdict": {"kind": kind, "reasons": ["linear is better."]}}, "x")
+    assert f'class="verdict {kind}"' in shown
+    assert "linear is better." in shown
+
+
+def test_a_model_page_tells_path_and_kernels():
+    facts = page_samples.facts("regression")
+    member = {"name": "anova", "weight": 0.25, "held_out_error": 0.5, "prior": "mostly age"}
+    shown = model_page(facts | {"path": "exact: 7 rows", "members": [member]}, "x")
+    assert "exact: 7 rows." in shown
+    for cell in ("anova", "0.25", "0.5", "mostly age"):
+        assert f">{cell}</t" in shown
 
 
 def test_columns_without_effect_are_counted_instead_of_drawn():
     facts = page_samples.facts("classification")
-    shown = model_page(facts | {"importance": {"a": [0.3, 0.1], "b": [0.0, 0.0], "c": [-0.1, 0.0]}}, "x")
-    assert "0.30 ± 0.10" in shown
+    shown = model_page(facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}}, "x")
+    assert "100.0%" in shown
     assert "2 more columns with less effect or none" in shown
-    nothing = model_page(facts | {"importance": {"a": [0.0, 0.1]}}, "x")
-    assert "does not lower the held-out score" in nothing
+    nothing = model_page(facts | {"importance": {"a": 0.0}}, "x")
+    assert "No column changes what the model predicts" in nothing
 
 
 def test_long_tables_of_averages_are_folded_where_a_published_table_stands_above(tmp_path):

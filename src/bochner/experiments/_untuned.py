@@ -41,7 +41,14 @@ def _front(frame, labels, seed, **parameters):
 
 def _histogram_trees(frame, labels, seed):
     build = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
-    return build(categorical_features="from_dtype", random_state=seed)
+    trees = build(categorical_features="from_dtype", random_state=seed)
+    many = [column for column in _categories(frame) if frame[column].nunique() > 255]
+    if not many:
+        return trees
+    # Of more levels than there are bins, numbers of levels.
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    coded = make_column_transformer((encoder, many), remainder="passthrough", verbose_feature_names_out=False)
+    return make_pipeline(coded.set_output(transform="pandas"), trees)
 
 
 def _forest(frame, labels, seed):

@@ -35,7 +35,7 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, h
 
 def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) -> Markup:
     """Points (x, y) with the diagonal on which both agree."""
-    size, margin = 360, 50
+    size, margin = 340, 70  # the margin holds numbers such as 5.26e+04
     low = min(min(x, y) for x, y in points)
     high = max(max(x, y) for x, y in points)
     span = (high - low) or 1.0

@@ -1,5 +1,6 @@
 """Tables from files: CSV, TSV or Parquet through pandas, with errors that a user can act on."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,77 +13,53 @@ class TableError(ValueError):
     """A table or a request about it makes no sense; the message says what to change."""
 
 
-def read_table(path: str | Path) -> Any:
+def load_table(path: str | Path) -> Any:
     """The table in a file as a pandas DataFrame with at least one row; column names become strings.
 
     Text is read as UTF-8, and as Latin-1 where that fails.  A ``.csv`` file whose header has semicolons or tabs but no comma
-    is read with those.  Dates of Parquet files become days since 1970.
+    is read with those.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
+    path, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
         raise TableError(f"{path} is no table that can be read: the name must end in {', '.join(_SUFFIXES)}.")
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
-    frame = _parquet(path) if suffix in (".parquet", ".pq") else _text(path, suffix)
+    pandas, kind = needed("pandas"), "Parquet" if suffix in (".parquet", ".pq") else "a table"
+    try:
+        frame = pandas.read_parquet(path) if kind == "Parquet" else _text(path)
+    except ImportError:
+        raise TableError(
+            "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
+        ) from None
+    except pandas.errors.EmptyDataError:
+        raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
+    except Exception as error:  # pyarrow has its own family of errors
+        raise TableError(f"{path} cannot be read as {kind}: {one_line(error)}") from None
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableError(f"{path} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
     frame.columns = [str(name) for name in frame.columns]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise TableError(f"Column {twice!r} occurs twice in {path}; give each column its own name.")
-    return _with_numeric_dates(frame)
+    return frame
 
 
-def import_pandas() -> Any:
-    """pandas, or a sentence that says how to install it."""
+def needed(package: str) -> Any:
+    """A package that comes with an extra of ours, or a sentence that says how to install it."""
     try:
-        import pandas
+        return import_module(package)
     except ImportError:
-        raise TableError("Tables need pandas, which is not installed: pip install 'bochner[table]'.") from None
-    return pandas
+        raise TableError(f"Tables need {package}, which is not installed: pip install 'bochner[table]'.") from None
 
 
-def _text(path: Path, suffix: str) -> Any:
-    pandas = import_pandas()
-    separator = "\t" if suffix != ".csv" else _separator(path)
-    for encoding in ("utf-8-sig", "latin-1"):
-        try:
-            return pandas.read_csv(path, sep=separator, encoding=encoding)
-        except UnicodeDecodeError:
-            continue
-        except pandas.errors.EmptyDataError:
-            raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
-        except (pandas.errors.ParserError, ValueError) as error:
-            raise TableError(f"{path} cannot be read as a table: {one_line(error)}") from None
-    raise AssertionError("Latin-1 decodes every byte")
-
-
-def _separator(path: Path) -> str:
+def _text(path: Path) -> Any:
     with path.open("rb") as file:
         header = file.readline(1_000_000)
-    return "," if b"," in header else max((";", "\t", ","), key=lambda separator: header.count(separator.encode()))
-
-
-def _parquet(path: Path) -> Any:
-    pandas = import_pandas()
+    separator = "," if b"," in header else max((";", "\t", ","), key=lambda mark: header.count(mark.encode()))
+    if path.suffix.lower() != ".csv":
+        separator = "\t"
+    options = {"sep": separator, "low_memory": False}  # a column has one type, however long it is
     try:
-        return pandas.read_parquet(path)
-    except ImportError:
-        raise TableError(
-            "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
-        ) from None
-    except Exception as error:  # pyarrow has its own family of errors
-        raise TableError(f"{path} cannot be read as Parquet: {one_line(error)}") from None
-
-
-def _with_numeric_dates(frame: Any) -> Any:
-    pandas = import_pandas()
-    for name in frame.columns:
-        column = frame[name]
-        if pandas.api.types.is_datetime64_any_dtype(column):
-            stamps = column.dt.tz_localize(None) if column.dt.tz is not None else column
-            frame[name] = (stamps - pandas.Timestamp(0)) / pandas.Timedelta(days=1)
-        elif pandas.api.types.is_timedelta64_dtype(column):
-            frame[name] = column / pandas.Timedelta(days=1)
-    return frame
+        return needed("pandas").read_csv(path, encoding="utf-8-sig", **options)
+    except UnicodeDecodeError:
+        return needed("pandas").read_csv(path, encoding="latin-1", **options)
