@@ -70,10 +70,11 @@ def _decays(time, times, b, lowest, out):
 
 @njit(**_FLAGS)
 def product_rows(
-    times, ups, downs, other_times, other_ups, other_downs, wide, a, b, order, first, last, symmetric, out
+    times, ups, downs, other_times, other_ups, other_downs, wide, a, b, order, first, last, symmetric, fresh, out
 ):
     """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster than, a loop over columns j.
 
+    Unless ``fresh``, what is in ``out`` is multiplied by it.
     ``symmetric``: only k <= i is wanted; of what lies right of the diagonal at most three columns are filled, none beyond k = last − 1.
     """
     n_columns = times.shape[0]
@@ -95,10 +96,11 @@ def product_rows(
             r1 = out[i1, start:stop] if i1 == i + 1 else spare[1, : stop - start]
             r2 = out[i2, start:stop] if i2 == i + 2 else spare[2, : stop - start]
             r3 = out[i3, start:stop] if i3 == i + 3 else spare[3, : stop - start]
-            r0[:] = one
-            r1[:] = one
-            r2[:] = one
-            r3[:] = one
+            if fresh:
+                r0[:] = one
+                r1[:] = one
+                r2[:] = one
+                r3[:] = one
             for j in range(n_columns):
                 t, u, v, others = times[j], ups[j], downs[j], other_times[j, start:stop]
                 if wide[j]:

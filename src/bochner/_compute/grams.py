@@ -43,22 +43,27 @@ class ProductKernel:
     def gram(self, X, Z=None, *, lower=False):
         """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
         symmetric = Z is None
-        out = _matrix(X, Z)
-        if out.size == 0:
-            return out
+        if X.shape[0] == 0 or (not symmetric and Z.shape[0] == 0):
+            return _matrix(X, Z)
         two_valued, gaps = _two_valued(X, X if symmetric else Z)
-        if two_valued is not None:
-            out = self._near(two_valued, gaps).gram(X[:, two_valued], Z if symmetric else Z[:, two_valued], lower=lower)
-            if not two_valued.all():
-                rest = self._rest(two_valued)
-                with np.errstate(all="ignore"):  # what is left undefined may be anything
-                    out *= rest.gram(X[:, ~two_valued], Z if symmetric else Z[:, ~two_valued], lower=lower)
+        if two_valued is None:
+            return self._multiply(_matrix(X, Z), X, Z, lower, fresh=True)
+        rest = ~two_valued
+        near = self._near(two_valued, gaps)
+        out = near.gram(X[:, two_valued], None if symmetric else Z[:, two_valued], lower=lower or rest.any())
+        if not rest.any():
             return out
+        return self._rest(two_valued)._multiply(out, X[:, rest], None if symmetric else Z[:, rest], lower, fresh=False)
+
+    def _multiply(self, out, X, Z, lower, fresh):
+        """``out`` times the kernel, in place; ``fresh``: the kernel itself."""
+        symmetric = Z is None
         columns, others, wide = self._columns(X, X if symmetric else Z)
         a, b = self._shares(X.dtype)
 
         def fill(rows):
-            kernels.product_rows(*columns, *others, wide, a, b, self.order, rows.start, rows.stop, symmetric, out)
+            span = rows.start, rows.stop
+            kernels.product_rows(*columns, *others, wide, a, b, self.order, *span, symmetric, fresh, out)
 
         return _filled(out, fill, symmetric, lower)
 

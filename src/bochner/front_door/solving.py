@@ -20,8 +20,9 @@ _WORTHWHILE = 1e-3
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
 # Rows that say where the ridge of a larger problem may be, outputs that choose it, and half decades that it may lie below.
 _CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1500, 2, 6
-# Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), smallest ridge, columns of the preconditioner.
-_TOL, _CHOOSING_STEPS, _MAX_STEPS, _LEAST_ITERATED_RIDGE, _NYSTROM = (1e-3, 3e-2), 30, 60, 1e-3, 1000
+# Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), columns of the preconditioner, smallest ridge,
+# also in units of the rounding of products.
+_TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM, _LEAST_ITERATED_RIDGE, _ROUNDINGS = (1e-3, 3e-2), 30, 60, 1000, 1e-3, 5.0
 # Rows of the kernel matrix that the linear part is added to at once.
 _ROWS_AT_ONCE = 1024
 
@@ -134,6 +135,9 @@ def solve_holding_out(
     few = Y.shape[1] <= _MOST_OUTPUTS
     tried = Y if few else Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], _MOST_OUTPUTS))
     judge = Problem(Z[n_inner:], tried[n_inner:], problem.counts[n_inner:], problem.costs[n_inner:])
+    # A ridge below the rounding of the largest eigenvalue, which is the trace at most, is lost in products.
+    trace = float(weights[: len(gram)] @ np.diagonal(gram))
+    least = max(_LEAST_ITERATED_RIDGE, _ROUNDINGS * np.finfo(np.float32).eps * trace)
     seen: dict[int, tuple] = {}
 
     def solutions(ridges, targets, max_steps, start=None):
@@ -147,7 +151,7 @@ def solve_holding_out(
         if seen:  # further out: from the nearest ridge
             nearest = min(seen, key=lambda step: abs(step - steps[0]))
             start = np.tile(seen[nearest][3], len(steps))
-        ridges = [max(near.ridge * np.exp(step * _STEP), _LEAST_ITERATED_RIDGE) for step in steps]
+        ridges = [max(near.ridge * np.exp(step * _STEP), least) for step in steps]
         seen.update(zip(steps, solutions(ridges, tried, _CHOOSING_STEPS, start)))
         return [_unexplained(judge, seen[step][1]) for step in steps]
 
