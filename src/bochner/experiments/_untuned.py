@@ -83,7 +83,9 @@ def _catboost(frame, labels, seed):
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     build = CatBoostClassifier if labels else CatBoostRegressor
-    model = build(cat_features=_categories(frame), random_seed=seed, verbose=0, allow_writing_files=False)
+    model = build(
+        cat_features=_categories(frame), random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False
+    )
     return _Coded(model, labels, texts=_categories(frame))
 
 
