@@ -7,16 +7,17 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.compose import make_column_transformer
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from ..front_door import SpectralClassifier, SpectralRegressor
@@ -63,8 +64,10 @@ def _forest(frame, labels, seed):
 def _support_vectors(frame, labels, seed):
     n_columns = TableInputs().fit(frame).sources_.size
     grid = {"C": _GRID["C"], "gamma": [gamma / n_columns for gamma in _GRID["gamma"]]}
-    machine = SVC(probability=True, random_state=seed) if labels else SVR()
-    return make_pipeline(TableInputs(), GridSearchCV(machine, grid, cv=3))
+    if labels:
+        return make_pipeline(TableInputs(), GridSearchCV(SVC(probability=True, random_state=seed), grid, cv=3))
+    search = GridSearchCV(SVR(), grid, cv=3)
+    return make_pipeline(TableInputs(), TransformedTargetRegressor(search, transformer=StandardScaler()))
 
 
 def _lightgbm(frame, labels, seed):
@@ -92,20 +95,50 @@ def _catboost(frame, labels, seed):
 def _xrfm(frame, labels, seed):
     from xrfm import xRFM
 
-    return make_pipeline(TableInputs(), _Coded(xRFM(random_state=seed), labels))
+    machine = _HoldingOut(xRFM(random_state=seed, n_threads=1, verbose=False), labels, seed)
+    scaled = (
+        machine if labels else TransformedTargetRegressor(machine, transformer=StandardScaler(), check_inverse=False)
+    )
+    return make_pipeline(TableInputs(), _Coded(scaled, labels))
 
 
 def _real_mlp(frame, labels, seed):
     from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
 
-    return (RealMLP_TD_Classifier if labels else RealMLP_TD_Regressor)(random_state=seed)
+    return (RealMLP_TD_Classifier if labels else RealMLP_TD_Regressor)(random_state=seed, n_threads=1)
 
 
 def _categories(frame):
     return [column for column in frame.columns if str(frame[column].dtype) == "category"]
 
 
-class _Coded:
+class _HoldingOut(BaseEstimator):
+    """A learner that wants rows of its own to stop by: a fifth, in float32."""
+
+    def __init__(self, model: Any, labels: bool, seed: int):
+        self.model, self.labels, self.seed = model, labels, seed
+
+    def fit(self, X: Any, y: np.ndarray) -> _HoldingOut:
+        y = np.ravel(y).astype(np.int64 if self.labels else np.float32)
+        few = self.labels and np.bincount(y).min() < 2
+        parts = train_test_split(
+            np.asarray(X, np.float32),
+            y,
+            test_size=0.2,
+            random_state=self.seed,
+            stratify=y if self.labels and not few else None,
+        )
+        self.fitted_ = self.model.fit(parts[0], parts[2], parts[1], parts[3])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.ravel(self.fitted_.predict(np.asarray(X, np.float32)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.fitted_.predict_proba(np.asarray(X, np.float32)))
+
+
+class _Coded(BaseEstimator):
     """A learner that is given classes as whole numbers, and (``texts``) categories as text without holes."""
 
     def __init__(self, model: Any, labels: bool, texts: list[str] | None = None):
@@ -116,6 +149,7 @@ class _Coded:
         if self.labels:
             self.classes_, codes = np.unique(y, return_inverse=True)
         self.model.fit(self._read(X), codes)
+        self.n_rows_ = len(y)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

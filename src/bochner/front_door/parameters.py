@@ -13,11 +13,12 @@ PARAMETERS = """
     evidence : Evidence, default ``Evidence(standardize=False)``
     categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
     trees : bool, default False
-        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Of
-        more than ``max_exact_rows`` rows they see the sample.  Such a model has no ``input_gradient``.
+        Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Such
+        a model has no ``input_gradient``.
     max_exact_rows : int, default 15 000
-        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it each family
-        is fitted to all rows on up to 2000 landmarks, in one pass (memory maps are not read into memory).
+        Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it 1024
+        waves drawn from each learned prior descend over all rows, whose prepared columns are kept in memory up to 1 GiB and in a
+        temporary file above.
     n_jobs : int, default None
         Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.
     random_state : None, int, RandomState or Generator"""
