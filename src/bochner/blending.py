@@ -15,6 +15,8 @@ _EQUALITY = 100.0
 # ask for a high one, classes that hardly overlap for a low one.
 _FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
 
+_DOUBT = 2.0
+
 
 def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
     r"""Non-negative weights of sum one for members whose held-out scores are known.
@@ -57,18 +59,20 @@ class ProbabilityLink:
     def of(cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None) -> ProbabilityLink:
         """Slope, shifts and floor (of 0.1 down to 0.0005) of least log-loss on held-out ``scores`` (n_samples, n_classes).
 
-        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row.
+        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row.  As many rows as ``_DOUBT`` are taken
+        to be of any class (Platt 1999): where held-out scores tell all rows apart, that is no proof of certainty.
         """
         n_classes = scores.shape[1]
-        one_hot = np.eye(n_classes)[codes]
         counts = np.ones(len(codes)) if row_weights is None else row_weights
         total = counts.sum()
+        doubt = _DOUBT / (total + _DOUBT)
+        shares = (1 - doubt) * np.eye(n_classes)[codes] + doubt / n_classes
 
         def objective(parameters, logs):
             slope, shifts = np.exp(parameters[0]), parameters[1:]
             logits = slope * logs + shifts
-            missed = counts[:, None] * (softmax(logits, axis=1) - one_hot)
-            losses = -counts @ log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
+            missed = counts[:, None] * (softmax(logits, axis=1) - shares)
+            losses = -counts @ np.sum(shares * log_softmax(logits, axis=1), axis=1)
             value = (losses + 0.5 * shifts @ shifts) / total
             return value, np.append(slope * np.sum(missed * logs), missed.sum(axis=0) + shifts) / total
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.metrics import log_loss
 
 from bochner import blending
 from bochner.blending import ProbabilityLink, blend_weights
@@ -48,19 +47,32 @@ def test_few_rows_keep_weights_nearer_to_equal():
     assert abs(few[0] - 0.5) < abs(many[0] - 0.5)
 
 
+def doubted(codes, probabilities):
+    """Log-loss where two of all rows are of any class."""
+    doubt = 2 / (len(codes) + 2)
+    logs = np.log(probabilities)
+    return -np.mean((1 - doubt) * logs[np.arange(len(codes)), codes] + doubt * logs.mean(axis=1))
+
+
+def test_rows_that_are_all_told_apart_are_no_proof_of_certainty():
+    codes = np.arange(100) % 2
+    link = ProbabilityLink.of(np.eye(2)[codes], codes)
+    assert link.probabilities(np.array([[0.0, 1.0]]))[0, 0] == pytest.approx(1 / 102, rel=1e-3)
+
+
 def test_link_has_the_smallest_log_loss_nearby(seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(3, size=400)
     scores = 0.5 * np.eye(3)[codes] + 0.2 * rng.normal(size=(400, 3)) + [0.1, 0.2, 0.3]
     link = ProbabilityLink.of(scores, codes)
-    best = log_loss(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 800
+    best = doubted(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 800
     for slope in (0.95, 1.05):
         other = ProbabilityLink(link.slope * slope, link.shifts, link.floor)
-        assert log_loss(codes, other.probabilities(scores)) + link.shifts @ link.shifts / 800 > best
+        assert doubted(codes, other.probabilities(scores)) + link.shifts @ link.shifts / 800 > best
     for k in range(3):
         moved = link.shifts + 0.1 * np.eye(3)[k]
         value = (
-            log_loss(codes, ProbabilityLink(link.slope, moved, link.floor).probabilities(scores)) + moved @ moved / 800
+            doubted(codes, ProbabilityLink(link.slope, moved, link.floor).probabilities(scores)) + moved @ moved / 800
         )
         assert value > best
     np.testing.assert_allclose(link.probabilities(scores).sum(axis=1), 1)
@@ -89,9 +101,9 @@ def test_the_floor_is_the_one_of_least_log_loss(noise, seed, monkeypatch):
     codes = rng.integers(0, 3, size=300)
     scores = np.eye(3)[codes] + noise * rng.normal(size=(300, 3))
     link = ProbabilityLink.of(scores, codes)
-    best = log_loss(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 600
+    best = doubted(codes, link.probabilities(scores)) + link.shifts @ link.shifts / 600
     for floor in blending._FLOORS:
         monkeypatch.setattr(blending, "_FLOORS", (floor,))
         other = ProbabilityLink.of(scores, codes)
-        assert log_loss(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600 > best - 1e-4
+        assert doubted(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600 > best - 1e-4
         monkeypatch.undo()
