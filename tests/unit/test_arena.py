@@ -7,6 +7,7 @@ import pytest
 
 from bochner.experiments import _tables, arena
 from bochner.experiments import _untuned as untuned
+from bochner.experiments._comparisons import time_ratio
 
 pd = pytest.importorskip("pandas")
 
@@ -72,7 +73,13 @@ def results(gain, n_tables=12):
     return [
         (
             {"table": f"{quantity} {k}", "split": split, "method": method},
-            {quantity: score + 0.01 * k, "fit seconds": 1.0},
+            {
+                quantity: score + 0.01 * k,
+                "fit seconds": 1.0,
+                "predict seconds": 1.0,
+                "rows": 900 if k < 3 else 5000,
+                "share of categories": 0.25 * (k % 4),
+            },
         )
         for quantity in ("accuracy", "r2")
         for k in range(n_tables)
@@ -89,7 +96,7 @@ def test_differences_are_paired_by_table():
     assert arena.paired(results(0.001), "r2", "CatBoost")["ties"] == 12
     assert arena.paired(results(0.05), "r2", "nobody") is None
     assert arena.mean_ranks(results(0.05), "r2") == {"front door": 1.0, "CatBoost": 2.0, "LightGBM": 3.0}
-    assert arena.time_ratio(results(0.05), "CatBoost", "r2") == 1.0
+    assert time_ratio(results(0.05), "CatBoost", "r2") == 1.0
 
 
 def test_the_verdict_follows_the_differences():
@@ -98,6 +105,18 @@ def test_the_verdict_follows_the_differences():
     verdict, why = arena.verdict(results(0.05, n_tables=4))
     assert verdict == "cannot tell"
     assert "+0.0500" in why
+
+
+def test_tables_compare_with_every_learner_and_with_the_mark_by_kind_of_table():
+    beside, by_kind = arena.tables_shown(results(0.05))  # nobody has run the one with trees
+    rows = {row[0]: row[1:] for row in beside["rows"]}
+    assert rows["accuracy − CatBoost"] == [12, "+0.0500 ± 0.0000", "+0.0500", "12/0/0", "1", "1"]
+    assert rows["r2 − LightGBM"][1] == "+0.1500 ± 0.0000"
+    assert rows["log loss − CatBoost"][0] == 0  # nobody has measured it
+    kinds = {row[0]: row[1] for row in by_kind["rows"]}
+    assert [kinds[f"r2, {kind}"] for kind in ("below 1000 rows", "1000 to 4000 rows", "above 4000 rows")] == [3, 0, 9]
+    assert [kinds[f"r2, {kind} categories"] for kind in ("no", "some", "mostly")] == [3, 6, 3]
+    assert all(len(row) == len(table["columns"]) for table in (beside, by_kind) for row in table["rows"])
 
 
 def test_the_figure_draws_every_rival():

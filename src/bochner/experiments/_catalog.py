@@ -14,7 +14,7 @@ from typing import Any
 SCALES = ("smoke", "quick", "paper")
 _PACKAGE = "bochner.experiments"
 _REQUIRED = ("PAPER", "CLAIM", "cases", "run", "verdict")
-_AFTERWARDS = {"PAPER", "CLAIM", "NEEDS", "DEVIATIONS", "verdict", "figure"}
+_AFTERWARDS = {"PAPER", "CLAIM", "NEEDS", "DEVIATIONS", "verdict", "figure", "tables_shown"}
 
 
 class ExperimentError(Exception):
@@ -44,6 +44,10 @@ class Experiment:
     def needs(self) -> list[str]:
         """Names of the data sets that it loads."""
         return _several(self.module, "NEEDS")
+
+    def comparisons(self, pairs: list[Any]) -> list[dict[str, Any]]:
+        """Tables of the results that the experiment makes itself; most make none."""
+        return getattr(self.module, "tables_shown", lambda pairs: [])(pairs)
 
     @property
     def source(self) -> str:

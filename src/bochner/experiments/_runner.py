@@ -135,6 +135,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
         "skipped": run.skipped,
         "failed": run.failed,
         "table": averaged(pairs),
+        "comparisons": experiment.comparisons(pairs) if pairs else [],
         "published": beside_published(pairs, paper) if paper and pairs else None,
         "results": [{"case": case, "result": result} for case, result in pairs],
     }

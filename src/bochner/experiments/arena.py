@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 
+from ._comparisons import OURS, WITH_TREES, mean_ranks, means_by_table, paired, row_of
 from ._tables import load_table, n_splits, split_rows, tables
 from ._untuned import build, installed
 
@@ -19,9 +18,7 @@ DEVIATIONS = (
     "Tables are those of the folder BOCHNER_TABLES; without it four small ones of scikit-learn, which decide nothing. Learners that are not "
     "installed are left out. The RBF-SVM is tuned over nine settings by three folds, all others have one configuration.",
 )
-OURS, MARK = "front door", "CatBoost"
-# Closer than this, two scores are a tie.
-TIES = {"accuracy": 0.002, "r2": 0.002, "log loss": 0.002}
+MARK = "CatBoost"
 _FEWEST_TABLES = 10
 # Learners that take minutes for a few thousand rows on one core.
 SLOW, _FEW_ROWS = ("tuned RBF-SVM", "xRFM", "RealMLP"), 3000
@@ -79,84 +76,16 @@ def run(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def means_by_table(results: list[Any], quantity: str) -> dict[str, dict[str, float]]:
-    """{method: {table: mean over splits}} of a quantity."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for case, result in results:
-        if quantity in result:
-            found.setdefault(case["method"], {}).setdefault(case["table"], []).append(result[quantity])
-    return {
-        method: {table: float(np.mean(values)) for table, values in by_table.items()}
-        for method, by_table in found.items()
-    }
-
-
-def paired(results: list[Any], quantity: str, rival: str, keep: Callable | None = None) -> dict[str, float] | None:
-    """Ours minus a rival's over the tables of both: mean, standard error, median, wins, ties, losses (of log-loss the rival's minus ours).
-
-    >>> results = [({"table": t, "method": m}, {"r2": r}) for m, r in (("front door", 0.9), ("CatBoost", 0.8)) for t in "ab"]
-    >>> paired(results, "r2", "CatBoost")["wins"]
-    2
-    """
-    found = means_by_table(results, quantity)
-    ours, theirs = found.get(OURS, {}), found.get(rival, {})
-    names = [table for table in ours if table in theirs and (keep is None or keep(table))]
-    if not names:
-        return None
-    sign = -1 if quantity == "log loss" else 1
-    gains = sign * np.array([ours[table] - theirs[table] for table in names])
-    tie = TIES[quantity]
-    return {
-        "tables": len(names),
-        "mean": float(gains.mean()),
-        "standard error": float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else float("nan"),
-        "median": float(np.median(gains)),
-        "wins": int(np.sum(gains > tie)),
-        "ties": int(np.sum(np.abs(gains) <= tie)),
-        "losses": int(np.sum(gains < -tie)),
-    }
-
-
-def time_ratio(results: list[Any], rival: str, task_quantity: str, what: str = "fit seconds") -> float:
-    """Our median time over the rival's, table by table, on tables that have this score."""
-    kept = [(case, result) for case, result in results if task_quantity in result]
-    seconds = means_by_table(kept, what)
-    ours, theirs = seconds.get(OURS, {}), seconds.get(rival, {})
-    ratios = [ours[table] / max(theirs[table], 1e-3) for table in ours if table in theirs]
-    return float(np.median(ratios)) if ratios else float("nan")
-
-
-def mean_ranks(results: list[Any], quantity: str) -> dict[str, float]:
-    """The mean rank of each learner over the tables that all of them have, 1 the best."""
-    found = means_by_table(results, quantity)
-    names = sorted(set.intersection(*(set(by_table) for by_table in found.values()))) if found else []
-    if not names:
-        return {}
-    sign = 1 if quantity == "log loss" else -1
-    ranks = [rankdata([sign * found[method][table] for method in found]) for table in names]
-    return {method: float(rank) for method, rank in zip(found, np.mean(ranks, axis=0))}
-
-
 def verdict(results: list[Any]) -> tuple[str, str]:
     """Holds when against CatBoost the mean differences of accuracy and R² are not negative and wins are not fewer than losses."""
-    rivals = [m for m in dict.fromkeys(case["method"] for case, _ in results) if m != OURS]
     told, holds, enough = [], True, True
     for quantity in ("accuracy", "r2"):
-        for rival in rivals:
-            found = paired(results, quantity, rival)
-            if found is None:
-                continue
-            told.append(
-                f"{quantity} − {rival}: {found['mean']:+.4f} ± {found['standard error']:.4f} (median {found['median']:+.4f}), "
-                f"{found['wins']}/{found['ties']}/{found['losses']} of {found['tables']}, fit time x{time_ratio(results, rival, quantity):.2g}"
-            )
-            if quantity == "accuracy" and (losses := paired(results, "log loss", rival)):
-                told.append(
-                    f"log-loss gain on {rival}: {losses['mean']:+.4f}, {losses['wins']}/{losses['ties']}/{losses['losses']}"
-                )
         against = paired(results, quantity, MARK)
         enough &= against is not None and against["tables"] >= _FEWEST_TABLES
         holds &= against is not None and against["mean"] >= 0 and against["wins"] >= against["losses"]
+        if against is not None:
+            n_tables, mean, median, counts, fit, _ = row_of(results, quantity, MARK)
+            told.append(f"{quantity} − {MARK} {mean} (median {median}), {counts} of {n_tables}, fit time x{fit}")
         ranks = sorted(mean_ranks(results, quantity).items(), key=lambda item: item[1])
         if ranks:
             told.append(f"mean ranks in {quantity}: " + ", ".join(f"{method} {rank:.1f}" for method, rank in ranks))
@@ -164,6 +93,37 @@ def verdict(results: list[Any]) -> tuple[str, str]:
     if not enough:
         return "cannot tell", f"it takes {_FEWEST_TABLES} tables of each task and CatBoost; {why}"
     return ("holds" if holds else "does not hold"), why
+
+
+def tables_shown(results: list[Any]) -> list[dict[str, Any]]:
+    """Comparisons with every learner, and with CatBoost by size and by share of categories; of log-loss + is better too."""
+    columns = ["tables", "mean ± standard error", "median", "win/tie/loss", "fit time", "predict time"]
+    learners = list(dict.fromkeys(case["method"] for case, _ in results))
+    facts = {case["table"]: result for case, result in results}
+    parts = {
+        "below 1000 rows": lambda table: facts[table]["rows"] < 1000,
+        "1000 to 4000 rows": lambda table: 1000 <= facts[table]["rows"] <= 4000,
+        "above 4000 rows": lambda table: facts[table]["rows"] > 4000,
+        "no categories": lambda table: facts[table]["share of categories"] == 0,
+        "some categories": lambda table: 0 < facts[table]["share of categories"] <= 0.5,
+        "mostly categories": lambda table: facts[table]["share of categories"] > 0.5,
+    }
+    shown = []
+    for ours in (OURS, WITH_TREES):
+        rows = [
+            [f"{quantity} − {rival}", *row_of(results, quantity, rival, ours=ours)]
+            for quantity in ("accuracy", "log loss", "r2")
+            for rival in learners
+            if rival != ours and ours in learners
+        ]
+        shown.append({"caption": f"{ours} beside each learner", "columns": ["difference", *columns], "rows": rows})
+    rows = [
+        [f"{quantity}, {name}", *row_of(results, quantity, MARK, keep)]
+        for quantity in ("accuracy", "log loss", "r2")
+        for name, keep in parts.items()
+    ]
+    shown.append({"caption": f"{OURS} − {MARK}, by kind of table", "columns": ["difference", *columns], "rows": rows})
+    return [table for table in shown if table["rows"]]
 
 
 def figure(results: list[Any]) -> Any:

@@ -67,6 +67,10 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         verdict,
         section("Published and ours", _comparison(summary["published"])),
         section("Figure", picture),
+        section(
+            "Comparisons",
+            joined([table(t["columns"], t["rows"], caption=t["caption"]) for t in summary["comparisons"]]),
+        ),
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
         section("Skipped", bullets(skipped_because(summary))),
