@@ -44,6 +44,7 @@ def summary():
         "skipped": [{"case": {"a": EVIL}, "reason": EVIL}],
         "failed": [{"case": {"a": EVIL}, "error": EVIL, "trace": EVIL}],
         "table": averaged(pairs),
+        "comparisons": [{"caption": EVIL, "columns": ["learner", "gain"], "rows": [[EVIL, "+0.1 ± 0.2"]]}],
         "published": beside_published(pairs, paper),
         "results": [{"case": case, "result": result} for case, result in pairs],
     }
