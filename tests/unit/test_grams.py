@@ -6,7 +6,12 @@ from threadpoolctl import threadpool_limits
 
 from bochner import Anova, Gaussian, Laplace, Matern
 from bochner._compute import grams
-from bochner._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
+from bochner._compute.grams import (
+    GAUSSIAN,
+    ProductKernel,
+    RadialKernel,
+    skinny_product,
+)
 
 POLYNOMIALS = {0: lambda t: 1.0, 1: lambda t: 1 + t, 2: lambda t: 1 + t + t**2 / 3}
 
@@ -193,3 +198,16 @@ def test_indicator_columns_are_products_and_slopes_like_all_others(order, weight
             assert one is None
         else:
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 7, 49])
+@pytest.mark.parametrize("size", [1, 5, 64, 331])
+def test_products_with_few_columns_are_those_of_the_upper_left_block(size, n_columns, dtype):
+    rng = np.random.default_rng(size)
+    matrix = rng.normal(size=(333, 333)).astype(dtype)
+    V = rng.normal(size=(size, n_columns)).astype(dtype)
+    product = skinny_product(matrix, V)
+    assert product.dtype == dtype
+    precision = 1e-4 if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(product, matrix[:size, :size] @ V, atol=precision)

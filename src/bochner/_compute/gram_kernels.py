@@ -289,30 +289,40 @@ def slope_rows(squares, order, first, last, pull):
 
 @njit(**_REDUCING)
 def skinny_rows(matrix, columns, start, stop, out):
-    """out[start:stop] = matrix[start:stop, :n] @ columns.T for few columns (n_columns, n), four of them at a time.
+    """out[start:stop] = matrix[start:stop, :n] @ columns.T for few columns (n_columns, n).
 
-    BLAS copies the matrix for such products; here it is read once, and two of its rows share what is read of the columns.
+    BLAS copies the matrix for such products; here it is read once, and what is read of four rows and four columns serves sixteen sums.
+    Where fewer are left, the last one is taken again: it is written the same number twice.
     """
     n_columns, n = columns.shape
     zero = matrix.dtype.type(0)
-    for i in range(start, stop, 2):
-        first = matrix[i, :n]
-        second = matrix[min(i + 1, stop - 1), :n]
-        for c in range(0, n_columns, 4):
-            v0, v1 = columns[c], columns[min(c + 1, n_columns - 1)]
-            v2, v3 = columns[min(c + 2, n_columns - 1)], columns[min(c + 3, n_columns - 1)]
-            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
+    for i in range(start, stop, 4):
+        i1, i2, i3 = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
+        r0, r1, r2, r3 = matrix[i, :n], matrix[i1, :n], matrix[i2, :n], matrix[i3, :n]
+        for j in range(0, n_columns, 4):
+            j1, j2, j3 = min(j + 1, n_columns - 1), min(j + 2, n_columns - 1), min(j + 3, n_columns - 1)
+            c0, c1, c2, c3 = columns[j], columns[j1], columns[j2], columns[j3]
+            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
+            s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
             for k in range(n):
-                a, b = first[k], second[k]
-                a0 += a * v0[k]
-                a1 += a * v1[k]
-                a2 += a * v2[k]
-                a3 += a * v3[k]
-                b0 += b * v0[k]
-                b1 += b * v1[k]
-                b2 += b * v2[k]
-                b3 += b * v3[k]
-            for place, (top, bottom) in enumerate(((a0, b0), (a1, b1), (a2, b2), (a3, b3))):
-                if c + place < n_columns:
-                    out[i, c + place] = top
-                    out[min(i + 1, stop - 1), c + place] = bottom
+                a, b, c, d = c0[k], c1[k], c2[k], c3[k]
+                s00 += r0[k] * a
+                s01 += r0[k] * b
+                s02 += r0[k] * c
+                s03 += r0[k] * d
+                s10 += r1[k] * a
+                s11 += r1[k] * b
+                s12 += r1[k] * c
+                s13 += r1[k] * d
+                s20 += r2[k] * a
+                s21 += r2[k] * b
+                s22 += r2[k] * c
+                s23 += r2[k] * d
+                s30 += r3[k] * a
+                s31 += r3[k] * b
+                s32 += r3[k] * c
+                s33 += r3[k] * d
+            out[i, j], out[i, j1], out[i, j2], out[i, j3] = s00, s01, s02, s03
+            out[i1, j], out[i1, j1], out[i1, j2], out[i1, j3] = s10, s11, s12, s13
+            out[i2, j], out[i2, j1], out[i2, j2], out[i2, j3] = s20, s21, s22, s23
+            out[i3, j], out[i3, j1], out[i3, j2], out[i3, j3] = s30, s31, s32, s33

@@ -20,7 +20,7 @@ _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
 # Up to so many columns a product is faster than that of BLAS.
-_SKINNY = 16
+_SKINNY = 48
 # From this many columns of two values on, these are taken apart: their product is the exponential of one distance.
 _TWO_VALUED = 3
 
