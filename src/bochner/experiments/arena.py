@@ -142,5 +142,6 @@ def figure(results: list[Any]) -> Any:
                 ax.plot([gains.mean()] * 2, [place - 0.35, place + 0.35], color="tab:red", linewidth=2)
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set(xlabel=f"{quantity}: front door − rival", yticks=range(len(rivals)), yticklabels=rivals)
+        ax.locator_params(axis="x", nbins=5)
         ax.grid(axis="x", alpha=0.3)
     return chart
