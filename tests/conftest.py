@@ -13,6 +13,12 @@ for _name, _folder in (("BOCHNER_DATA", _BESIDE / "data"), ("BOCHNER_TABLES", _B
     if _name not in os.environ and _folder.is_dir():
         os.environ[_name] = str(_folder)
 
+# Workers share the cores: threads of BLAS and OpenMP that spin while they wait would take them from each other.  Tests of threads ask
+# for as many as they need.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The quick suite draws the same examples in every run; `make test-all` looks for new ones.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("searching", deadline=None)

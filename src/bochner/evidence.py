@@ -1,6 +1,7 @@
 """Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -10,7 +11,7 @@ from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, clone
 
-from ._compute import as_dense, as_rows
+from ._compute import as_dense, as_rows, threads_for_rows_only
 from ._compute.grams import symmetric_product
 from ._validation import check_count, check_positive, check_weights
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
@@ -26,6 +27,10 @@ _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
 # With this much noise K + λ has a condition number that float32 can take: half the time, and all that labels need.
 # Few rows cost next to nothing in float64.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
+
+
+# In factorizations of fewer rows two threads of BLAS mostly wait for each other.
+_FEW_ROWS = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +138,15 @@ class Evidence(BaseEstimator):
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
         problem = _problem(prior, centered / scales, _target_columns(target, rows, weights), weights, spreads)
         start, bounds = problem.start(isinstance(target, Labels))
-        found = minimize(
-            problem,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": counts[1], "maxcor": 20, "ftol": tol, "gtol": 0.0},
-        )
+        with threads_for_rows_only() if len(rows) < _FEW_ROWS else nullcontext():
+            found = minimize(
+                problem,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": counts[1], "maxcor": 20, "ftol": tol, "gtol": 0.0},
+            )
         rates, own_weights, linear, noise = problem.split(found.x)
         return LearnedPrior(
             prior=with_rates(prior, rates / scales, own_weights),
