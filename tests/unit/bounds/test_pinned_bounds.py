@@ -5,7 +5,6 @@ A wrong constant in a bound is never seen in its use: a smaller one only looks b
 
 import numpy as np
 import pytest
-from bochner.tables.certificate import interval_certificate
 from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.preprocessing import FunctionTransformer
@@ -31,6 +30,7 @@ from bochner.bounds import (
     promised_components,
     second_order,
 )
+from bochner.tables.judging import interval_certificate
 
 EXACT = {"rel": 1e-10}
 AT = {"delta": 0.1, "t": 7.0}
