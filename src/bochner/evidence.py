@@ -27,8 +27,6 @@ _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
 # With this much noise K + λ has a condition number that float32 can take: half the time, and all that labels need.
 # Few rows cost next to nothing in float64.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
-
-
 # In factorizations of fewer rows two threads of BLAS mostly wait for each other.
 _FEW_ROWS = 800
 

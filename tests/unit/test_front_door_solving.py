@@ -192,16 +192,16 @@ def test_waves_have_the_derivatives_of_what_they_predict(loss):
 
 @pytest.mark.parametrize("labels", [0, 2, 3])
 def test_waves_descend_over_the_rows_that_take_part(labels):
-    X, y = regression(3000, noise=0.1)
+    X, y = regression(4500, noise=0.1)
     if labels:
         codes = np.digitize(y, np.quantile(y, np.arange(1, labels) / labels))
         Y = np.eye(labels)[codes][:, 1:] if labels == 2 else np.eye(labels)[codes]
     else:
         Y = y[:, None]
-    weights = np.ones(3000)
-    weights[2000:] = 0  # what the judge knows, and rows that say something wrong
+    weights = np.ones(4500)
+    weights[2000:] = 0  # what the judge knows, and as many rows as are right that say the opposite
     wrong = Y.copy()
-    wrong[2500:] = Y[2500:][::-1]
+    wrong[2500:] = Y[2500:, ::-1] if labels == 3 else (1 if labels else 0) - Y[2500:]
     judge = Problem(X[2000:2500], Y[2000:2500], np.ones(500), np.ones(500))
     learned = Evidence(n_rows=300, standardize=False).learn(Anova(), X[:300], y[:300], np.random.default_rng(0))
     solved = solve_descending(

@@ -40,7 +40,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
     ----------
     classes_ : the labels
     members_ : what each family learned, its weight, held-out error and time; prints as a table
-    blend_ : the fitted scores, a ``Blend`` of ``KernelExpansion``
+    blend_ : the fitted scores, a ``Blend`` of ``KernelExpansion``, of many rows also of ``WaveMember``
     link_ : ProbabilityLink
     inputs_ : TableInputs
     path_ : which way the rows were solved, and why

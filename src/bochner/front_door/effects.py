@@ -59,7 +59,7 @@ def table_effects(
     if not products:
         raise TypeError(
             "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
-            "Fit with priors=Anova()."
+            "Fit with priors=Anova(), and with max_exact_rows of at least the number of rows where there are too many for exact kernels."
         )
     weight, member = products[0]
     split = member.effects(Z, max_order, centered=True)

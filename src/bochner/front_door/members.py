@@ -22,7 +22,7 @@ class Member:
     """One member of the blend: what was learned, how well it does on rows it has not seen, and what it cost.
 
     ``held_out_error`` is the mean squared error of its held-out scores, in units of the variance of the target; ``ridge`` the ridge
-    in use, ``noise`` the one that the evidence found; ``n_points`` the number of kernels in its sum; ``seconds`` by the clock.
+    in use, ``noise`` the one that the evidence found; ``n_points`` the number of kernels or waves in its sum; ``seconds`` by the clock.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Members(list):
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns, and trees where asked for."""
+    """f(x) = Σ_m weights[m] members[m](x): members are kernel expansions on the prepared columns, waves where there are many rows, and trees where asked for."""
 
     members: tuple[KernelExpansion | WaveMember | TreeMember, ...]
     weights: tuple[float, ...]

@@ -37,7 +37,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     Attributes
     ----------
     members_ : what each family learned, its weight, held-out error and time; prints as a table
-    blend_ : the fitted function on the scale of ``target_scale_``, a ``Blend`` of ``KernelExpansion``
+    blend_ : the fitted function on the scale of ``target_scale_``, a ``Blend`` of ``KernelExpansion``, of many rows also of ``WaveMember``
     target_scale_ : TargetScale
     spread_ : Spread, held-out residuals and their size
     inputs_ : TableInputs
