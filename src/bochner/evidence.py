@@ -1,18 +1,16 @@
 """Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, clone
 
 from ._compute import as_dense, as_rows, threads_for_rows_only
-from ._compute.grams import symmetric_product
+from ._compute.matrices import add_outer_products, invert, symmetric_product
 from ._validation import check_count, check_positive, check_weights
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
 from .priors.base import MATERN_ORDERS
@@ -306,17 +304,17 @@ class _NegativeEvidence:
         rates, weights, linear, noise = self.split(theta)
         kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
         gram = kernel.gram(X, lower=True)
-        factored = _inverse(self._covariance(gram, X, linear, noise))
-        if factored is None:
+        inverse = self._covariance(gram, X, linear, noise)
+        half_log_determinant = invert(inverse)
+        if half_log_determinant is None:
             return None
-        inverse, half_log_determinant = factored
         dual = symmetric_product(inverse, Y)
         fit = float(np.sum(self.Y * dual, dtype=np.float64))
         half_log_determinant += 0.5 * (n_repeated * theta[-1] - np.sum(np.log(self.noise_shares)))
         value = 0.5 * np.log(fit / (n_samples * n_outputs)) + half_log_determinant / n_samples
         # ∂value/∂K, lower half: (K + λ)⁻¹ / (2n) − aaᵀ / (2 fit), a = (K + λ)⁻¹ Y.
-        syrk = blas.ssyrk if dtype is np.float32 else blas.dsyrk
-        pull = syrk(-0.5 / fit, dual, beta=0.5 / n_samples, c=inverse.T, lower=0, overwrite_c=1).T
+        pull = inverse
+        add_outer_products(pull, dual, -0.5 / fit, 0.5 / n_samples)
         linear_slope = linear / X.shape[1] * np.sum(X * symmetric_product(pull, X), dtype=np.float64)
         noise_slope = noise * np.sum(np.diag(pull) * self.noise_shares, dtype=np.float64) + n_repeated / (2 * n_samples)
         slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
@@ -328,23 +326,10 @@ class _NegativeEvidence:
 
     def _covariance(self, gram, X, linear, noise):
         """Lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
-        syrk = blas.ssyrk if X.dtype == np.float32 else blas.dsyrk
-        covariance = syrk(linear / X.shape[1], X.T, trans=1, beta=1.0, c=gram.T, lower=0, overwrite_c=0).T
+        covariance = gram.copy()
+        add_outer_products(covariance, X, linear / X.shape[1])
         diagonal = np.diag(covariance) + noise * self.noise_shares
         if X.dtype == np.float64:  # rounding of large entries may outweigh a small noise
             diagonal = diagonal + 4 * len(X) * np.finfo(np.float64).eps * diagonal.max()
         covariance[np.diag_indices_from(covariance)] = diagonal
         return covariance
-
-
-def _inverse(covariance: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Lower half of the inverse (in place) and ½ log det, from the lower half; None if it is not positive definite."""
-    single = covariance.dtype == np.float32
-    potrf: Callable = lapack.spotrf if single else lapack.dpotrf
-    potri: Callable = lapack.spotri if single else lapack.dpotri
-    # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
-    factor, failed = potrf(covariance.T, lower=0, clean=0, overwrite_a=1)
-    if failed:
-        return None
-    half_log_determinant = float(np.sum(np.log(np.diag(factor).astype(np.float64))))
-    return potri(factor, lower=0, overwrite_c=1)[0].T, half_log_determinant

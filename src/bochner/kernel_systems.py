@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from ._compute.grams import skinny_product
+from ._compute.matrices import factorize, inner_products, invert, mirror, solve_lower
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
 
@@ -119,16 +120,11 @@ class InverseSystem:
     """
 
     def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float):
-        # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
-        matrix = np.array(gram.T, order="F")
-        matrix[np.diag_indices_from(matrix)] += (alpha / weights).astype(gram.dtype)
-        single = gram.dtype == np.float32
-        factor, failed = (lapack.spotrf if single else lapack.dpotrf)(matrix, lower=0, clean=1, overwrite_a=1)
-        if failed:
+        self.inverse = gram.copy()
+        self.inverse[np.diag_indices_from(gram)] += (alpha / weights).astype(gram.dtype)
+        if invert(self.inverse) is None:
             raise np.linalg.LinAlgError(f"alpha={alpha:.3g} is below the rounding of the kernel matrix.")
-        half = (lapack.spotri if single else lapack.dpotri)(factor, lower=0, overwrite_c=1)[0]
-        self.inverse = np.triu(half, 1)  # one temporary instead of three
-        self.inverse += half.T
+        mirror(self.inverse)
         self.weights, self.alpha = weights, alpha
         self.flat = self.inverse.sum(axis=1, dtype=np.float64)
 
@@ -232,9 +228,10 @@ class NystromPreconditioner:
         """From the columns of K that belong to some rows."""
         columns = products.columns(rows)
         corner = columns[rows].astype(np.float64)
-        triangle = _factor((corner + corner.T) / 2, 1e-6)
         # In the precision of K: a preconditioner need not be precise.
-        basis = solve_triangular(triangle.astype(columns.dtype), columns.T, lower=True, check_finite=False).T
+        triangle = _factor((corner + corner.T) / 2, 1e-6).astype(columns.dtype)
+        basis = np.ascontiguousarray(columns)
+        solve_lower(triangle, basis)
         return cls(basis, _weighted_gram(basis, weights), weights)
 
     def first(self, n_rows: int) -> NystromPreconditioner:
@@ -252,28 +249,29 @@ class NystromPreconditioner:
         def apply(residual, columns):
             weights = self.weights.astype(residual.dtype)[:, None]
             weighted = weights * residual
-            inner = self.basis.T @ weighted.astype(dtype, copy=False)
+            inner = np.ascontiguousarray((self.basis.T @ weighted.astype(dtype, copy=False)).T)
             ridges = alphas[columns] if np.ndim(alphas) else np.full(len(columns), alphas)
             for alpha, triangle in zip(different, triangles):
                 own = ridges == alpha
-                inner[:, own] = cho_solve((triangle, True), inner[:, own], check_finite=False)
-            return (weighted - weights * (self.basis @ inner)) / ridges.astype(residual.dtype)
+                rows = inner[own]
+                solve_lower(triangle, rows)
+                solve_lower(triangle, rows, transposed=True)
+                inner[own] = rows
+            return (weighted - weights * (self.basis @ inner.T)) / ridges.astype(residual.dtype)
 
         return apply
 
 
 def _weighted_gram(basis, weights):
-    return (basis.T @ (weights.astype(basis.dtype)[:, None] * basis)).astype(np.float64)
+    return inner_products(np.sqrt(weights).astype(basis.dtype)[:, None] * basis).astype(np.float64)
 
 
 def _factor(matrix, share):
     """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it takes."""
-    size = np.trace(matrix) / len(matrix)
-    while True:
-        try:
-            return np.tril(cho_factor(matrix + share * size * np.eye(len(matrix)), lower=True, check_finite=False)[0])
-        except np.linalg.LinAlgError:
-            share = max(10 * share, 1e-10)
+    step = np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+    while not factorize(triangle := matrix + share * step):
+        share = max(10 * share, 1e-10)
+    return triangle
 
 
 def conjugate_gradients(

@@ -266,7 +266,7 @@ def test_an_interruption_passes_through(monkeypatch):
         calls.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(evidence_module, "_inverse", interrupted)
+    monkeypatch.setattr(evidence_module, "invert", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Evidence().learn(Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator())
     assert len(calls) == 1
@@ -276,12 +276,10 @@ def test_a_matrix_that_is_singular_in_float32_is_taken_in_float64(monkeypatch):
     objective, theta = problem(Gaussian(), weighted=False)
     theta[-1] = np.log(0.2)
     expected, _ = objective._in_precision(theta, np.float64)
-    whole = evidence_module._inverse
-    monkeypatch.setattr(
-        evidence_module, "_inverse", lambda matrix: None if matrix.dtype == np.float32 else whole(matrix)
-    )
+    whole = evidence_module.invert
+    monkeypatch.setattr(evidence_module, "invert", lambda matrix: None if matrix.dtype == np.float32 else whole(matrix))
     assert objective(theta)[0] == expected
-    monkeypatch.setattr(evidence_module, "_inverse", lambda matrix: None)
+    monkeypatch.setattr(evidence_module, "invert", lambda matrix: None)
     with pytest.raises(np.linalg.LinAlgError, match="standardize=True"):
         objective(theta)
 

@@ -1,5 +1,7 @@
 """Callbacks, interruption and threads of the front door."""
 
+from threading import Barrier
+
 import numpy as np
 import pytest
 from front_door_samples import QUICK, regression
@@ -13,6 +15,7 @@ from threadpoolctl import threadpool_info
 from bochner import SpectralClassifier, SpectralRegressor
 from bochner._compute import at_most_threads, thread_count
 from bochner.front_door import base
+from bochner.front_door.families import each_family
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 FAMILIES = ("anova", "laplace", "gaussian")
@@ -155,7 +158,7 @@ def test_fits_and_predictions_use_the_threads_they_may(n_jobs, monkeypatch):
     before, cores = blas_threads(), _core_count()
     expected = {1: 1, 2: min(2, cores), -1: cores, None: thread_count()}[n_jobs]
     seen = []
-    for name in ("solve_leaving_out", "blend_weights"):
+    for name in ("each_family", "blend_weights"):
         original = getattr(base, name)
 
         def watched(*arguments, _original=original):
@@ -198,3 +201,25 @@ def test_a_number_of_threads_that_is_none_is_refused(n_jobs):
     X, y = regression(20)
     with pytest.raises(ValueError, match=r"n_jobs must be a number of threads.*Write e.g. n_jobs=2"):
         SpectralRegressor(n_jobs=n_jobs).fit(X, y)
+
+
+@pytest.mark.skipif(_core_count() < 2, reason="needs two cores")
+def test_families_are_worked_on_side_by_side_in_their_order():
+    meeting = Barrier(2, timeout=20)
+
+    def work(k):
+        if k < 2:
+            meeting.wait()  # passes only where two are there at once
+        return k**2
+
+    with at_most_threads(2):
+        results, seconds = each_family(work, range(3), 3)
+    assert results == [0, 1, 4]
+    assert min(seconds) >= 0
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_families_that_a_callback_stops_are_left_out(together):
+    results, seconds = each_family(lambda k: k, range(1), 3, together)
+    assert results == [0]
+    assert len(seconds) == 1

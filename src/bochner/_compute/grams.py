@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import blas
 
 from .lazy import grams as kernels
+from .matrices import mirror_rows, symmetric_product
 from .threads import ordered_map
 
 # Beyond this t, exp(t_i) exp(−t_k) is no longer finite (or its inverse no longer a normal number).
@@ -234,13 +234,6 @@ def _two_valued(X, Z):
     return found, np.where(gaps > 0, gaps, 1.0)
 
 
-def symmetric_product(lower, columns):
-    """S @ columns for a symmetric S of which only the lower half is read."""
-    symm = blas.ssymm if lower.dtype == np.float32 else blas.dsymm
-    # The transpose of a C-ordered array is Fortran-ordered, and its upper half is our lower one.
-    return symm(1.0, lower.T, np.asfortranarray(columns, dtype=lower.dtype), side=0, lower=0)
-
-
 def skinny_product(matrix, V):
     """The upper left of ``matrix`` (C-ordered, as many columns as V has rows, and as many rows) @ V, for few columns V."""
     size = len(V)
@@ -276,9 +269,7 @@ def _filled(out, fill, symmetric, lower):
     def fill_and_copy(rows):
         fill(rows)
         if symmetric and not lower:
-            out[: rows.start, rows] = out[rows, : rows.start].T
-            corner = np.tril(out[rows, rows])
-            out[rows, rows] = corner + np.tril(corner, -1).T
+            mirror_rows(out, rows)
 
     _on_blocks(fill_and_copy, *out.shape)
     return out

@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
-from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch
+from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
 from .._validation import check_count, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
-from ..priors import Anova, Gaussian, Laplace, SpectralPrior
+from ..priors import SpectralPrior
 from ..targets import Target
 from .effects import column_importances, table_effects
+from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
@@ -38,6 +39,8 @@ _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 _DENSE_BYTES = 2**31
 # Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
 _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
+# Kernel matrices of several families are made at once while one is not larger than this.
+_TOGETHER_BYTES = 2**29
 # Rows that importances are averaged over.
 _IMPORTANCE_ROWS = 256
 
@@ -72,18 +75,9 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
         if self.evidence is not None and not isinstance(self.evidence, Evidence):
             raise TypeError(f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}.")
-        priors = (Anova(), Laplace(), Gaussian()) if self.priors is None else self.priors
-        if isinstance(priors, SpectralPrior):
-            priors = (priors,)
         if not isinstance(self.trees, bool):
             raise TypeError(f"trees must be True or False, got {self.trees!r}.")
-        if not len(priors):
-            raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
-        for prior in priors:
-            if not isinstance(prior, SpectralPrior):
-                raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
-            with_rates(prior, np.ones(1), np.ones(1))  # refuses families that evidence cannot learn
-        return tuple(priors)
+        return checked_priors(self.priors)
 
     def _received(self, X, sample_weight):
         """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows."""
@@ -166,13 +160,22 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
             Z[rows] = self.inputs_.transform(_taken(X, np.arange(rows.start, rows.stop)))
         return Stream(LocalRows(Z), Y, weights)
 
-    def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, rng) -> LearnedPrior:
+    def _learn(self, prior: SpectralPrior, problem: Problem, target: Target) -> LearnedPrior:
         evidence = Evidence(standardize=False) if self.evidence is None else self.evidence
         n_columns = problem.Z.shape[1]
         if len(problem.Y) < 2 or not np.any(np.ptp(problem.Y, axis=0) > 0):  # a constant: nothing to learn from
             prior = with_rates(prior, np.ones(n_columns), np.ones(n_columns))
             return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-        return evidence.learn(prior, problem.Z, target, rng, problem.counts)
+        # There are no more rows than it wants, so it draws none.
+        return evidence.learn(prior, problem.Z, target, np.random.default_rng(0), problem.counts)
+
+    def _learn_families(self, priors, problem, target, tasks, first=None):
+        """What each family learned, on threads of their own, and its seconds; ``first`` is known already where given."""
+
+        def learn(k):
+            return first if k == 0 and first is not None else self._learn(priors[k], problem, target)
+
+        return each_family(learn, tasks.each("learning", family_names(priors)), len(priors))
 
     def _learning_rows(self, n_rows, rng):
         """The rows that every family learns from: differences between families are then not those of rows."""
@@ -194,15 +197,18 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
-        names, solved = family_names(priors)[: len(learned)], []
-        for k in tasks.each("solving", names):
-            begun = time.perf_counter()
+        names, generators = family_names(priors)[: len(learned)], rng.spawn(len(learned))
+
+        def solve(k):
             if exact:
-                solved.append(solve_leaving_out(problem, learned[k], self._ridge_steps))
-            else:
-                solved.append(solve_holding_out(problem, learned[k], self._ridge_steps, n_held, rng, stream is None))
-            seconds[k] += time.perf_counter() - begun
-        names, members, seconds = names[: len(solved)], list(learned[: len(solved)]), seconds[: len(solved)]
+                return solve_leaving_out(problem, learned[k], self._ridge_steps)
+            return solve_holding_out(problem, learned[k], self._ridge_steps, n_held, generators[k], stream is None)
+
+        # Several matrices at once, unless there are threads for more than that, or they would fill the memory.
+        together = thread_count() <= len(learned) and 4 * n_rows**2 <= _TOGETHER_BYTES
+        solved, more_seconds = each_family(solve, tasks.each("solving", names), len(learned), together)
+        seconds = [before + after for before, after in zip(seconds, more_seconds)]
+        names, members = names[: len(solved)], list(learned[: len(solved)])
         self.path_ = (
             f"exact: {n_rows} different rows, at most {_LEAVE_ONE_OUT_ROWS}, so every score is leave-one-out"
             if exact
@@ -377,9 +383,3 @@ def _taken(X, rows):
     if not is_frame(X):
         return X[rows]
     return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]
-
-
-def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
-    """A name for each family, numbered where one occurs more than once."""
-    names = [type(prior).__name__.lower() for prior in priors]
-    return [name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}" for k, name in enumerate(names)]

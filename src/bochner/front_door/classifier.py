@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from .._state import all_or_nothing
 from ..blending import ProbabilityLink
 from ..evidence import Evidence
 from ..targets import Labels
-from .base import SpectralModel, family_names
+from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem
@@ -93,11 +92,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         costs = self._costs(all_labels, all_counts)
         problem = Problem(Z, _columns(labels, np.float64), counts, costs[rows])
         some = self._learning_rows(len(rows), rng)
-        learned, seconds = [], []
-        for k in tasks.each("learning", family_names(priors)):
-            begun = time.perf_counter()
-            learned.append(self._learn(priors[k], problem.take(some), labels.take(some), rng))
-            seconds.append(time.perf_counter() - begun)
+        learned, seconds = self._learn_families(priors, problem.take(some), labels.take(some), tasks)
         stream = self._stream(X, _columns(all_labels, np.float32), all_counts * costs)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         self.link_ = ProbabilityLink.of(_class_scores(scores), labels.codes[held], problem.weights[held])

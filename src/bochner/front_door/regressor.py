@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._callbacks import with_callbacks
+from .._compute import ordered_map
 from .._random import as_generator
 from .._state import all_or_nothing
-from ..evidence import LearnedPrior
 from ..targets import Values
-from .base import SpectralModel, family_names
+from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
 from .solving import Problem, solve_leaving_out
@@ -69,16 +69,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         Z, rows, counts = self._prepared(X, values.rows, counts, rng)
         values = values.take(rows)
         some = self._learning_rows(len(rows), rng)
-        learned, seconds = [], []
-        for k in tasks.each("learning", family_names(priors)):
-            begun = time.perf_counter()
-            if k == 0:
-                scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some, rng)
-                problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
-                learned.append(first)
-            else:
-                learned.append(self._learn(priors[k], problem.take(some), Values.of(problem.Y[some]), rng))
-            seconds.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some)
+        problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
+        choosing = time.perf_counter() - begun
+        learned, seconds = self._learn_families(priors, problem.take(some), Values.of(problem.Y[some]), tasks, first)
+        seconds[0] += choosing
         stream = self._stream(X, scale.forward(all_values), all_counts)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
@@ -91,24 +87,27 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         tasks.close(dict)
         return self
 
-    def _choose_scale(self, prior, Z, all_values, all_counts, rows, counts, some, rng):
-        """The scale of the target, and what the first family learned on it; a scale must be one for all values."""
-        tried: list[tuple[TargetScale, LearnedPrior, float, np.ndarray]] = []
-        plain = TargetScale.of(rows, counts)
-        others = other_scales(all_values, all_counts)
-        for scale in [plain, *others]:
+    def _choose_scale(self, prior, Z, all_values, all_counts, rows, counts, some):
+        """The scale of the target, and what the first family learned on it, None where there was no choice.
+
+        A scale must be one for all values.
+        """
+        plain, others = TargetScale.of(rows, counts), other_scales(all_values, all_counts)
+        if not others:
+            return plain, None
+
+        def tried(scale):
             problem = Problem(Z[some], scale.forward(rows[some]), counts[some], np.ones(len(some)))
-            learned = self._learn(prior, problem, Values.of(problem.Y), rng)
-            if not others:
-                return plain, learned
+            learned = self._learn(prior, problem, Values.of(problem.Y))
             nats = learned.objective - scale.mean_log_slope(rows[some], counts[some])
             solved = solve_leaving_out(problem, learned, self._ridge_steps)
             spread = Spread(problem.Y - solved.held_out, problem.counts, None)
             means = _means(scale, solved.held_out, spread, np.ones_like(problem.Y))
             # In units of the target: squares of huge numbers are no numbers.
-            tried.append((scale, learned, nats, ((means - rows[some]) / plain.unit)[:, 0] ** 2))
-        best = tried[0]
-        for other in tried[1:]:
+            return scale, learned, nats, ((means - rows[some]) / plain.unit)[:, 0] ** 2
+
+        best, *rivals = ordered_map(tried, [plain, *others])
+        for other in rivals:
             if _clearly_better(best[2] - other[2], best[3], other[3], counts[some]):
                 best = other
         scale = best[0]

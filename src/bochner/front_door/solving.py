@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._compute.matrices import add_products
 from ..evidence import LearnedPrior
 from ..kernel_expansions import KernelExpansion, closed_form_gram
 from ..kernel_systems import InverseSystem, MatrixProducts, NystromPreconditioner, Solution, conjugate_gradients
@@ -23,8 +24,6 @@ _CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1500, 2, 6
 # Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), columns of the preconditioner, smallest ridge,
 # also in units of the rounding of products.
 _TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM, _LEAST_ITERATED_RIDGE, _ROUNDINGS = (1e-3, 3e-2), 30, 60, 1000, 1e-3, 5.0
-# Rows of the kernel matrix that the linear part is added to at once.
-_ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,8 @@ class Solved:
 def learned_gram(learned: LearnedPrior, Z: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
     """k(z, z') + Σ_j linear_j z_j z'_j / d in the precision of Z."""
     gram = closed_form_gram(learned.prior, Z, others)
-    scaled, others = Z * (learned.linear / Z.shape[1]).astype(Z.dtype), Z if others is None else others
-    for start in range(0, len(Z), _ROWS_AT_ONCE):  # a whole second matrix would double the memory
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        gram[rows] += scaled[rows] @ others.T
+    scaled = Z * (learned.linear / Z.shape[1]).astype(Z.dtype)
+    add_products(gram, scaled, np.ascontiguousarray(Z if others is None else others))
     return gram
 
 

@@ -10,6 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import diags_array
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import Block, tiles
@@ -44,23 +46,18 @@ class ConjugateGradient(IterativeSolver):
     """Conjugate gradients, preconditioned by the diagonal; ``tol`` is the relative residual."""
 
     def steps(self, operator, right_side, diagonal):
-        inverse = 1 / diagonal
-        solution = np.zeros_like(right_side)
-        residual = right_side.copy()
-        direction = inverse * residual
-        energy = np.vdot(residual, direction)
-        goal = self.tol * np.linalg.norm(right_side)
-        for step in range(self.max_iter):
-            if np.linalg.norm(residual) <= goal:
-                return solution, step
-            image = operator(direction)
-            length = energy / np.vdot(direction, image)
-            solution += length * direction
-            residual -= length * image
-            preconditioned = inverse * residual
-            energy, previous = np.vdot(residual, preconditioned), energy
-            direction = preconditioned + (energy / previous) * direction
-        return solution, self.max_iter
+        n_iter = 0
+
+        def count(_):
+            nonlocal n_iter
+            n_iter += 1
+
+        size, shape = right_side.size, right_side.shape
+        applied = LinearOperator((size, size), lambda z: operator(z.reshape(shape)).ravel(), dtype=right_side.dtype)
+        inverse = diags_array((1 / np.broadcast_to(diagonal, shape)).ravel())
+        limits = {"rtol": self.tol, "atol": 0.0, "maxiter": self.max_iter}
+        solution, _ = cg(applied, right_side.ravel(), M=inverse, callback=count, **limits)
+        return solution.reshape(shape), n_iter
 
 
 class LBFGS(IterativeSolver):
