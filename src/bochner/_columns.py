@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+# Values at which the share of rows below is kept.
+_MOST_KNOTS = 256
+
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -108,3 +111,54 @@ def ordered_numbers(texts: np.ndarray, order: list[str] | None) -> np.ndarray:
     else:
         numbers = {text: float(rank) for rank, text in enumerate(order)}
     return np.array([numbers.get(text, np.nan) for text in texts], dtype=np.float64)
+
+
+# --- columns of numbers -----------------------------------------------------------------------------------------------
+
+
+def counted(values, weights):
+    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows, to the last bit."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(places, weights, minlength=len(distinct))
+
+
+def quantile(distinct, counts, share):
+    """The value that ``share`` of the weight lies below; midway between two where it lies exactly between them."""
+    below = np.cumsum(counts)
+    at = share * below[-1]
+    low = np.searchsorted(below, at * (1 - 1e-12))
+    high = np.searchsorted(below, at * (1 + 1e-12), side="right")
+    return float(distinct[low] / 2 + distinct[min(high, len(distinct) - 1)] / 2)
+
+
+def center_and_scale(distinct, counts, gap):
+    """Of sorted distinct values and how often each occurs."""
+    low, high = distinct[0], distinct[-1]
+    if not high > low:
+        return low, 1.0
+    size = max(abs(low), abs(high))
+    center = size * np.average(distinct / size, weights=counts)
+    if len(distinct) == 2:
+        return center, (high - low) / gap
+    # Squares of huge numbers are no numbers.
+    deviation = size * np.sqrt(np.average(((distinct - center) / size) ** 2, weights=counts))
+    quartiles = [quantile(distinct, counts, share) for share in (0.25, 0.5, 0.75)]
+    robust = (quartiles[2] - quartiles[0]) / 1.349  # the deviation, for a normal law
+    if 0 < robust < deviation / 10:
+        return quartiles[1], robust
+    return (center, deviation) if deviation > 0 else (low, 1.0)
+
+
+def rank_knots(distinct, counts):
+    """(2, n_knots): values, evenly spread over the rows where there are many, and the share of the weight below each, half its own included."""
+    shares = (np.cumsum(counts) - counts / 2) / counts.sum()
+    if len(distinct) > _MOST_KNOTS:
+        chosen = np.unique(np.searchsorted(shares, np.linspace(shares[0], shares[-1], _MOST_KNOTS)))
+        distinct, shares = distinct[chosen], shares[chosen]
+    return np.stack([distinct, shares])
+
+
+def unit_sigmoid(z):
+    """z / √(1 + z²), ±1 at infinity."""
+    finite = np.where(np.isinf(z), 0.0, z)
+    return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))

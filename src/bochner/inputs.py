@@ -7,15 +7,20 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from ._columns import (
+    center_and_scale,
     column_kind,
     column_names,
+    counted,
     declared_order,
     float_column,
     is_frame,
     is_text,
     ordered_numbers,
+    quantile,
+    rank_knots,
     table_column,
     text_column,
+    unit_sigmoid,
 )
 from ._validation import check_count, check_positive, check_weights
 
@@ -57,8 +62,8 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
-            distinct, counts = _counted(X[:, j].astype(np.float64), np.ones(len(X)))
-            center[j], scale[j] = _center_and_scale(distinct, counts, self.gap)
+            distinct, counts = counted(X[:, j].astype(np.float64), np.ones(len(X)))
+            center[j], scale[j] = center_and_scale(distinct, counts, self.gap)
         self.center_, self.scale_ = center, scale
         return self
 
@@ -68,7 +73,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
             z = (X - self.center_) / self.scale_
-            return (self.clip * _unit_sigmoid(z / self.clip)).astype(X.dtype, copy=False)
+            return (self.clip * unit_sigmoid(z / self.clip)).astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -76,35 +81,12 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _center_and_scale(distinct, counts, gap):
-    """Of sorted distinct values and how often each occurs."""
-    low, high = distinct[0], distinct[-1]
-    if not high > low:
-        return low, 1.0
-    size = max(abs(low), abs(high))
-    center = size * np.average(distinct / size, weights=counts)
-    if len(distinct) == 2:
-        return center, (high - low) / gap
-    # Squares of huge numbers are no numbers.
-    deviation = size * np.sqrt(np.average(((distinct - center) / size) ** 2, weights=counts))
-    quartiles = [_quantile(distinct, counts, share) for share in (0.25, 0.5, 0.75)]
-    robust = (quartiles[2] - quartiles[0]) / 1.349  # the deviation, for a normal law
-    if 0 < robust < deviation / 10:
-        return quartiles[1], robust
-    return (center, deviation) if deviation > 0 else (low, 1.0)
-
-
-def _unit_sigmoid(z):
-    """z / √(1 + z²), ±1 at infinity."""
-    finite = np.where(np.isinf(z), 0.0, z)
-    return np.where(np.isinf(z), np.sign(z), finite / np.hypot(1.0, finite))
-
-
 class TableInputs(TransformerMixin, BaseEstimator):
     """A table as it is, numbers, categories, booleans and missing values, as one matrix of floats for kernel models.
 
     Numbers: the median for missing values, with an indicator column where training rows lacked some, scaled as by
-    ``SmoothScaler``.  Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a
+    ``SmoothScaler``, a share of ``ranks`` of that replaced by √12 (F(x) − ½), F(x) the share of training rows below: where rows are
+    crowded they are then drawn apart.  Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a
     column, and a level that was not seen while fitting counts as one of those, or as none.  Categories of more than two levels that
     have an order (ordered ones of pandas, ``Enum`` of polars) or are texts of numbers ("1", "2.5") are a number beside that, the rank of
     the level or the number that is written, its median where that is missing or unseen.  Columns with fewer than two different
@@ -116,11 +98,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
         "from_dtype" takes text, categories and objects of a pandas or polars frame; arrays of numbers have none.
     max_levels : int, default 50
     clip, gap : float, default 3.0 and 1.5
+    ranks : float from 0 to 1, default 0.0
 
     Attributes
     ----------
     numbers_, ordered_, indicators_, categories_ : numbers of the input columns of each kind
     medians_, center_, scale_ : one for each of ``numbers_``, then of ``ordered_``, as in ``SmoothScaler``
+    knots_ : for each of ``numbers_`` up to 256 values and F at each; in between F is linear
     orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
     levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether the rest share one
     is_category_ : for each input column whether it was taken as a category
@@ -134,9 +118,16 @@ class TableInputs(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, categorical_features: Any = "from_dtype", *, max_levels: int = 50, clip: float = 3.0, gap: float = 1.5
+        self,
+        categorical_features: Any = "from_dtype",
+        *,
+        max_levels: int = 50,
+        clip: float = 3.0,
+        gap: float = 1.5,
+        ranks: float = 0.0,
     ):
         self.categorical_features = categorical_features
+        self.ranks = ranks
         self.max_levels = max_levels
         self.clip = clip
         self.gap = gap
@@ -146,22 +137,25 @@ class TableInputs(TransformerMixin, BaseEstimator):
         check_count(self.max_levels, "max_levels", minimum=2)
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
+        if not 0 <= check_positive(self.ranks, "ranks", allow_zero=True) <= 1:
+            raise ValueError(f"ranks is a share, from 0 to 1, got {self.ranks!r}. Write e.g. ranks=0.5.")
         table = self._table(X, reset=True)
         weights = check_weights(sample_weight, table.shape[0])
         kept = slice(None) if weights is None else weights > 0
         weights = np.ones(table.shape[0]) if weights is None else weights[kept]
         self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in column_names(table)]
         categorical = self._categorical(table)
-        numbers, indicators, statistics = [], [], []
+        numbers, indicators, statistics, all_knots = [], [], [], []
         for j, name in enumerate(column_names(table)):
             if name in categorical:
                 continue
             values = float_column(table_column(table, j), self.names_[j])[kept]
             known = np.isfinite(values)
-            distinct, counts = _counted(values[known], weights[known])
+            distinct, counts = counted(values[known], weights[known])
             if len(distinct) > 1:
                 numbers.append(j)
-                statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
+                statistics.append((quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)))
+                all_knots.append(rank_knots(distinct, counts))
             if known.any() and not known.all():
                 indicators.append(j)
         self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
@@ -175,16 +169,17 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if not (is_frame(table) and is_text(column)):  # a column of numbers that was named: they are no quantity
                 continue
             order, known = declared_order(column), texts != "missing"
-            distinct, counts = _counted(ordered_numbers(texts, order)[known], weights[known])
+            distinct, counts = counted(ordered_numbers(texts, order)[known], weights[known])
             if len(distinct) > 2 and np.all(np.isfinite(distinct)):  # of two levels the indicator says it all
                 ordered.append(j)
                 orders.append(order)
-                statistics.append((_quantile(distinct, counts, 0.5), *_center_and_scale(distinct, counts, self.gap)))
+                statistics.append((quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)))
         told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
         if not (numbers or indicators or told):
             # Nothing varies: one column of zeros, on which a model is a constant.
-            numbers, statistics = [0], [(0.0, 0.0, np.inf)]
+            numbers, statistics, all_knots = [0], [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
         self.numbers_, self.indicators_ = np.array(numbers, dtype=int), np.array(indicators, dtype=int)
+        self.knots_ = all_knots
         self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
         self.categories_ = np.array([places[k] for k in told], dtype=int)
         self.medians_, self.center_, self.scale_ = np.array(statistics, dtype=float).reshape(-1, 3).T
@@ -230,7 +225,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
     def slopes(self, X: Any) -> np.ndarray:
         """∂ (column of the result) / ∂ (number that it was made of), (n_samples, n_features_in), (1 + (z / clip)²)^(−3/2) / scale.
 
-        Zero for numbers that are left out of the result, NaN for categories and where a number is missing.
+        A share of ``ranks`` of that is √12 F′(x), at a knot that of the values above it.  Zero for numbers that are left out of the result, NaN for categories and where a number is missing.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
@@ -243,14 +238,27 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 with np.errstate(over="ignore"):  # far outside nothing changes any more
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
+                if self._ranked(place[j]):
+                    places, shares = self.knots_[place[j]]
+                    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(places), [0.0]])
+                    rise = np.sqrt(12) * rises[np.searchsorted(places, values, side="right")]
+                    slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
 
     def _scaled(self, values, k):
         """Number k of ``numbers_`` and ``ordered_``: the median for missing values, then as by ``SmoothScaler``."""
+        values = np.where(np.isfinite(values), values, self.medians_[k])
         with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
-            z = (np.where(np.isfinite(values), values, self.medians_[k]) - self.center_[k]) / self.scale_[k]
-        return self.clip * _unit_sigmoid(z / self.clip)
+            z = (values - self.center_[k]) / self.scale_[k]
+        scaled = self.clip * unit_sigmoid(z / self.clip)
+        if not self._ranked(k):
+            return scaled
+        return scaled + self.ranks * (np.sqrt(12) * (np.interp(values, *self.knots_[k]) - 0.5) - scaled)
+
+    def _ranked(self, k):
+        """Whether ranks have a part in number k; of two values they say nothing."""
+        return self.ranks > 0 and k < len(self.knots_) and self.knots_[k].shape[1] > 2
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns: a number's own, ``order_`` of a category, ``missingindicator_`` of a number, and one for each level."""
@@ -326,27 +334,12 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _counted(values, weights):
-    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows, to the last bit."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(places, weights, minlength=len(distinct))
-
-
-def _quantile(distinct, counts, share):
-    """The value that ``share`` of the weight lies below; midway between two where it lies exactly between them."""
-    below = np.cumsum(counts)
-    at = share * below[-1]
-    low = np.searchsorted(below, at * (1 - 1e-12))
-    high = np.searchsorted(below, at * (1 + 1e-12), side="right")
-    return float(distinct[low] / 2 + distinct[min(high, len(distinct) - 1)] / 2)
-
-
 def _frequent_levels(texts, weights, max_levels):
     """Sorted levels that get a column of their own, and whether the others share one.
 
     Of two levels the first needs none, and a column that is all one level says nothing.
     """
-    levels, counts = _counted(texts.astype(str), weights)
+    levels, counts = counted(texts.astype(str), weights)
     if len(levels) <= 2:
         return levels[1:].astype(object), False
     if len(levels) <= max_levels:

@@ -270,6 +270,8 @@ def _factor(matrix, share):
     """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it takes."""
     step = np.trace(matrix) / len(matrix) * np.eye(len(matrix))
     while not factorize(triangle := matrix + share * step):
+        if not share < 1:  # not a matter of rounding
+            raise np.linalg.LinAlgError("The kernel matrix is not positive definite, or holds NaN or infinity.")
         share = max(10 * share, 1e-10)
     return triangle
 
@@ -297,15 +299,16 @@ def conjugate_gradients(
         left = np.flatnonzero(np.linalg.norm(residual, axis=0) > tol * sizes)
         if not len(left):
             break
-        pulled = precondition(residual[:, left], left)
-        squares = np.sum(residual[:, left] * pulled, axis=0)
-        ahead = pulled + (squares / before[left] if step else 0.0) * direction[:, left]
-        image = products @ ahead + shift[:, left] * ahead
+        at = slice(None) if len(left) == len(sizes) else left  # all of them are not copied
+        pulled = precondition(residual[:, at], left)
+        squares = np.sum(residual[:, at] * pulled, axis=0)
+        ahead = pulled + (squares / before[at] if step else 0.0) * direction[:, at]
+        image = products @ ahead + shift[:, at] * ahead
         curvature = np.sum(ahead * image, axis=0)
         length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1.0), 0.0)
-        solution[:, left] += length * ahead
-        residual[:, left] -= length * image
-        direction[:, left], before[left] = ahead, np.where(squares > 0, squares, 1.0)
+        solution[:, at] += length * ahead
+        residual[:, at] -= length * image
+        direction[:, at], before[at] = ahead, np.where(squares > 0, squares, 1.0)
     return solution
 
 

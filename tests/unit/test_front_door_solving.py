@@ -10,7 +10,7 @@ from bochner._compute import LocalRows
 from bochner.evidence import Evidence, LearnedPrior
 from bochner.expansions import Expansion
 from bochner.front_door import base, solving
-from bochner.front_door.base import merged
+from bochner.front_door.preparation import merged, with_ranks_where_better
 from bochner.front_door.solving import (
     Problem,
     expansion_of,
@@ -19,8 +19,10 @@ from bochner.front_door.solving import (
     solve_leaving_out,
 )
 from bochner.front_door.waves import Stream, WaveMember, solve_descending
+from bochner.inputs import TableInputs
 from bochner.kernel_systems import InverseSystem
 from bochner.losses import Logistic, Multinomial, Squared
+from bochner.targets import Labels, Values
 
 pd = pytest.importorskip("pandas")
 
@@ -138,9 +140,48 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
 
 def test_equal_rows_are_one_row_that_counts_more():
     Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
-    rows, counts = merged(Z, np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 4.0]))
+    rows, counts = merged(Z, Labels.of([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 4.0]))
     np.testing.assert_array_equal(Z[rows], [[0, 1], [2, 1], [2, 1]])
     np.testing.assert_array_equal(counts, [2, 4, 4])
+
+
+def ranks_chosen(values, y, counts=None):
+    X = values[:, None] if values.ndim == 1 else values
+    inputs = TableInputs().fit(X)
+    target = Labels.of(y) if y.dtype == bool else Values.of(y)
+    counts = np.ones(len(X)) if counts is None else counts
+    generator = np.random.default_rng(0)
+    return with_ranks_where_better(inputs, X, inputs.transform(X), target, counts, generator).ranks
+
+
+def test_evidence_chooses_between_numbers_and_ranks(seed):
+    rng = np.random.default_rng(seed)
+    crowded = rng.lognormal(sigma=2.5, size=700)
+    waves = np.sin(12 * np.argsort(np.argsort(crowded)) / 700)
+    assert ranks_chosen(crowded, waves) == 0.5
+    assert ranks_chosen(crowded, waves > 0) == 0.5
+    even = rng.normal(size=700)
+    assert ranks_chosen(even, np.sin(3 * even)) == 0.0
+    assert ranks_chosen(crowded, np.ones(700)) == 0.0  # nothing to tell by
+    assert ranks_chosen(rng.integers(0, 2, size=(700, 3)).astype(float), waves) == 0.0  # no ranks to speak of
+
+
+def test_a_model_with_ranks_predicts_and_differentiates(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.lognormal(sigma=2.5, size=300), rng.normal(size=300)])
+    y = np.sin(12 * np.argsort(np.argsort(X[:, 0])) / 300) + X[:, 1]
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[::2], y[::2])
+    assert model.inputs_.ranks == 0.5
+    assert model.score(X[1::2], y[1::2]) > 0.9
+    order = rng.permutation(150)
+    np.testing.assert_allclose(
+        SpectralRegressor(evidence=QUICK, random_state=0).fit(X[::2][order], y[::2][order]).predict(X), model.predict(X)
+    )
+    rows, step = X[1:20:2], 1e-6
+    for j in range(2):
+        moved = np.where(np.arange(2) == j, step, 0.0)
+        difference = (model.predict(rows + moved) - model.predict(rows - moved)) / (2 * step)
+        np.testing.assert_allclose(model.input_gradient(rows)[:, j], difference, rtol=1e-3, atol=1e-3)
 
 
 def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):

@@ -225,3 +225,54 @@ def test_slopes_are_differences_and_categories_have_none():
     np.testing.assert_allclose(slopes[:2, 0], ((up - down) / (2 * step))[:2, 0], rtol=1e-8)
     constant = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [5.0, 5.0, 5.0]})
     np.testing.assert_array_equal(TableInputs().fit(constant).slopes(constant)[:, 1], 0)
+
+
+# --- ranks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_a_share_of_a_number_is_its_rank(share, seed):
+    values = np.random.default_rng(seed).lognormal(size=100)
+    X = np.column_stack([values, values > 1])
+    ranks = np.array([np.mean(values < v) + 0.5 / 100 for v in values])
+    plain = TableInputs().fit_transform(X)
+    found = TableInputs(ranks=share).fit(X).transform(X)
+    np.testing.assert_allclose(found[:, 0], (1 - share) * plain[:, 0] + share * np.sqrt(12) * (ranks - 0.5), atol=1e-12)
+    np.testing.assert_array_equal(found[:, 1], plain[:, 1])  # of two values ranks say nothing
+
+
+def test_ranks_of_many_values_keep_few_knots_and_the_ends():
+    values = np.random.default_rng(0).standard_cauchy(5000)[:, None]
+    inputs = TableInputs(ranks=1.0).fit(values)
+    assert inputs.knots_[0].shape[1] <= 256
+    ranked = inputs.transform(values)[:, 0] / np.sqrt(12) + 0.5
+    exact = (np.argsort(np.argsort(values[:, 0])) + 0.5) / 5000
+    assert np.abs(ranked - exact).max() < 1 / 255
+    outside = inputs.transform([[-1e300], [1e300]])[:, 0] / np.sqrt(12) + 0.5
+    np.testing.assert_allclose(outside, [0.0001, 0.9999], atol=1e-12)
+
+
+def test_ranks_are_those_of_repeated_rows(seed):
+    values = np.random.default_rng(seed).normal(size=(30, 1))
+    counts = np.random.default_rng(seed).integers(1, 4, size=30)
+    weighted = TableInputs(ranks=0.5).fit(values, sample_weight=counts.astype(float))
+    repeated = TableInputs(ranks=0.5).fit(np.repeat(values, counts, axis=0))
+    np.testing.assert_allclose(weighted.transform(values), repeated.transform(values), atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_slopes_of_numbers_are_their_differences(share, seed):
+    rng = np.random.default_rng(seed)
+    inputs = TableInputs(ranks=share).fit(rng.lognormal(size=(60, 2)))
+    X, step = rng.lognormal(size=(8, 2)), 1e-7
+    found = inputs.slopes(X)
+    for j in range(2):
+        moved = np.where(np.arange(2) == j, step, 0.0)
+        difference = (inputs.transform(X + moved) - inputs.transform(X - moved))[:, j] / (2 * step)
+        np.testing.assert_allclose(found[:, j], difference, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ranks", [-0.1, 1.5, "half"])
+def test_a_share_that_is_none_is_refused(ranks):
+    with pytest.raises((ValueError, TypeError), match="ranks"):
+        TableInputs(ranks=ranks).fit(np.arange(10.0)[:, None])

@@ -27,6 +27,7 @@ from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
+from .preparation import merged, taken, with_ranks_where_better
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .trees import TreeMember, cross_fitted_trees
 from .waves import Stream, solve_descending
@@ -90,7 +91,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         counts = np.ones(n_rows) if weights is None else weights[kept]
         if counts.max() < 1:  # relative weights, such as some that add up to one
             counts = counts / counts.mean()
-        return _taken(X, kept), n_rows, kept, counts
+        return taken(X, kept), n_rows, kept, counts
 
     def _checked_rows(self, X, reset):
         if is_frame(X):
@@ -128,27 +129,28 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
     def _lists_categories(self):
         return not isinstance(self.categorical_features, str)
 
-    def _prepared(self, X, keys, counts, rng):
+    def _prepared(self, X, target, counts, rng):
         """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
 
-        Also fits the preparation of columns.  ``keys`` are what rows must agree in to be equal, besides their columns.
+        Also fits the preparation of columns.
         """
         n_rows = X.shape[0]
         many = n_rows > self.max_exact_rows
         rows = np.arange(n_rows)
         if many:
             rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
-            X, counts = _taken(X, rows), counts[rows]
-        self.inputs_ = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
-        self.n_features_in_ = self.inputs_.n_features_in_
-        names = vars(self.inputs_).get("feature_names_in_")  # only where the columns of a frame are called by text
+            X, counts = taken(X, rows), counts[rows]
+        inputs = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
+        Z = inputs.transform(X)
+        if not many:
+            rows, counts = merged(Z, target, counts)
+            X, Z = taken(X, rows), Z[rows]
+        self.inputs_ = with_ranks_where_better(inputs, X, Z, target.take(rows), counts, rng)
+        self.n_features_in_ = inputs.n_features_in_
+        names = vars(inputs).get("feature_names_in_")  # only where the columns of a frame are called by text
         if names is not None:
             self.feature_names_in_ = names
-        Z = self.inputs_.transform(X)
-        if many:
-            return Z, rows, counts
-        rows, counts = merged(Z, keys, counts)
-        return Z[rows], rows, counts
+        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, counts
 
     def _stream(self, X, Y, weights):
         """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
@@ -157,7 +159,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
             return None
         Z = scratch((n_rows, len(self.inputs_.sources_)), np.float32, _PREPARED_BYTES)
         for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
-            Z[rows] = self.inputs_.transform(_taken(X, np.arange(rows.start, rows.stop)))
+            Z[rows] = self.inputs_.transform(taken(X, np.arange(rows.start, rows.stop)))
         return Stream(LocalRows(Z), Y, weights)
 
     def _learn(self, prior: SpectralPrior, problem: Problem, target: Target) -> LearnedPrior:
@@ -362,24 +364,3 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
 
 def _n_held(n_rows):
     return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // 4)
-
-
-def merged(Z: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(one row number for each different row of (Z, keys), their counts): equal rows are one row that counts more.
-
-    In the order of their values, so that neither the order of rows nor how repetitions are written changes a model.
-    """
-    columns = np.column_stack([Z, keys])
-    order = np.lexsort(columns.T[::-1])
-    ordered = columns[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-    return order[first], np.add.reduceat(counts[order], np.flatnonzero(first))
-
-
-def _taken(X, rows):
-    if len(rows) == X.shape[0]:
-        return X
-    if not is_frame(X):
-        return X[rows]
-    return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]

@@ -66,7 +66,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         values = Values.of(y, n_given, owner=type(self).__name__).take(kept)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_values, all_counts = values.rows, counts
-        Z, rows, counts = self._prepared(X, values.rows, counts, rng)
+        Z, rows, counts = self._prepared(X, values, counts, rng)
         values = values.take(rows)
         some = self._learning_rows(len(rows), rng)
         begun = time.perf_counter()

@@ -20,7 +20,7 @@ _WORTHWHILE = 1e-3
 # float32 is precise enough for a ridge above this, and needed only from so many rows on.
 _RIDGE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.03, 1000
 # Rows that say where the ridge of a larger problem may be, outputs that choose it, and half decades that it may lie below.
-_CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1500, 2, 6
+_CHOOSING_ROWS, _MOST_OUTPUTS, _MOST_STEPS = 1000, 2, 6
 # Conjugate gradients: residual, steps at most (to choose the ridge, and for the solution), columns of the preconditioner, smallest ridge,
 # also in units of the rounding of products.
 _TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM, _LEAST_ITERATED_RIDGE, _ROUNDINGS = (1e-3, 3e-2), 30, 60, 1000, 1e-3, 5.0
