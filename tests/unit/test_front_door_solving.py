@@ -184,6 +184,15 @@ def test_a_model_with_ranks_predicts_and_differentiates(seed):
         np.testing.assert_allclose(model.input_gradient(rows)[:, j], difference, rtol=1e-3, atol=1e-3)
 
 
+def test_families_learn_from_all_rows_or_from_rows_of_their_own():
+    model, rng = SpectralRegressor(evidence=Evidence(n_rows=20)), np.random.default_rng(0)
+    for rows in model._learning_rows(20, 3, rng):
+        np.testing.assert_array_equal(rows, np.arange(20))
+    first, second = model._learning_rows(60, 2, rng)
+    assert len(set(first)) == len(set(second)) == 20
+    assert not np.array_equal(first, second)
+
+
 def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
     monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 200)
     monkeypatch.setattr(base, "_HELD_OUT", (60, 100))

@@ -171,18 +171,22 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         # There are no more rows than it wants, so it draws none.
         return evidence.learn(prior, problem.Z, target, np.random.default_rng(0), problem.counts)
 
-    def _learn_families(self, priors, problem, target, tasks, first=None):
-        """What each family learned, on threads of their own, and its seconds; ``first`` is known already where given."""
+    def _learn_families(self, priors, problem, target, rows, tasks, first=None):
+        """What each family learned from its rows, on threads of their own, and its seconds; ``first`` is known already where given."""
 
         def learn(k):
-            return first if k == 0 and first is not None else self._learn(priors[k], problem, target)
+            if k == 0 and first is not None:
+                return first
+            return self._learn(priors[k], problem.take(rows[k]), target.take(rows[k]))
 
         return each_family(learn, tasks.each("learning", family_names(priors)), len(priors))
 
-    def _learning_rows(self, n_rows, rng):
-        """The rows that every family learns from: differences between families are then not those of rows."""
+    def _learning_rows(self, n_rows, n_families, rng):
+        """The rows that each family learns from; of many each has its own: what chance brings in is then averaged by the blend."""
         most = (Evidence() if self.evidence is None else self.evidence).n_rows
-        return np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
+        if n_rows <= most:
+            return [np.arange(n_rows)] * n_families
+        return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]
 
     def _tasks(self, priors, n_rows, X, y):
         """For callbacks, X and y as given: each family is learned, solved and, of many rows, descends over them; trees; the blend."""

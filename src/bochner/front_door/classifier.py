@@ -25,10 +25,11 @@ _ADVICE = "Use SpectralRegressor for values."
 class SpectralClassifier(ClassifierMixin, SpectralModel):
     __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
-    Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``.  For each family of priors (``Anova``,
-    ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on 1000 rows; kernel ridge regression of the one-hot labels with its
-    kernel is solved on all rows.  Scores of rows that were left out, exactly one by one up to 3500 rows, held-out rows above, choose the
-    ridge, blend the families (``blend_weights``) and turn scores into probabilities (``ProbabilityLink``).
+    Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with ``ranks`` where the evidence of 500
+    rows is in favor of them.  For each family of priors (``Anova``, ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on 1000
+    rows of its own; kernel ridge regression of the one-hot labels with its kernel is solved on all rows.  Scores of rows that were left
+    out, exactly one by one up to 3500 rows, held-out rows above, choose the ridge, blend the families (``blend_weights``) and turn
+    scores into probabilities (``ProbabilityLink``).
 
     Parameters
     ----------{PARAMETERS}
@@ -91,8 +92,8 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         labels = labels.take(rows)
         costs = self._costs(all_labels, all_counts)
         problem = Problem(Z, _columns(labels, np.float64), counts, costs[rows])
-        some = self._learning_rows(len(rows), rng)
-        learned, seconds = self._learn_families(priors, problem.take(some), labels.take(some), tasks)
+        own = self._learning_rows(len(rows), len(priors), rng)
+        learned, seconds = self._learn_families(priors, problem, labels, own, tasks)
         stream = self._stream(X, _columns(all_labels, np.float32), all_counts * costs)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         self.link_ = ProbabilityLink.of(_class_scores(scores), labels.codes[held], problem.weights[held])

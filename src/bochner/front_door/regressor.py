@@ -68,12 +68,12 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         all_values, all_counts = values.rows, counts
         Z, rows, counts = self._prepared(X, values, counts, rng)
         values = values.take(rows)
-        some = self._learning_rows(len(rows), rng)
+        own = self._learning_rows(len(rows), len(priors), rng)
         begun = time.perf_counter()
-        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, some)
+        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, own[0])
         problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
         choosing = time.perf_counter() - begun
-        learned, seconds = self._learn_families(priors, problem.take(some), Values.of(problem.Y[some]), tasks, first)
+        learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
         stream = self._stream(X, scale.forward(all_values), all_counts)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
