@@ -418,6 +418,25 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
+        "blending.py _columns.py inputs.py _compute/matrices.py front_door/preparation.py front_door/target_scales.py front_door/spread.py",
+        "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py unit/test_front_door_solving.py unit/test_front_door_values.py "
+        "unit/test_front_door_gradients.py",
+        {
+            "door-blend-equality": ("np.full(n_members, pull / n_members)", "np.zeros(n_members)"),
+            "door-link-doubt": ("+ doubt / n_classes", "+ 0.0"),
+            "door-link-slope": ("np.where(scores > self.floor, self.slope / np.maximum", "np.where(scores > self.floor, 1 / np.maximum"),
+            "door-merged-counts": ("np.add.reduceat(counts[order],", "np.add.reduceat(np.ones(len(order)),"),
+            "door-ranks-choice": ("ranked if other < plain - _CLEARLY", "ranked if other > plain - _CLEARLY"),
+            "door-ranks-own-half": ("np.cumsum(counts) - counts / 2", "np.cumsum(counts)"),
+            "door-ranks-slope": ("self.ranks * (rise - slopes[:, j])", "self.ranks * rise"),
+            "door-clipping": ("finite / np.hypot(1.0, finite)", "finite / np.hypot(1.0, finite / 2)"),
+            "door-log-density": ("slopes = slopes - np.log(Y + self.shift)", "slopes = slopes"),
+            "door-reach": ("level * (below[-1] + 1)", "level * below[-1]"),
+            "matrices-kept-share": ("float(alpha), columns, k, float(beta)", "float(alpha), columns, k, 1.0"),
+            "matrices-transposed": ("_PLAIN if transposed else _TRANSPOSED", "_TRANSPOSED"),
+        },
+    ),
+    *_room(
         "expansions.py targets.py alignment.py",
         "conformance/test_value_laws.py reference/test_alignment_double_sums.py unit/test_rows.py unit/test_targets.py",
         {

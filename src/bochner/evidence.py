@@ -67,6 +67,9 @@ class Evidence(BaseEstimator):
         Rows that are looked at, drawn at random; the cost is cubic in them.
     n_iterations : int, default 25
         Steps of L-BFGS at most.
+    n_refining_rows, n_refinements : int, defaults 0 and 5
+        Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from where the others have led to: most
+        of what many rows can tell, at a fraction of the cost.
     tol : float, default 1e-5
         Stop when a step improves the objective by less than this, relatively.
     rate_spread, weight_spread : float, defaults 0.3 and 0.6
@@ -91,6 +94,8 @@ class Evidence(BaseEstimator):
         n_rows: int = 1000,
         n_iterations: int = 25,
         *,
+        n_refining_rows: int = 0,
+        n_refinements: int = 5,
         tol: float = 1e-5,
         rate_spread: float = 0.3,
         weight_spread: float = 0.6,
@@ -98,6 +103,8 @@ class Evidence(BaseEstimator):
     ):
         self.n_rows = n_rows
         self.n_iterations = n_iterations
+        self.n_refining_rows = n_refining_rows
+        self.n_refinements = n_refinements
         self.tol = tol
         self.rate_spread = rate_spread
         self.weight_spread = weight_spread
@@ -118,39 +125,49 @@ class Evidence(BaseEstimator):
         everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  A row of weight h counts as h rows: its noise is λ / h, and n
         is the sum of the weights.  Rows of weight zero are never drawn.
         """
-        counts = (
-            check_count(self.n_rows, "n_rows", minimum=2),
-            check_count(self.n_iterations, "n_iterations", minimum=0),
-        )
+        n_rows, n_iterations = check_count(self.n_rows, "n_rows", minimum=2), self._checked("n_iterations")
+        n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
         spreads = check_positive(self.rate_spread, "rate_spread"), check_positive(self.weight_spread, "weight_spread")
-        tol = check_positive(self.tol, "tol", allow_zero=True)
+        check_positive(self.tol, "tol", allow_zero=True)
         data = as_rows(X)
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
-        rows = _drawn_rows(len(data), counts[0], weights, rng)
+        rows = _drawn_rows(len(data), max(n_rows, n_refining), weights, rng)
         taken = as_dense(data.take(rows)).astype(np.float64)
         weights = None if weights is None else weights[rows]
         centered = taken - np.average(taken, axis=0, weights=weights)
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
-        problem = _problem(prior, centered / scales, _target_columns(target, rows, weights), weights, spreads)
+
+        def problem_of(some):
+            own = None if weights is None else weights[some]
+            return _problem(prior, (centered / scales)[some], _target_columns(target, rows[some], own), own, spreads)
+
+        problem = problem_of(np.arange(len(rows)))
         start, bounds = problem.start(isinstance(target, Labels))
-        with threads_for_rows_only() if len(rows) < _FEW_ROWS else nullcontext():
-            found = minimize(
-                problem,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": counts[1], "maxcor": 20, "ftol": tol, "gtol": 0.0},
-            )
-        rates, own_weights, linear, noise = problem.split(found.x)
+        n_steps = 0
+        if len(rows) > n_rows:
+            some = np.sort(rng.choice(len(rows), n_rows, replace=False))
+            if _varies(target, rows[some]):
+                start, _, n_steps = self._descend(problem_of(some), start, bounds, n_iterations)
+        found, objective, n_more = self._descend(problem, start, bounds, n_refinements if n_steps else n_iterations)
+        rates, own_weights, linear, noise = problem.split(found)
         return LearnedPrior(
             prior=with_rates(prior, rates / scales, own_weights),
             noise=noise,
             linear=linear / scales**2,
-            objective=float(found.fun),
-            n_iterations=int(found.nit),
+            objective=objective,
+            n_iterations=n_steps + n_more,
         )
+
+    def _checked(self, name):
+        return check_count(getattr(self, name), name, minimum=0)
+
+    def _descend(self, problem, start, bounds, n_iterations):
+        """(θ, the objective there, steps taken)."""
+        options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
+        with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
+            found = minimize(problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        return found.x, float(found.fun), int(found.nit)
 
 
 # --- families ---------------------------------------------------------------------------------------------------------
@@ -208,6 +225,11 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
     if len(candidates) > n_rows:
         candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
     return candidates
+
+
+def _varies(target, rows):
+    seen = target.codes[rows] if isinstance(target, Labels) else target.rows[rows]
+    return bool(np.any(np.ptp(seen, axis=0) > 0))
 
 
 def _column_scales(centered, weights):

@@ -310,3 +310,45 @@ def test_refusals_say_what_is_needed(call, error, message):
     X = generator().normal(size=(10, 2))
     with pytest.raises(error, match=message):
         call(X, X[:, 0] + 0.123)
+
+
+# --- more rows for a few steps ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_refining_goes_on_from_what_fewer_rows_have_led_to(labels, monkeypatch):
+    rng = generator()
+    X = rng.normal(size=(300, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=300)
+    y = y > 0 if labels else y
+    seen = []
+    whole = evidence_module.minimize
+
+    def watched(problem, start, **keywords):
+        found = whole(problem, start, **keywords)
+        seen.append((len(problem.X), start, found.x, keywords["options"]["maxiter"], found.nit))
+        return found
+
+    monkeypatch.setattr(evidence_module, "minimize", watched)
+    learned = Evidence(n_rows=80, n_iterations=9, n_refining_rows=200, n_refinements=3).learn(Laplace(), X, y, rng)
+    (n_first, _, first_end, first_most, first_steps), (n_last, last_start, _, last_most, last_steps) = seen
+    assert (n_first, first_most, n_last, last_most) == (80, 9, 200, 3)
+    np.testing.assert_array_equal(last_start, first_end)
+    assert learned.n_iterations == first_steps + last_steps
+    seen.clear()
+    Evidence(n_rows=300, n_refining_rows=200).learn(Laplace(), X, y, rng)  # nothing to refine with
+    assert [n_rows for n_rows, *_ in seen] == [300]
+
+
+def test_refining_skips_few_rows_that_are_constant():
+    rng = generator()
+    X, y = rng.normal(size=(200, 2)), np.zeros(200, dtype=int)
+    y[:2] = 1
+    learned = Evidence(n_rows=3, n_refining_rows=200, n_iterations=4).learn(Gaussian(), X, y, np.random.default_rng(5))
+    assert learned.n_iterations <= 4
+
+
+@pytest.mark.parametrize("name", ["n_refining_rows", "n_refinements"])
+def test_counts_of_refining_are_checked(name):
+    with pytest.raises((ValueError, TypeError), match=name):
+        Evidence(**{name: -1}).learn(Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator())

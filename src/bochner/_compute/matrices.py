@@ -42,7 +42,7 @@ def _call(library, name, *arguments):
 def symmetric_product(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """S @ columns."""
     right = np.ascontiguousarray(columns.T, dtype=lower.dtype)
-    out, (k, n) = np.empty_like(right), right.shape
+    out, (k, n) = np.zeros_like(right), right.shape  # not empty: BLAS may take nothing times NaN for NaN
     _call("blas", "symm", _LEFT, _UPPER, n, k, 1.0, lower, n, right, n, 0.0, out, n)
     return out.T
 
@@ -57,7 +57,7 @@ def add_outer_products(lower: np.ndarray, columns: np.ndarray, alpha: float, bet
 def inner_products(columns: np.ndarray) -> np.ndarray:
     """The symmetric columnsᵀ columns."""
     n, k = columns.shape
-    out = np.empty((k, k), columns.dtype)
+    out = np.zeros((k, k), columns.dtype)
     _call("blas", "syrk", _UPPER, _PLAIN, k, n, 1.0, columns, k, 0.0, out, k)
     return mirror(out)
 

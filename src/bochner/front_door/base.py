@@ -42,6 +42,9 @@ _DENSE_BYTES = 2**31
 _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
 # Kernel matrices of several families are made at once while one is not larger than this.
 _TOGETHER_BYTES = 2**29
+# How priors are learned: labels of many rows from more of them, which pays for labels alone, and is quick in float32.
+_USUAL = Evidence(standardize=False)
+_FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, standardize=False)
 # Rows that importances are averaged over.
 _IMPORTANCE_ROWS = 256
 
@@ -162,14 +165,19 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
             Z[rows] = self.inputs_.transform(taken(X, np.arange(rows.start, rows.stop)))
         return Stream(LocalRows(Z), Y, weights)
 
-    def _learn(self, prior: SpectralPrior, problem: Problem, target: Target) -> LearnedPrior:
-        evidence = Evidence(standardize=False) if self.evidence is None else self.evidence
+    def _evidence(self, n_rows):
+        """The user's, or what is usual for so many rows: labels are learned from more of them."""
+        if self.evidence is not None:
+            return self.evidence
+        return _FOR_MANY_LABELS if is_classifier(self) and n_rows > _USUAL.n_rows else _USUAL
+
+    def _learn(self, prior: SpectralPrior, problem: Problem, target: Target, seed: int = 0) -> LearnedPrior:
         n_columns = problem.Z.shape[1]
         if len(problem.Y) < 2 or not np.any(np.ptp(problem.Y, axis=0) > 0):  # a constant: nothing to learn from
             prior = with_rates(prior, np.ones(n_columns), np.ones(n_columns))
             return LearnedPrior(prior, 1.0, np.zeros(n_columns), 0.0, 0)
-        # There are no more rows than it wants, so it draws none.
-        return evidence.learn(prior, problem.Z, target, np.random.default_rng(0), problem.counts)
+        evidence, rng = self._evidence(len(problem.Y)), np.random.default_rng(seed)
+        return evidence.learn(prior, problem.Z, target, rng, problem.counts)
 
     def _learn_families(self, priors, problem, target, rows, tasks, first=None):
         """What each family learned from its rows, on threads of their own, and its seconds; ``first`` is known already where given."""
@@ -177,13 +185,14 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         def learn(k):
             if k == 0 and first is not None:
                 return first
-            return self._learn(priors[k], problem.take(rows[k]), target.take(rows[k]))
+            return self._learn(priors[k], problem.take(rows[k]), target.take(rows[k]), k)
 
         return each_family(learn, tasks.each("learning", family_names(priors)), len(priors))
 
     def _learning_rows(self, n_rows, n_families, rng):
         """The rows that each family learns from; of many each has its own: what chance brings in is then averaged by the blend."""
-        most = (Evidence() if self.evidence is None else self.evidence).n_rows
+        evidence = self._evidence(n_rows)
+        most = max(evidence.n_rows, evidence.n_refining_rows)
         if n_rows <= most:
             return [np.arange(n_rows)] * n_families
         return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]

@@ -26,8 +26,8 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
     __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with ``ranks`` where the evidence of 500
-    rows is in favor of them.  For each family of priors (``Anova``, ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on 1000
-    rows of its own; kernel ridge regression of the one-hot labels with its kernel is solved on all rows.  Scores of rows that were left
+    rows is in favor of them.  For each family of priors (``Anova``, ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on up to
+    2000 rows of its own; kernel ridge regression of the one-hot labels with its kernel is solved on all rows.  Scores of rows that were left
     out, exactly one by one up to 3500 rows, held-out rows above, choose the ridge, blend the families (``blend_weights``) and turn
     scores into probabilities (``ProbabilityLink``).
 
