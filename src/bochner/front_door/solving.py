@@ -116,13 +116,13 @@ def solve_holding_out(
     """The last ``n_held`` rows choose the ridge of a fit of the others and are scored by it; then all rows are fitted (``refit``).
 
     By conjugate gradients.  Some of the rows, left out exactly, say where to look for the ridge (more rows want less of it), and how precise
-    a solution must be: a residual of a tenth of their error adds about a percent to its square.
+    a solution must be: a residual of a twentieth of their error adds a few percent to its square at most.
     """
     Z, Y, weights = problem.Z.astype(np.float32), problem.Y, problem.weights
     n_inner = len(Z) - n_held
     some = problem.take(np.arange(min(n_inner, _CHOOSING_ROWS)))
     near = solve_leaving_out(some, learned, n_steps)
-    tol = float(np.clip(0.1 * np.sqrt(_unexplained(some, near.held_out)), *_TOL))
+    tol = float(np.clip(0.05 * np.sqrt(_unexplained(some, near.held_out)), *_TOL))
     gram = learned_gram(learned, Z if refit else Z[:n_inner])
     across = gram[n_inner:, :n_inner] if refit else learned_gram(learned, Z[n_inner:], Z[:n_inner])
     columns = np.sort(rng.choice(n_inner, min(_NYSTROM, n_inner // 4), replace=False))
