@@ -144,12 +144,13 @@ class Evidence(BaseEstimator):
 
         problem = problem_of(np.arange(len(rows)))
         start, bounds = problem.start(isinstance(target, Labels))
-        n_steps = 0
+        n_steps, n_left = 0, n_iterations
         if len(rows) > n_rows:
             some = np.sort(rng.choice(len(rows), n_rows, replace=False))
             if _varies(target, rows[some]):
                 start, _, n_steps = self._descend(problem_of(some), start, bounds, n_iterations)
-        found, objective, n_more = self._descend(problem, start, bounds, n_refinements if n_steps else n_iterations)
+                n_left = n_refinements
+        found, objective, n_more = self._descend(problem, start, bounds, n_left)
         rates, own_weights, linear, noise = problem.split(found)
         return LearnedPrior(
             prior=with_rates(prior, rates / scales, own_weights),

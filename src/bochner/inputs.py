@@ -127,17 +127,17 @@ class TableInputs(TransformerMixin, BaseEstimator):
         ranks: float = 0.0,
     ):
         self.categorical_features = categorical_features
-        self.ranks = ranks
         self.max_levels = max_levels
         self.clip = clip
         self.gap = gap
+        self.ranks = ranks
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn medians, scales and levels; a row of weight 2 counts as two rows."""
         check_count(self.max_levels, "max_levels", minimum=2)
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
-        if not 0 <= check_positive(self.ranks, "ranks", allow_zero=True) <= 1:
+        if check_positive(self.ranks, "ranks", allow_zero=True) > 1:
             raise ValueError(f"ranks is a share, from 0 to 1, got {self.ranks!r}. Write e.g. ranks=0.5.")
         table = self._table(X, reset=True)
         weights = check_weights(sample_weight, table.shape[0])
@@ -225,7 +225,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
     def slopes(self, X: Any) -> np.ndarray:
         """∂ (column of the result) / ∂ (number that it was made of), (n_samples, n_features_in), (1 + (z / clip)²)^(−3/2) / scale.
 
-        A share of ``ranks`` of that is √12 F′(x), at a knot that of the values above it.  Zero for numbers that are left out of the result, NaN for categories and where a number is missing.
+        A share of ``ranks`` of that is √12 F′(x) instead, at a knot that of the values above it.  Zero for numbers that are left out of
+        the result, NaN for categories and where a number is missing.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)

@@ -27,7 +27,7 @@ _CLEARLY = 0.1
 class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
     __doc__ = f"""Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
-    As ``SpectralClassifier``, for one or several outputs.  A single output with a long tail is fitted on a logarithmic scale
+    As ``SpectralClassifier``, for one or several outputs, with priors learned on up to 1000 rows each.  A single output with a long tail is fitted on a logarithmic scale
     (``target_scale_``) where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density included, and
     leave-one-out predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
 
