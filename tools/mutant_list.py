@@ -407,11 +407,12 @@ MUTANTS: list[Mutant] = [
     ),
     # --- learned priors, exact kernels, expansions, targets ----------------------------------------------------------
     *_room(
-        "evidence.py kernel_systems.py kernel_expansions.py priors/anova.py",
+        "evidence.py kernel_systems.py kernel_expansions.py priors/anova.py _compute/gram_kernels.py",
         "unit/test_evidence.py unit/test_kernel_machine.py unit/test_kernel_expansions.py unit/test_priors.py conformance/test_priors.py",
         {
             "evidence-determinant": ("half_log_determinant / n_samples", "2 * half_log_determinant / n_samples"),
             "evidence-noise-slope": ("noise_slope = noise * np.sum", "noise_slope = np.sum"),
+            "evidence-linear-slope": ("total += 2.0 * part + row[i]", "total += part + row[i]"),
             "machine-left-out": ("remainder = 1 - share * (1 - diagonal * alpha / weights)", "remainder = 1 - share * (1 - diagonal * alpha)"),
             "machine-intercept-share": ("diagonal -= self.flat**2 / self.flat.sum()", "diagonal -= 0.0"),
             "anova-share": ("shares = weights / (1 + weights)\n        points", "shares = 1 / (1 + weights)\n        points"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import Rows, as_dense, ordered_map, threads_for_rows_only, working_dtype
+from ._compute import LocalRows, Rows, as_dense, ordered_map, threads_for_rows_only, working_dtype
 from ._compute.lazy import waves as kernels
 from ._progress import track
 from .expansions import Expansion
@@ -21,6 +21,8 @@ from .losses import Logistic, Loss
 # Rows of a chunk: fewer are done before a second thread has woken up; more would leave one idle at the end of a batch.
 FEWEST_ROWS, MOST_ROWS = 256, 512
 _FIRST_DECAY = 0.9
+# Rows in memory are standardised once, not in each epoch, if that takes no more than this.
+_STANDARDIZED_BYTES = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,7 @@ class Descent:
         """
         with_slopes = bool(np.any(self.rates.slopes)) or bool(np.any(parameters.slopes))
         standardization = standardization or Standardization.none(rows.n_features)
+        rows, standardization = _standardized(rows, standardization, parameters.vector.dtype)
         if weights is not None:
             weights = (weights / (weights if kept is None else weights[kept]).mean()).astype(parameters.vector.dtype)
         steps = _Steps(self, parameters, len(rows) if kept is None else int(kept.sum()))
@@ -193,6 +196,8 @@ class _Steps:
             piece = slice(k * self.chunk_rows, (k + 1) * self.chunk_rows)
             return self.chunks[k].compute(source, shift, scale, places[piece], targets[piece], weights[piece])
 
+        if len(places) <= self.chunk_rows:
+            return one(0)
         (loss, gradient), *others = ordered_map(one, range(-(-len(places) // self.chunk_rows)))
         for part in others:
             loss += part[0]
@@ -263,6 +268,13 @@ class _Chunk:
         turns -= sines * (pull @ parameters.cosine.T)
         np.matmul(turns.T, rows, out=gradient.frequencies)
         np.matmul(rows.T, pull, out=gradient.slopes)
+
+
+def _standardized(rows, standardization, dtype):
+    """The same rows and what is still to be done to them: nothing where they fit into memory a second time."""
+    if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
+        return rows, standardization
+    return LocalRows(standardization.apply(rows.source, dtype)), Standardization.none(rows.n_features)
 
 
 def _plain(source, places, standardization, dtype):

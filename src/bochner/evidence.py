@@ -1,7 +1,7 @@
 """Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, clone
 
 from ._compute import as_dense, as_rows, threads_for_rows_only
+from ._compute.lazy import grams as kernels
 from ._compute.matrices import add_outer_products, invert, symmetric_product
 from ._validation import check_count, check_positive, check_weights
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
@@ -283,6 +284,7 @@ class _NegativeEvidence:
     Y: np.ndarray
     noise_shares: np.ndarray
     spreads: tuple[float, float]
+    _kept: dict = field(default_factory=dict)
 
     def start(self, labels: bool) -> tuple[np.ndarray, list[tuple[float, float]]]:
         """θ to begin with, and the bounds of each of its numbers."""
@@ -327,7 +329,7 @@ class _NegativeEvidence:
         rates, weights, linear, noise = self.split(theta)
         kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
         gram = kernel.gram(X, lower=True)
-        inverse = self._covariance(gram, X, linear, noise)
+        inverse = self._covariance(gram, linear, noise)
         half_log_determinant = invert(inverse)
         if half_log_determinant is None:
             return None
@@ -338,7 +340,7 @@ class _NegativeEvidence:
         # ∂value/∂K, lower half: (K + λ)⁻¹ / (2n) − aaᵀ / (2 fit), a = (K + λ)⁻¹ Y.
         pull = inverse
         add_outer_products(pull, dual, -0.5 / fit, 0.5 / n_samples)
-        linear_slope = linear / X.shape[1] * np.sum(X * symmetric_product(pull, X), dtype=np.float64)
+        linear_slope = linear / X.shape[1] * kernels.lower_inner_product(pull, self._products(dtype))
         noise_slope = noise * np.sum(np.diag(pull) * self.noise_shares, dtype=np.float64) + n_repeated / (2 * n_samples)
         slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
         for part, (logarithms, spread) in enumerate(zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)):
@@ -347,12 +349,19 @@ class _NegativeEvidence:
             slopes[part] = slopes[part] + penalty_slope / n_samples
         return float(value), np.concatenate([*slopes, [linear_slope, noise_slope]])
 
-    def _covariance(self, gram, X, linear, noise):
+    def _covariance(self, gram, linear, noise):
         """Lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
         covariance = gram.copy()
-        add_outer_products(covariance, X, linear / X.shape[1])
+        kernels.add_lower(covariance, gram.dtype.type(linear / self.X.shape[1]), self._products(gram.dtype))
         diagonal = np.diag(covariance) + noise * self.noise_shares
-        if X.dtype == np.float64:  # rounding of large entries may outweigh a small noise
-            diagonal = diagonal + 4 * len(X) * np.finfo(np.float64).eps * diagonal.max()
+        if gram.dtype == np.float64:  # rounding of large entries may outweigh a small noise
+            diagonal = diagonal + 4 * len(gram) * np.finfo(np.float64).eps * diagonal.max()
         covariance[np.diag_indices_from(covariance)] = diagonal
         return covariance
+
+    def _products(self, dtype):
+        """XXᵀ, which is the same in each step."""
+        dtype = np.dtype(dtype)
+        if dtype not in self._kept:
+            self._kept[dtype] = (self.X @ self.X.T).astype(dtype)
+        return self._kept[dtype]

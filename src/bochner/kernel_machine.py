@@ -281,12 +281,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _iterate(self, products, preconditioner, alpha, targets, weights, start=None):
         """A solution by conjugate gradients for the targets and, where there is an intercept, for a column of ones."""
         center = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
-        columns = np.column_stack([targets - center, np.ones(len(targets))])
-        columns = columns if self.fit_intercept else columns[:, :-1]
+        rows = np.vstack([(targets - center).T, np.ones((int(self.fit_intercept), len(targets)))])
         solved = conjugate_gradients(
-            products, alpha / weights, columns, preconditioner.at(alpha), self.tol, self.max_iterations, start
+            products, alpha / weights, rows, preconditioner.at(alpha), self.tol, self.max_iterations, start
         )
-        residual = largest_residual(products, alpha / weights, columns, solved)
+        residual = largest_residual(products, alpha / weights, rows, solved)
         # Measured anew a residual is a little larger than the one that was followed.
         if residual > 2 * self.tol:
             warnings.warn(
@@ -296,9 +295,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=4,
             )
         if not self.fit_intercept:
-            return Solution(solved, np.zeros(targets.shape[1])), solved
-        shift = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
-        return Solution(solved[:, :-1] - solved[:, -1:] * shift, center + shift), solved
+            return Solution(solved.T, np.zeros(targets.shape[1])), solved
+        shift = solved[:-1].sum(axis=1) / solved[-1].sum()
+        return Solution((solved[:-1] - shift[:, None] * solved[-1]).T, center + shift), solved
 
     def _held_out_errors(self, X, alphas, rng):
         """Mean squared error of each ridge on rows that it was not fitted on; from strong ridges to weak, each starts from the last.

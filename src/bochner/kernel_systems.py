@@ -174,13 +174,15 @@ def _with_intercept(solved, fit_intercept):
 
 
 class MatrixProducts:
-    """K V for a kernel matrix in memory, or for its first ``size`` rows and columns."""
+    """K times vectors for a kernel matrix in memory, or for its first ``size`` rows and columns."""
 
     def __init__(self, matrix: np.ndarray, size: int | None = None):
         self.matrix, self.size = matrix, len(matrix) if size is None else size
 
-    def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        return skinny_product(self.matrix, V.astype(self.matrix.dtype, copy=False)).astype(V.dtype, copy=False)
+    def times(self, vectors: np.ndarray) -> np.ndarray:
+        """K v for each of the vectors, which are rows here: all that is done to one is then done to neighbouring numbers."""
+        own = self.matrix.dtype
+        return skinny_product(self.matrix, vectors.astype(own, copy=False)).astype(vectors.dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
@@ -188,7 +190,7 @@ class MatrixProducts:
 
 
 class GramProducts:
-    """K V for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or row block by row block where it does not fit."""
+    """K times vectors for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or by row blocks where it does not fit."""
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
@@ -196,16 +198,17 @@ class GramProducts:
         self.block_bytes = min(_BLOCK_BYTES, max_bytes // 4)
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
-    def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        dtype, V = V.dtype, V.astype(self.X.dtype, copy=False)
-        product = self.X @ (self.linear[:, None] * (self.X.T @ V))
+    def times(self, vectors: np.ndarray) -> np.ndarray:
+        """K v for each of the vectors, which are rows."""
+        dtype, vectors = vectors.dtype, vectors.astype(self.X.dtype, copy=False)
+        product = ((vectors @ self.X) * self.linear) @ self.X.T
         if self.held is not None:
-            product += self.held @ V
+            product += vectors @ self.held
             return product.astype(dtype, copy=False)
         size = max(1, self.block_bytes // (self.X.itemsize * len(self.X)))
         for start in range(0, len(self.X), size):
             rows = slice(start, start + size)
-            product[rows] += closed_form_gram(self.prior, self.X[rows], self.X) @ V
+            product[:, rows] += vectors @ closed_form_gram(self.prior, self.X, self.X[rows])
         return product.astype(dtype, copy=False)
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
@@ -240,24 +243,26 @@ class NystromPreconditioner:
         return NystromPreconditioner(self.basis[:n_rows], self.gram - rest, self.weights[:n_rows])
 
     def at(self, alphas: Any) -> Any:
-        """The preconditioner for one ridge, or for one ridge a column, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
+        """The preconditioner for one ridge, or for one ridge a vector, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
         different = np.unique(alphas)
         dtype = self.basis.dtype  # products of two precisions would copy the basis each time
         identity = np.eye(len(self.gram))
         triangles = [_factor(self.gram + alpha * identity, 0.0).astype(dtype) for alpha in different]
 
-        def apply(residual, columns):
-            weights = self.weights.astype(residual.dtype)[:, None]
-            weighted = weights * residual
-            inner = np.ascontiguousarray((self.basis.T @ weighted.astype(dtype, copy=False)).T)
-            ridges = alphas[columns] if np.ndim(alphas) else np.full(len(columns), alphas)
+        def apply(residual, which):
+            weights = self.weights.astype(residual.dtype)
+            pulled = weights * residual
+            inner = pulled.astype(dtype, copy=False) @ self.basis
+            ridges = alphas[which] if np.ndim(alphas) else np.full(len(which), alphas)
             for alpha, triangle in zip(different, triangles):
                 own = ridges == alpha
                 rows = inner[own]
                 solve_lower(triangle, rows)
                 solve_lower(triangle, rows, transposed=True)
                 inner[own] = rows
-            return (weighted - weights * (self.basis @ inner.T)) / ridges.astype(residual.dtype)
+            pulled -= weights * (inner @ self.basis.T)
+            pulled /= ridges.astype(residual.dtype)[:, None]
+            return pulled
 
         return apply
 
@@ -285,35 +290,42 @@ def conjugate_gradients(
     max_iterations: int,
     start: Any = None,
 ) -> np.ndarray:
-    """A with (K + diag(shift)) A = targets, column by column, to a relative residual of ``tol``; fewer where the steps do not suffice.
+    """For each row y of ``targets`` the a with (K + diag(shift)) a = y, as rows, to a relative residual of ``tol``.
 
-    ``shift`` is (n,), or (n, n_columns) with one for each column.  ``precondition(residual, columns)`` is told which columns it gets.
+    Less where the steps do not suffice.  ``shift`` is (n,), or (n_targets, n) with one for each target.
+    ``precondition(residuals, which)`` is told which of the targets it gets.
     """
-    shift = np.broadcast_to(shift[:, None] if shift.ndim == 1 else shift, targets.shape)
+    shift = np.broadcast_to(shift.astype(targets.dtype, copy=False), targets.shape)
     solution = np.zeros_like(targets) if start is None else start.astype(targets.dtype)
-    residual = targets.copy() if start is None else targets - (products @ solution + shift * solution)
-    sizes = np.maximum(np.linalg.norm(targets, axis=0), np.finfo(float).tiny)
-    direction, before = np.zeros_like(targets), np.ones(targets.shape[1])
+    residual = targets.copy() if start is None else targets - (products.times(solution) + shift * solution)
+    limits = tol * np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
+    direction, before = np.zeros_like(targets), np.ones((len(targets), 1), targets.dtype)
     for step in range(max_iterations):
-        # A column that is solved takes no further part: weak ridges need several times the steps of strong ones.
-        left = np.flatnonzero(np.linalg.norm(residual, axis=0) > tol * sizes)
+        # A target that is solved takes no further part: weak ridges need several times the steps of strong ones.
+        left = np.flatnonzero(np.linalg.norm(residual, axis=1) > limits)
         if not len(left):
             break
-        at = slice(None) if len(left) == len(sizes) else left  # all of them are not copied
-        pulled = precondition(residual[:, at], left)
-        squares = np.sum(residual[:, at] * pulled, axis=0)
-        ahead = pulled + (squares / before[at] if step else 0.0) * direction[:, at]
-        image = products @ ahead + shift[:, at] * ahead
-        curvature = np.sum(ahead * image, axis=0)
-        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1.0), 0.0)
-        solution[:, at] += length * ahead
-        residual[:, at] -= length * image
-        direction[:, at], before[at] = ahead, np.where(squares > 0, squares, 1.0)
+        at = slice(None) if len(left) == len(limits) else left  # all of them are not copied
+        pulled = precondition(residual[at], left)
+        squares = _dots(residual[at], pulled)
+        ahead = pulled + (squares / before[at] if step else 0) * direction[at]
+        image = products.times(ahead)
+        image += shift[at] * ahead
+        curvature = _dots(ahead, image)
+        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1), 0).astype(targets.dtype)
+        solution[at] += length * ahead
+        residual[at] -= length * image
+        direction[at], before[at] = ahead, np.where(squares > 0, squares, 1)
     return solution
 
 
+def _dots(rows, others):
+    """Inner products of rows, as a column."""
+    return np.einsum("ij,ij->i", rows, others)[:, None]
+
+
 def largest_residual(products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray) -> float:
-    """The largest relative residual of the columns of a solution."""
-    residual = targets - products @ solution - shift[:, None] * solution
-    sizes = np.maximum(np.linalg.norm(targets, axis=0), np.finfo(float).tiny)
-    return float(np.max(np.linalg.norm(residual, axis=0) / sizes))
+    """The largest relative residual of the rows of a solution."""
+    residual = targets - products.times(solution) - shift * solution
+    sizes = np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
+    return float(np.max(np.linalg.norm(residual, axis=1) / sizes))

@@ -289,7 +289,7 @@ def slope_rows(squares, order, first, last, pull):
 
 @njit(**_REDUCING)
 def skinny_rows(matrix, columns, start, stop, out):
-    """out[start:stop] = matrix[start:stop, :n] @ columns.T for few columns (n_columns, n).
+    """out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns (n_columns, n).
 
     BLAS copies the matrix for such products; here it is read once, and what is read of four rows and four columns serves sixteen sums.
     Where fewer are left, the last one is taken again: it is written the same number twice.
@@ -322,7 +322,29 @@ def skinny_rows(matrix, columns, start, stop, out):
                 s31 += r3[k] * b
                 s32 += r3[k] * c
                 s33 += r3[k] * d
-            out[i, j], out[i, j1], out[i, j2], out[i, j3] = s00, s01, s02, s03
-            out[i1, j], out[i1, j1], out[i1, j2], out[i1, j3] = s10, s11, s12, s13
-            out[i2, j], out[i2, j1], out[i2, j2], out[i2, j3] = s20, s21, s22, s23
-            out[i3, j], out[i3, j1], out[i3, j2], out[i3, j3] = s30, s31, s32, s33
+            out[j, i], out[j1, i], out[j2, i], out[j3, i] = s00, s01, s02, s03
+            out[j, i1], out[j1, i1], out[j2, i1], out[j3, i1] = s10, s11, s12, s13
+            out[j, i2], out[j1, i2], out[j2, i2], out[j3, i2] = s20, s21, s22, s23
+            out[j, i3], out[j1, i3], out[j2, i3], out[j3, i3] = s30, s31, s32, s33
+
+
+@njit(**_FLAGS)
+def add_lower(lower, share, other):
+    """S ← S + share T for the lower halves of two symmetric matrices; what stands above, which may be anything, is left alone."""
+    for i in range(lower.shape[0]):
+        row, others = lower[i], other[i]
+        for k in range(i + 1):
+            row[k] += share * others[k]
+
+
+@njit(**_REDUCING)
+def lower_inner_product(lower, other):
+    """Σ_ij S_ij T_ij of two symmetric matrices from their lower halves; rows are added in float64."""
+    total = 0.0
+    for i in range(lower.shape[0]):
+        row, others = lower[i], other[i]
+        part = lower.dtype.type(0)
+        for k in range(i):
+            part += row[k] * others[k]
+        total += 2.0 * part + row[i] * others[i]
+    return total

@@ -234,13 +234,13 @@ def _two_valued(X, Z):
     return found, np.where(gaps > 0, gaps, 1.0)
 
 
-def skinny_product(matrix, V):
-    """The upper left of ``matrix`` (C-ordered, as many columns as V has rows, and as many rows) @ V, for few columns V."""
-    size = len(V)
-    if V.shape[1] > _SKINNY:
-        return matrix[:size, :size] @ V
-    out, columns = np.empty_like(V, order="C"), np.ascontiguousarray(V.T)
-    _on_blocks(lambda rows: kernels.skinny_rows(matrix, columns, rows.start, rows.stop, out), size, size)
+def skinny_product(matrix, vectors):
+    """The upper left of a symmetric ``matrix`` (C-ordered) times few vectors, which are rows and as long as it is to be taken: rows again."""
+    size = vectors.shape[1]
+    if len(vectors) > _SKINNY:
+        return vectors @ matrix[:size, :size]
+    out, vectors = np.empty_like(vectors, order="C"), np.ascontiguousarray(vectors)
+    _on_blocks(lambda rows: kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out), size, size)
     return out
 
 

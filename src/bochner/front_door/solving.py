@@ -147,7 +147,7 @@ def solve_holding_out(
         start = None
         if seen:  # further out: from the nearest ridge
             nearest = min(seen, key=lambda step: abs(step - steps[0]))
-            start = np.tile(seen[nearest][3], len(steps))
+            start = np.tile(seen[nearest][3], (len(steps), 1))
         ridges = [max(near.ridge * np.exp(step * _STEP), least) for step in steps]
         seen.update(zip(steps, solutions(ridges, tried, _CHOOSING_STEPS, start)))
         return [_unexplained(judge, seen[step][1]) for step in steps]
@@ -155,7 +155,7 @@ def solve_holding_out(
     ridge, _, _, solved = seen[_best_of_batches(errors)]
     ((_, scores, solution, solved),) = solutions([ridge], Y, _MAX_STEPS, solved if few else None)
     if refit:
-        start = np.vstack([solved, np.zeros((n_held, solved.shape[1]))])
+        start = np.pad(solved, [(0, 0), (0, n_held)])
         ((solution, _),) = _iterated(MatrixProducts(gram), preconditioner, [ridge], Y, tol, _MAX_STEPS, start)
     return Solved(expansion_of(learned, problem.Z[: len(gram)], solution, np.float32), scores, ridge)
 
@@ -187,12 +187,12 @@ def _iterated(products, preconditioner, ridges, Y, tol, max_steps, start=None):
     """For each ridge a solution with a free intercept, and what a longer system may start from; all at once, in float32."""
     weights = preconditioner.weights
     center = np.average(Y, axis=0, weights=weights)
-    columns = np.tile(np.column_stack([Y - center, np.ones(len(Y))]).astype(np.float32), len(ridges))
+    rows = np.tile(np.vstack([(Y - center).T, np.ones(len(Y))]).astype(np.float32), (len(ridges), 1))
     alphas = np.repeat(ridges, Y.shape[1] + 1)
-    shift = (alphas / weights[:, None]).astype(np.float32)
-    solved = conjugate_gradients(products, shift, columns, preconditioner.at(alphas), tol, max_steps, start)
+    shift = (alphas[:, None] / weights).astype(np.float32)
+    solved = conjugate_gradients(products, shift, rows, preconditioner.at(alphas), tol, max_steps, start)
     solutions = []
-    for own in np.split(solved.astype(np.float64), len(ridges), axis=1):
-        moved = own[:, :-1].sum(axis=0) / own[:, -1].sum()
-        solutions.append((Solution(own[:, :-1] - own[:, -1:] * moved, center + moved), own))
+    for own in np.split(solved.astype(np.float64), len(ridges)):
+        moved = own[:-1].sum(axis=1) / own[-1].sum()
+        solutions.append((Solution((own[:-1] - moved[:, None] * own[-1]).T, center + moved), own))
     return solutions
