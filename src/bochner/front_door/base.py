@@ -198,8 +198,8 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         return [np.sort(rng.choice(n_rows, most, replace=False)) for _ in range(n_families)]
 
     def _tasks(self, priors, n_rows, X, y):
-        """For callbacks, X and y as given: each family is learned, solved and, of many rows, descends over them; trees; the blend."""
-        return FitTasks(self, (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1, X, y)
+        """For callbacks, X and y as given: columns; each family is learned, solved and, of many rows, descends over them; trees; the blend."""
+        return FitTasks(self, 1 + (3 if n_rows > self.max_exact_rows else 2) * len(priors) + self.trees + 1, X, y)
 
     def _fit_members(self, priors, problem, rows, learned, seconds, stream, rng, tasks):
         """Solve and blend: the fitted ``blend_``; returns held-out scores of the blend, and which of the rows they are for.

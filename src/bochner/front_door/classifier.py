@@ -88,7 +88,8 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=type(self).__name__)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_labels, all_counts = labels, counts
-        Z, rows, counts = self._prepared(X, labels, counts, rng)
+        for _ in tasks.each("preparing", ["columns"]):
+            Z, rows, counts = self._prepared(X, labels, counts, rng)
         labels = labels.take(rows)
         costs = self._costs(all_labels, all_counts)
         problem = Problem(Z, _columns(labels, np.float64), counts, costs[rows])

@@ -66,13 +66,14 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         values = Values.of(y, n_given, owner=type(self).__name__).take(kept)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_values, all_counts = values.rows, counts
-        Z, rows, counts = self._prepared(X, values, counts, rng)
-        values = values.take(rows)
-        own = self._learning_rows(len(rows), len(priors), rng)
-        begun = time.perf_counter()
-        scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, own[0])
+        for _ in tasks.each("preparing", ["columns and target"]):
+            Z, rows, counts = self._prepared(X, values, counts, rng)
+            values = values.take(rows)
+            own = self._learning_rows(len(rows), len(priors), rng)
+            begun = time.perf_counter()
+            scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, own[0])
+            choosing = time.perf_counter() - begun
         problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
-        choosing = time.perf_counter() - begun
         learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
         stream = self._stream(X, scale.forward(all_values), all_counts)
