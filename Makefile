@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all mutants lint format bench clean
+.PHONY: demo test test-all mutants attack lint format bench clean
 
 demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
 	$(BIN)/python -m bochner.demo
@@ -19,6 +19,9 @@ test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
 
 mutants: $(VENV)/.installed-dev  ## wrong formulas planted one at a time: do the tests notice?  names="bernstein game-" for some of them
 	$(BIN)/python tools/mutants.py $(names)
+
+attack: $(VENV)/.installed-dev  ## bad inputs on every estimator, as a table of what came of each
+	$(BIN)/python -m tests.hostile
 
 lint: $(VENV)/.installed-dev  ## ruff (lint and format) and mypy
 	$(BIN)/ruff check .

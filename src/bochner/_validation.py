@@ -4,6 +4,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._compute import Rows, as_dense, as_rows, is_remote
@@ -26,15 +28,19 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
                 f"{estimator.n_features_in_} features as input."
             )
         return rows
-    X = validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        reset=reset,
-    )
-    return as_rows(X, block_size)
+    return as_rows(check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset), block_size)
+
+
+def check_numbers(estimator: Any, X: Any, *, dtype: Any = (np.float64, np.float32), **keywords: Any) -> Any:
+    """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise TypeError(
+            f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "
+            "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
+        )
+    if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
+        raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
+    return validate_data(estimator, X, dtype=None if dtype is None else list(dtype), **keywords)
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
@@ -122,6 +128,19 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_transformer(value: Any, name: str) -> None:
+    """A transformer of scikit-learn's kind, or a pipeline that ends in one."""
+    if not isinstance(value, (TransformerMixin, Pipeline)):
+        raise TypeError(f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures().")

@@ -14,7 +14,7 @@ from ._compute import gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_positive, check_rows, check_share
+from ._validation import check_positive, check_rows, check_share, check_transformer
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .expansions import Expansion, ExpansionModel
 from .features import SpectralFeatures
@@ -139,6 +139,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         check_positive(self.C, "C")
         check_share(self.delta, "delta", example=0.05)
         check_share(self.prior_share, "prior_share", example=0.5)
+        check_transformer(self._part("features"), "features")
         rows = check_rows(self, X, reset=True)
         target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
         if len(target.classes) > 2:

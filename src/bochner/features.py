@@ -263,6 +263,12 @@ class SpectralFeatures(FeatureMap):
             measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
         else:
             measure = self.prior_.sample(self.n_components, rows.n_features, rng, self.sampling)
+        largest = float(np.abs(measure.frequencies).max(initial=0.0))
+        if not largest < np.finfo(rows.dtype).max / 10:
+            raise ValueError(
+                f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} does not hold. Scale the columns, e.g. by "
+                "StandardScaler, or give the prior a bandwidth."
+            )
         # Selecting again after another batch, or with other weights, starts from the same numbers.
         self._selection_rng = np.random.default_rng(rng.integers(2**63, size=4))
         return measure, rng

@@ -1,10 +1,11 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ._columns import (
     center_and_scale,
@@ -22,7 +23,7 @@ from ._columns import (
     text_column,
     unit_sigmoid,
 )
-from ._validation import check_count, check_positive, check_weights
+from ._validation import check_count, check_numbers, check_positive, check_weights
 
 
 class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -59,7 +60,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Mean and deviation of each column."""
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = check_numbers(self, X)
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
             distinct, counts = counted(X[:, j].astype(np.float64), np.ones(len(X)))
@@ -70,7 +71,7 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Clipped columns in the dtype of X."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = check_numbers(self, X, reset=False)
         with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
             z = (X - self.center_) / self.scale_
             return (self.clip * unit_sigmoid(z / self.clip)).astype(X.dtype, copy=False)
@@ -273,8 +274,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
     def _table(self, X, reset):
         """A frame as it is; anything else as an array of floats, missing values allowed."""
         if not is_frame(X):
-            dtype = None if self._listed() else [np.float64, np.float32]
-            return validate_data(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+            dtype = None if self._listed() else (np.float64, np.float32)
+            return check_numbers(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         twice = {str(name) for name in X.columns if list(X.columns).count(name) > 1}
         if twice:
             raise ValueError(f"Columns need different names, but several are called {', '.join(sorted(twice))}.")
@@ -292,6 +293,11 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return X
 
     def _listed(self):
+        if not isinstance(self.categorical_features, (str, Sequence, np.ndarray)):
+            raise TypeError(
+                f"categorical_features must be 'from_dtype' or a list of columns, got {self.categorical_features!r}. "
+                "Write categorical_features=[] for none."
+            )
         return not isinstance(self.categorical_features, str) and len(self.categorical_features) > 0
 
     def _categorical(self, table):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._compute import Block, as_dense
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_choice, check_count, check_positive, check_rows, check_weights
+from ._validation import check_choice, check_count, check_flag, check_positive, check_rows, check_weights
 from .kernel_expansions import Effects, KernelExpansion, closed_form_gram
 from .kernel_systems import (
     CholeskySystem,
@@ -195,6 +195,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _checked_parameters(self):
         check_choice(self.solver, "solver", ("auto", "cholesky", "cg"))
+        check_flag(self.fit_intercept, "fit_intercept")
         check_count(self.max_bytes, "max_bytes")
         check_count(self.max_iterations, "max_iterations")
         check_positive(self.tol, "tol")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._compute import Block, Rows
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_choice, check_count, check_share
+from ._validation import check_choice, check_count, check_flag, check_share
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
@@ -231,6 +231,8 @@ class LandmarkFeatures(FeatureMap):
             check_choice(self.landmarks, "landmarks", ("kmeans", "random"))
         check_learner(self._part("learner"), AlignmentLearner)
         check_choice(self.similarity, "similarity", ("learned", "prior", "exact"))
+        check_flag(self.per_label, "per_label")
+        check_flag(self.share_frequencies, "share_frequencies")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -205,7 +205,6 @@ class Values(Target):
         n_rows: int | None = None,
         *,
         owner: str = "This learner",
-        need_columns: bool = False,
         gather: bool = True,
     ) -> Self:
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
@@ -213,11 +212,8 @@ class Values(Target):
         if not is_remote(y):
             _check_no_objects(y, owner)
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", accept_sparse=False)
-        if y.ndim > 2 or (need_columns and y.ndim != 2):
-            raise ValueError(
-                f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}. Reshape your data using "
-                "y[:, None] for a single output, or use SpectralRidge, which takes one-dimensional targets."
-            )
+        if y.ndim > 2:
+            raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
         return cls(y[:, None] if y.ndim == 1 else y, y.ndim == 1)
 
     def take(self, rows: Any) -> Self:

@@ -406,7 +406,8 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
             ValueError,
             "two priors",
         ),
-        ({"Y": np.ones(20)}, ValueError, "one column per output"),
+        ({"kernel": CurlFree(Gaussian()), "Y": np.ones(20)}, ValueError, "3 outputs on these points, but y has 1"),
+        ({"Y": np.ones((20, 1, 1))}, ValueError, "one column per output|dim 3"),
         ({"Y": np.full((20, 3), np.nan)}, ValueError, "NaN"),
         ({"Y": np.ones((19, 3))}, ValueError, "inconsistent numbers of samples"),
         ({"Y": None}, ValueError, "requires y"),
@@ -443,3 +444,15 @@ def test_misuse_after_and_between_fits_is_named():
         OperatorRidge(random_state=0).partial_fit(X, Y).partial_fit(X, Y[:, :2])
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         OperatorRidge(solver=ConjugateGradient(max_iter=1), random_state=0).fit(X, Y)
+
+
+def test_one_dimensional_targets_give_one_dimensional_answers():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    vector = OperatorRidge(n_components=10, alpha=[0.1, 1.0], random_state=0).fit(X, y)
+    column = OperatorRidge(n_components=10, alpha=[0.1, 1.0], random_state=0).fit(X, y[:, None])
+    for method in ("predict", "jacobian"):
+        np.testing.assert_array_equal(getattr(vector, method)(X), getattr(column, method)(X)[:, 0])
+    np.testing.assert_array_equal(vector.leave_one_out(X, y), column.leave_one_out(X, y[:, None])[:, 0])
+    exact = OperatorKernelRidge().fit(X, y).predict(X)
+    np.testing.assert_array_equal(exact, OperatorKernelRidge().fit(X, y[:, None]).predict(X)[:, 0])

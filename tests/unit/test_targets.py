@@ -91,7 +91,6 @@ def test_a_regressor_means_values_also_where_they_are_whole_numbers(learner):
         (lambda: Labels.of(["a", "z"], classes=["a", "b"]), r"labels \['z'\], but classes="),
         (lambda: Values.of([1.0, np.inf]), "infinity"),
         (lambda: Values.of(["a", "b"]), "could not convert"),
-        (lambda: Values.of([1.0, 2.0], need_columns=True), "one column per output"),
         (lambda: Values.of(np.zeros((2, 2, 2))), "one column per output|dim 3"),
         (lambda: as_target([1, 2], 2, kind="numbers"), "target must be one of"),
         (lambda: as_target(Values.of([1.0, 2.0]), 3), "X has 3 rows, y 2"),

@@ -12,7 +12,7 @@ from .._compute import row_numbers
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
-from .._validation import check_auto_count, check_count, check_positive, check_share
+from .._validation import check_auto_count, check_count, check_flag, check_positive, check_share
 from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
 from ..priors import SpectralMixture
@@ -29,6 +29,8 @@ _MOST_CHECKED = 50_000
 # Numbers of a table whose rows are compared with each other.
 _MOST_COMPARED = 2**24
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
+# Weights below this, and their inverses, are lost or infinite in float32 sums.
+_LEAST_WEIGHT = 1e-20
 
 
 class JointEpochs(BaseEstimator):
@@ -205,6 +207,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _once_each(self, rows, target, columns, weights):
         """What a fit on few rows looks at; of many rows, or where some are kept apart by number, all as they are."""
+        if weights is not None and not _LEAST_WEIGHT < weights.max() < 1 / _LEAST_WEIGHT:
+            raise ValueError(
+                f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, which float32 sums lose. "
+                "Write sample_weight / sample_weight.mean()."
+            )
         few = len(rows) <= LARGE and len(rows) * rows.n_features <= _MOST_COMPARED
         if not few or self.stopping is not None:
             return rows, target, weights
@@ -229,6 +236,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             )
         for name, default in self._defaults.items():
             self._part(name, type(default)).check_parameters()
+        check_flag(self.linear, "linear")
+        check_flag(self.warm_start, "warm_start")
         check_auto_count(self.n_pilots, "n_pilots", minimum=0)
         check_count(self.max_rows, "max_rows", minimum=2)
 

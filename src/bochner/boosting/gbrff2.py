@@ -9,7 +9,7 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from .._compute import Block, Rows
 from .._compute.lazy import boosting as kernels
-from .._validation import check_positive
+from .._validation import check_flag, check_positive
 from ..priors.base import SpectralPrior
 from .published import PublishedBooster, in_few_blocks
 
@@ -101,6 +101,7 @@ class GBRFF2Classifier(PublishedBooster):
     def _check_parameters(self):
         super()._check_parameters()
         check_positive(self.penalty, "penalty", allow_zero=True)
+        check_flag(self.rephase, "rephase")
 
 
 def frequency_objective(rows: Rows, signal: np.ndarray, phase: float, penalty: float, frequency: np.ndarray) -> Any:

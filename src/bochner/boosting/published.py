@@ -11,7 +11,7 @@ from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
 from .._state import all_or_nothing
-from .._validation import check_count, check_rows
+from .._validation import check_count, check_flag, check_rows
 from ..expansions import Expansion
 from ..losses import Exponential
 from ..priors import Gaussian
@@ -138,4 +138,5 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
         check_count(self.n_rounds, "n_rounds", minimum=0)
         check_learning_rate(self.learning_rate)
         check_count(self.max_iterations, "max_iterations", minimum=0)
+        check_flag(self.warm_start, "warm_start")
         self._part("prior", SpectralPrior)

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import estimator_html_repr, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
 from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
-from .._validation import check_count, check_weights
+from .._validation import check_count, check_flag, check_numbers, check_weights
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
@@ -79,8 +79,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
         check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
         if self.evidence is not None and not isinstance(self.evidence, Evidence):
             raise TypeError(f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}.")
-        if not isinstance(self.trees, bool):
-            raise TypeError(f"trees must be True or False, got {self.trees!r}.")
+        check_flag(self.trees, "trees")
         return checked_priors(self.priors)
 
     def _received(self, X, sample_weight):
@@ -118,9 +117,9 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
 
     def _validated(self, X, reset):
         """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
-        dtype = None if self._lists_categories() else [np.float64, np.float32]
+        dtype = None if self._lists_categories() else (np.float64, np.float32)
         try:
-            return validate_data(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+            return check_numbers(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise

@@ -66,7 +66,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
             raise TypeError(
                 "OperatorKernelRidge needs all rows at once on this machine; use OperatorRidge for a Dask array."
             )
-        y = Values.of(y, len(rows), owner=type(self).__name__, need_columns=True).rows
+        target = Values.of(y, len(rows), owner=type(self).__name__)
+        y, self._one_dimensional = target.rows, target.one_dimensional
         kernel = self._part("kernel", OperatorKernel).resolved(rows)
         kernel.check_outputs(rows.n_features, y.shape[1])
         side = len(rows) * (1 if kernel.decomposable else y.shape[1])
@@ -81,12 +82,13 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """f(X), (n_samples, n_outputs)."""
+        """f(X), (n_samples, n_outputs), or (n_samples,) for one-dimensional y."""
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
         n_outputs = self.dual_coef_.shape[1]
         row_bytes = 8 * len(self.dual_coef_) * (1 if self.kernel_.decomposable else n_outputs**2)
-        return rows.map(Block(self._predict_block, row_bytes=row_bytes), n_outputs)
+        outputs = rows.map(Block(self._predict_block, row_bytes=row_bytes), n_outputs)
+        return outputs[:, 0] if self._one_dimensional else outputs
 
     def _predict_block(self, X, out):
         if self.kernel_.decomposable:
@@ -139,5 +141,4 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.single_output = False
         return tags

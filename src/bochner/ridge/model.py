@@ -14,7 +14,7 @@ from .._compute import Block, Rows, as_dense, mean_rows
 from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._state import all_or_nothing
-from .._validation import check_positive, check_rows, check_weights
+from .._validation import check_flag, check_positive, check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
 from ..features import SpectralFeatures
 from ..landmarks import LandmarkFeatures
@@ -80,9 +80,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
     _kernel: OperatorKernel
     _source: Any  # of the features: a FourierMeasure, or a fitted transformer
     _one_dimensional: bool
-    # Whether y must have columns, and whether matrices of all unknowns are only formed up to a limit.
-    _need_columns = False
-    _bounded = False
+    _bounded = False  # whether matrices of all unknowns are only formed up to a limit
 
     @abstractmethod
     def _start(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> int:
@@ -185,7 +183,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
     def _read(self, X, y, sample_weight, *, reset):
         rows = self._rows(X, reset=reset)
         owner = type(self).__name__
-        target = Values.of(y, len(rows), owner=owner, need_columns=self._need_columns, gather=rows.is_local)
+        target = Values.of(y, len(rows), owner=owner, gather=rows.is_local)
         return rows, target, check_weights(sample_weight, len(rows))
 
     def _rows(self, X, *, reset=False):
@@ -211,6 +209,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
 
     def _check_parameters(self):
         check_solver(self.solver)
+        check_flag(self.fit_intercept, "fit_intercept")
         return check_alphas(self.alpha)
 
     def _check_continuation(self, y, target):
@@ -332,11 +331,6 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
                 )
             self._factorization = Eigen().init(problem)
         return self._factorization
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = not self._need_columns
-        return tags
 
 
 def _linear_block(features, coefficients, intercept, X, out):

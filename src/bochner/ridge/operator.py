@@ -80,7 +80,6 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     (True, True)
     """
 
-    _need_columns = True
     _bounded = True
 
     def _check_parameters(self):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._validation import check_transformer
 from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..operators import Decomposable
@@ -60,6 +61,10 @@ class SpectralRidge(RidgeModel):
     solver: Solver | None = None
     fit_intercept: bool = True
     random_state: Any = None
+
+    def _check_parameters(self):
+        check_transformer(self._part("features"), "features")
+        return super()._check_parameters()
 
     def _start(self, rows, target, taught, weights):
         self.features_ = self._fitted_features(self._part("features"), rows, taught, weights)

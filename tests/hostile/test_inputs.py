@@ -1,0 +1,79 @@
+"""No attack on rows, targets, weights or parameters is answered wrongly, or refused in words that nobody understands.
+
+The quick suite tries a quarter of the attacks, `make test-all` and `make attack` all of them.
+"""
+
+import numpy as np
+import pytest
+
+from tests.hostile.battle import failures, input_reports, parameter_reports, table
+from tests.hostile.inputs import ATTACKS, SAME, Example, duplicated, long_indices, spread_out, unsorted
+from tests.hostile.verdicts import CLEAR, RIGHT, UNCLEAR, WRONG, attacked
+from tests.hostile.victims import VICTIMS
+
+
+def assert_repelled(reports):
+    assert not (lost := failures(reports)), "\n".join(f"{one.victim}: {one.attack}: {one.outcome}" for one in lost)
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_some_attacks(victim):
+    rng = np.random.default_rng(len(victim))
+    assert_repelled([*input_reports(victim, rng, 0.25), *parameter_reports(victim, rng, 0.25)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_all_attacks(victim):
+    assert_repelled([*input_reports(victim), *parameter_reports(victim)])
+
+
+def test_every_attack_is_possible_and_changes_something():
+    X = np.arange(180.0).reshape(60, 3) / 40
+    for y in (np.arange(60) / 7, np.where(np.arange(60) % 2, "a", "b")):
+        for attack in ATTACKS:
+            kind = "values" if y.dtype.kind == "f" else "labels"
+            if attack.only in ("labels", "values") and attack.only != kind:
+                continue
+            example = attack.change(Example(X, y, X))
+            assert example.X is not X or example.y is not y or example.asked is not X or example.keywords, attack.name
+
+
+def test_attacks_that_must_change_nothing_hold_the_same_numbers():
+    X = np.arange(180.0).reshape(60, 3) / 4 - 20
+    for change in (duplicated, unsorted, long_indices):
+        np.testing.assert_array_equal(change(X).toarray(), X)
+    np.testing.assert_array_equal(spread_out(X), X)
+    assert sum(attack.must == SAME for attack in ATTACKS) > 30
+
+
+def fail(error):
+    def action():
+        raise error
+
+    return action
+
+
+@pytest.mark.parametrize(
+    ("action", "keywords", "kind"),
+    [
+        (lambda: {"predict": np.zeros(3)}, {}, RIGHT),
+        (lambda: {"predict": np.array([0.0, np.nan])}, {}, WRONG),
+        (lambda: {"predict": np.zeros(3)}, {"must_refuse": True}, WRONG),
+        (lambda: {"predict": np.zeros(3)}, {"expected": {"predict": np.full(3, 1e-5)}}, WRONG),
+        (lambda: {"predict": np.array(["a", "b"])}, {"expected": {"predict": np.array(["a", "c"])}}, WRONG),
+        (fail(ValueError("alpha must be positive, got -1. Write e.g. alpha=1.0.")), {}, CLEAR),
+        (fail(ValueError("'<' not supported between instances of 'str' and 'int'")), {}, UNCLEAR),
+        (fail(AttributeError("'NoneType' object has no attribute 'shape'")), {}, UNCLEAR),
+        (fail(ZeroDivisionError("Weights sum to zero, can't be normalized")), {}, UNCLEAR),
+        (fail(ValueError("bad")), {}, UNCLEAR),
+    ],
+)
+def test_verdicts(action, keywords, kind):
+    assert attacked(action, **keywords).kind == kind
+
+
+def test_the_table_counts():
+    reports = list(input_reports("SmoothScaler", np.random.default_rng(0), 0.2))
+    assert f"{len(reports):8}" in table(reports).splitlines()[1]
+    assert table(reports).splitlines()[-1].startswith("all")
