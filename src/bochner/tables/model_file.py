@@ -5,8 +5,8 @@ from pathlib import Path
 
 from .._files import written_whole
 from .._text import one_line
-from ..storage import is_ours
 from .fitting import TableModel
+from .model_schema import UntrustedModel, check_archive
 from .reading import needed
 
 FORMAT = "bochner table model 2"
@@ -32,16 +32,15 @@ def load(path: str | Path) -> TableModel:
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
+            if size <= _MAX_BYTES:
+                check_archive(archive)
         held = skops.get_untrusted_types(file=path) if size <= _MAX_BYTES else []
+    except UntrustedModel as error:
+        raise ModelFileError(f"{path} is refused: {error}.") from None
     except Exception as error:
         raise ModelFileError(f"{path} is damaged or no model file: {one_line(error)}") from None
     if size > _MAX_BYTES:
         raise ModelFileError(f"{path} would unpack to {size} bytes; model files are below {_MAX_BYTES}.")
-    strangers = [name for name in held if not is_ours(name)]
-    if strangers:
-        raise ModelFileError(
-            f"{path} is refused: it holds objects of type {', '.join(strangers[:5])}, which no model of ours needs."
-        )
     try:
         content = skops.load(path, trusted=held)  # notices a wrong checksum of any part
     except Exception as error:
