@@ -1,0 +1,168 @@
+"""``to_onnx``: a fitted estimator as an ONNX model that has been tried."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._files import written_whole
+from .functions import first_largest, labels
+from .graph import Graph, NotExportable
+from .registration import MISSING, input_dtype, register_converters
+from .trial import Trial
+
+# Old enough for most runtimes.
+_OPSETS = {"": 17, "ai.onnx.ml": 3}
+
+
+def to_onnx(
+    estimator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    X: Any = None,
+    dtype: Any = np.float32,
+    tolerance: float | None = None,
+) -> Any:
+    """An ONNX model of a fitted estimator, or of a pipeline of ours and scikit-learn's, that has been tried on some rows.
+
+    The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision function, where it has no probabilities),
+    ``prediction`` of a regressor and ``features`` of a transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and
+    ``classes`` in the metadata names the columns of probabilities.  Inputs and outputs are ``dtype``; sums of large coefficients that
+    cancel (ridges, kernels) are float64 inside.  Kernels take rows x points numbers at once: run many rows in parts.
+
+    Steps of scikit-learn are converted by skl2onnx.  What cannot be converted, and a graph that says something else than the model, is refused.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator or pipeline
+    path : str or path, optional
+        Where the model is written as well, whole or not at all.
+    X : array or frame, optional
+        Rows that the graph is tried on, the first hundred of them; by default some that are drawn where the first step expects them.
+        Of an array, or without it, the graph has one input ``X``; of a frame one for each column, texts as strings (missing ones as
+        "missing"), everything else as numbers, dates in days.
+    dtype : float32 (default) or float64
+    tolerance : float, optional
+        Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32 and for
+        models that compute in float32 themselves, else 1e-10.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from bochner import FourierBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=10, random_state=0)).fit(X, y)
+    >>> [output.name for output in to_onnx(model, X=X).graph.output]
+    ['label', 'probabilities']
+    """
+    for library in ("onnx", "skl2onnx"):
+        try:
+            __import__(library)
+        except ImportError:
+            raise ImportError(MISSING.format(library)) from None
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+    check_is_fitted(estimator)
+    register_converters()
+    _check_steps(estimator)
+    trial = Trial.of(estimator, X, dtype)
+    model = _converted(estimator, trial, _output_names(estimator))
+    trial.compare(model, tolerance)
+    if path is not None:
+        with written_whole(path) as beside:
+            beside.write_bytes(model.SerializeToString())
+    return model
+
+
+def _check_steps(estimator):
+    """Refuse types that skl2onnx has no converter for, by name."""
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+
+    if isinstance(estimator, Pipeline):
+        parts = [step for _, step in estimator.steps]
+    elif isinstance(estimator, FeatureUnion):
+        parts = [part for _, part in estimator.transformer_list]
+    elif isinstance(estimator, ColumnTransformer):
+        parts = [part for _, part, _ in estimator.transformers_]
+    else:
+        parts = []
+        if type(estimator) not in sklearn_operator_name_map:
+            raise NotExportable(
+                f"{type(estimator).__name__} cannot be exported to ONNX: neither bochner nor skl2onnx has a converter for it."
+            )
+    for part in parts:
+        if part is not None and not isinstance(part, str):  # "passthrough", "drop"
+            _check_steps(part)
+
+
+def _output_names(estimator):
+    if is_classifier(estimator):
+        # A method that is there only for some parameters is how scikit-learn says whether there are probabilities.
+        return ["label", "probabilities" if hasattr(estimator, "predict_proba") else "scores"]
+    if is_regressor(estimator):
+        return ["prediction"]
+    if get_tags(estimator).transformer_tags is not None:
+        return ["features"]
+    raise NotExportable(
+        f"{type(estimator).__name__} is neither a classifier nor a regressor nor a transformer, so its outputs have no names here. "
+        "Write skl2onnx.to_onnx(...) instead."
+    )
+
+
+def _converted(estimator, trial, names):
+    import skl2onnx
+    from onnx import checker, helper
+
+    linear = dict.fromkeys((LinearSVC, RidgeClassifier, RidgeClassifierCV), _convert_linear_scores)
+    try:
+        model = skl2onnx.convert_sklearn(
+            estimator,
+            name=f"bochner {type(estimator).__name__}",
+            initial_types=trial.initial_types(),
+            final_types=[(name, None) for name in names],
+            options={id(estimator): {"zipmap": False}} if is_classifier(estimator) else None,
+            target_opset=_OPSETS,
+            custom_conversion_functions=linear,
+        )
+    except NotExportable:
+        raise
+    except Exception as error:  # of skl2onnx, which says in many ways that it cannot
+        raise NotExportable(f"{_name(estimator)} cannot be exported to ONNX: {error}") from error
+    if names[0] == "label":
+        helper.set_model_props(model, {"classes": "\n".join(map(str, estimator.classes_))})
+    checker.check_model(model)
+    return model
+
+
+def _convert_linear_scores(scope, operator, container):
+    """Linear classifiers without probabilities: the label and the decision function (that of skl2onnx knows no float64)."""
+    classifier = operator.raw_operator
+    graph = Graph(scope, operator, container, input_dtype(operator))
+    scores = graph.rows @ np.atleast_2d(classifier.coef_).T + np.atleast_1d(classifier.intercept_)
+    two = len(classifier.classes_) == 2
+    codes = graph.cast(scores.flat() > 0.0, np.int64) if two else first_largest(scores)
+    for value, output in zip((labels(codes, classifier.classes_), scores), operator.outputs):
+        graph.give(value, output)
+
+
+def _name(estimator):
+    """Its type, of a pipeline those of its steps."""
+    if isinstance(estimator, Pipeline):
+        return f"Pipeline({', '.join(_name(step) for _, step in estimator.steps)})"
+    return estimator if isinstance(estimator, str) else type(estimator).__name__
