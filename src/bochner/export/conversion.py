@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._files import written_whole
-from .functions import first_largest, labels
-from .graph import Graph, NotExportable
-from .registration import MISSING, input_dtype, register_converters
-from .trial import Trial
+from .graph import NotExportable
+from .registration import MISSING, register_converters
+from .steps import STEPS_IN_FLOAT64
+from .trial import Trial, last_step, name_of
 
-# Old enough for most runtimes.
-_OPSETS = {"": 17, "ai.onnx.ml": 3}
+# Old enough for most runtimes, and the first that all converters of skl2onnx know.
+_OPSETS = {"": 18, "ai.onnx.ml": 3}
 
 
 def to_onnx(
@@ -52,8 +51,8 @@ def to_onnx(
         "missing"), everything else as numbers, dates in days.
     dtype : float32 (default) or float64
     tolerance : float, optional
-        Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32 and for
-        models that compute in float32 themselves, else 1e-10.
+        Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32, 1e-10
+        for float64, 1e-3 for kernel machines whose coefficients are float32 (of many rows), because these round themselves.
 
     Returns
     -------
@@ -129,40 +128,40 @@ def _converted(estimator, trial, names):
     import skl2onnx
     from onnx import checker, helper
 
-    linear = dict.fromkeys((LinearSVC, RidgeClassifier, RidgeClassifierCV), _convert_linear_scores)
+    last = last_step(estimator)
+    # LinearSVC is the one classifier that skl2onnx has no ZipMap for, and no option against it.
+    options = {} if isinstance(last, LinearSVC) else {"zipmap": False}
     try:
         model = skl2onnx.convert_sklearn(
             estimator,
             name=f"bochner {type(estimator).__name__}",
             initial_types=trial.initial_types(),
             final_types=[(name, None) for name in names],
-            options={id(estimator): {"zipmap": False}} if is_classifier(estimator) else None,
+            options={id(last): options} if is_classifier(last) else None,
             target_opset=_OPSETS,
-            custom_conversion_functions=linear,
+            custom_conversion_functions=STEPS_IN_FLOAT64,
         )
     except NotExportable:
         raise
     except Exception as error:  # of skl2onnx, which says in many ways that it cannot
-        raise NotExportable(f"{_name(estimator)} cannot be exported to ONNX: {error}") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        raise NotExportable(f"{name_of(estimator)} cannot be exported to ONNX: {reason}") from error
+    if names[-1] == "scores" and len(estimator.classes_) == 2:
+        _keep_one_column(model, 0 if isinstance(last, SVC | NuSVC) else -1)
     if names[0] == "label":
         helper.set_model_props(model, {"classes": "\n".join(map(str, estimator.classes_))})
     checker.check_model(model)
     return model
 
 
-def _convert_linear_scores(scope, operator, container):
-    """Linear classifiers without probabilities: the label and the decision function (that of skl2onnx knows no float64)."""
-    classifier = operator.raw_operator
-    graph = Graph(scope, operator, container, input_dtype(operator))
-    scores = graph.rows @ np.atleast_2d(classifier.coef_).T + np.atleast_1d(classifier.intercept_)
-    two = len(classifier.classes_) == 2
-    codes = graph.cast(scores.flat() > 0.0, np.int64) if two else first_largest(scores)
-    for value, output in zip((labels(codes, classifier.classes_), scores), operator.outputs):
-        graph.give(value, output)
+def _keep_one_column(model, column):
+    """Scores of two classes, which some converters give as (−s, s) and that of SVC as (s, −s), as the decision function s alone."""
+    from onnx import TensorProto, helper, numpy_helper
 
-
-def _name(estimator):
-    """Its type, of a pipeline those of its steps."""
-    if isinstance(estimator, Pipeline):
-        return f"Pipeline({', '.join(_name(step) for _, step in estimator.steps)})"
-    return estimator if isinstance(estimator, str) else type(estimator).__name__
+    for node in model.graph.node:
+        node.output[:] = ["both_scores" if name == "scores" else name for name in node.output]
+    kept = numpy_helper.from_array(np.array([column], dtype=np.int64), "kept_column")
+    model.graph.initializer.append(kept)
+    model.graph.node.append(helper.make_node("Gather", ["both_scores", "kept_column"], ["scores"], axis=1))
+    kind = model.graph.output[1].type.tensor_type.elem_type or TensorProto.FLOAT
+    model.graph.output[1].CopyFrom(helper.make_tensor_value_info("scores", kind, [None, 1]))

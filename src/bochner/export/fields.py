@@ -45,8 +45,9 @@ def _field(operator, prior, X, points, coefficients):
     trace = -4.0 * bend * _sum([part * part for part in u]) - 2.0 * float(inverse.sum()) * slope
     outputs = []
     for a, part in enumerate(u):
-        turned = (-4.0 * bend * along * part).row_sums() + (-2.0 * slope) @ (coefficients[:, a : a + 1] * inverse[a])
-        outputs.append((2 * share - 1) * turned + (1 - share) * (trace @ coefficients[:, a : a + 1]))
+        own = coefficients[:, a : a + 1]
+        turned = (-4 * (2 * share - 1) * bend * along * part).row_sums()
+        outputs.append(turned + slope @ (-2 * (2 * share - 1) * inverse[a] * own) + trace @ ((1 - share) * own))
     return X.graph.beside(outputs)
 
 

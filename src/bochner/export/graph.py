@@ -46,8 +46,10 @@ class Tensor:
     def __rtruediv__(self, other: Any) -> Tensor:
         return self.graph.node("Div", other, self)
 
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.graph.node("MatMul", self, other)
+    def __matmul__(self, other: np.ndarray) -> Tensor:
+        # One column times one row is a plain product.  As a MatMul, onnxruntime would join it with a scaling of that column before it,
+        # and keep the scale in float32 only.  (So never scale the result of a MatMul by a number either: scale the matrix.)
+        return self.graph.node("Mul" if len(other) == 1 else "MatMul", self, other)
 
     def __neg__(self) -> Tensor:
         return self.graph.node("Neg", self)
@@ -93,7 +95,7 @@ class Graph:
             f"The rows of this estimator are numbers, but the inputs {', '.join(names)} hold texts: encode them in a step before."
         )
 
-    def numbers(self, columns: Sequence[int]) -> Tensor:
+    def numbers(self, columns: Any) -> Tensor:
         """Some columns of the inputs, where others may hold texts."""
         if len(self.inputs) == 1:
             return self.rows.columns(columns)
