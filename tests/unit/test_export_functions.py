@@ -38,7 +38,7 @@ def test_kernels_between_rows_and_points(name, dtype):
 
 
 def test_kernels_keep_their_digits_far_from_the_origin():
-    prior, shift = Matern(nu=0.5), 1e6
+    prior, shift = Matern(nu=0.5, length_scale=0.7), 1e8
     graph = graph_of(lambda rows: kernel(prior, rows, POINTS + shift), 3, np.float64)
     assert_close(run(graph, X + shift, np.float64)["variable"], prior.kernel(X + shift, POINTS + shift), np.float64)
 
@@ -98,7 +98,7 @@ def test_far_values_are_drawn_in(dtype):
 @both_dtypes
 @pytest.mark.parametrize("ranks", [0.0, 0.5, 1.0])
 def test_numbers_of_tables(ranks, dtype):
-    """Missing and infinite values, constants, columns of two values, ranks of few and of many values."""
+    """Missing and far values, constants, columns of two values, ranks of few and of many values."""
     rng = np.random.default_rng(1)
     rows = np.column_stack(
         [
@@ -111,9 +111,19 @@ def test_numbers_of_tables(ranks, dtype):
     )
     rows[::7, 0], rows[3::11, 4] = np.nan, np.nan
     model = TableInputs(ranks=ranks).fit(rows)
-    rows[:6, 4] = [np.inf, -np.inf, 1e9, -1e9, np.nan, 0.0]
+    rows[:4, 4] = [1e9, -1e9, np.nan, 0.0]
     assert_says_the_same(to_onnx(model, X=rows, dtype=dtype), model, rows, dtype)
     to_onnx(model, dtype=dtype)
+
+
+def test_infinite_numbers_count_as_missing():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": np.append(X[:, 0], np.nan), "b": np.append(X[:, 1], 0.5)})
+    model = TableInputs().fit(frame)
+    frame.iloc[:2] = [[np.inf, 1.0], [1.0, -np.inf]]
+    graph = to_onnx(model, X=frame, dtype=np.float64)
+    said = run(graph, {name: frame[[name]].to_numpy() for name in frame}, np.float64)["features"]
+    assert_close(said, model.transform(frame), np.float64)
 
 
 def test_tables_where_nothing_varies():
