@@ -197,6 +197,14 @@ def test_tables_as_they_are(dtype):
     assert_close(said, regressor.predict(rounded), dtype)
 
 
+def test_frames_of_numbers_are_one_input():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    pipeline = make_pipeline(PCA(2), features()).fit(frame)
+    for rows in (frame, None):
+        exported = to_onnx(pipeline, X=rows, dtype=np.float64)
+        assert_close(run(exported, X, np.float64)["features"], pipeline.transform(frame), np.float64)
+
+
 def test_tables_of_polars():
     polars = pytest.importorskip("polars")
     frame = polars.from_pandas(table()[0])

@@ -47,8 +47,8 @@ def to_onnx(
         Where the model is written as well, whole or not at all.
     X : array or frame, optional
         Rows that the graph is tried on, the first hundred of them; by default some that are drawn where the first step expects them.
-        Of an array, or without it, the graph has one input ``X``; of a frame one for each column, texts as strings (missing ones as
-        "missing"), everything else as numbers, dates in days.
+        The graph has one input ``X`` of numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one input
+        for each column by its name, texts as strings and missing ones as "missing".
     dtype : float32 (default) or float64
     tolerance : float, optional
         Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32, 1e-10

@@ -67,6 +67,9 @@ class Trial:
             inputs[str(name)] = float_column(column, str(name)).astype(dtype)[:, None]
             if column_kind(column) == "numbers" and np.asarray(column).dtype.kind == "f":
                 rounded[name] = inputs[str(name)][:, 0].astype(np.float64)
+        by_name = isinstance(first_step(estimator), ColumnTransformer)
+        if not by_name and not any(values.dtype.kind == "O" for values in inputs.values()):
+            inputs = {"X": np.concatenate(list(inputs.values()), axis=1)}
         frame: Any = type(rows)
         return cls(estimator, frame(rounded), inputs, dtype, True)
 
@@ -144,6 +147,11 @@ class Trial:
         )
 
 
+def first_step(estimator: Any) -> Any:
+    """The first step of a pipeline, or the estimator itself."""
+    return first_step(estimator.steps[0][1]) if isinstance(estimator, Pipeline) else estimator
+
+
 def last_step(estimator: Any) -> Any:
     """The last step of a pipeline, or the estimator itself."""
     return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
@@ -185,8 +193,8 @@ def typical_rows(estimator: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 @typical_rows.register
-def _first_step(estimator: Pipeline, rng: np.random.Generator) -> np.ndarray:
-    return typical_rows(estimator.steps[0][1], rng)
+def _before_a_pipeline(estimator: Pipeline, rng: np.random.Generator) -> np.ndarray:
+    return typical_rows(first_step(estimator), rng)
 
 
 @typical_rows.register
