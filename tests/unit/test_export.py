@@ -183,6 +183,8 @@ def test_wrong_arguments():
         to_onnx(SpectralFeatures())
     with pytest.raises(ValueError, match="float32 or float64"):
         to_onnx(features().fit(X), dtype=np.int32)
+    with pytest.raises(ValueError, match="tolerance"):
+        to_onnx(features().fit(X), tolerance=-1.0)
 
 
 def test_labels_that_onnx_has_no_type_for():

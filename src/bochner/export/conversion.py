@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._files import written_whole
+from .._validation import check_positive
 from .graph import NotExportable
 from .registration import MISSING, register_converters
 from .steps import STEPS_IN_FLOAT64
@@ -77,6 +78,8 @@ def to_onnx(
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+    if tolerance is not None:
+        check_positive(tolerance, "tolerance")
     check_is_fitted(estimator)
     register_converters()
     _check_steps(estimator)
