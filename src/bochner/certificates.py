@@ -162,14 +162,6 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
             self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
         return self
 
-    def score_expansion(self) -> Expansion:
-        """The decision function."""
-        if "expansion_" not in vars(self):
-            raise TypeError(
-                f"Only SpectralFeatures on frequencies make a sum of waves, got features={self.features_!r}."
-            )
-        return self.expansion_
-
     def decision_function(self, X: Any) -> np.ndarray:
         """w·φ(x) + intercept for the mean weights."""
         check_is_fitted(self)

@@ -197,12 +197,6 @@ class ExpansionModel:
     """
 
     expansion_: Expansion
-    # What happens to the scores on the way to a prediction, as an operation of ONNX.
-    score_link = "Identity"
-
-    def score_expansion(self) -> Expansion:
-        """What ``predict`` (before its link) or ``decision_function`` gives, one column each."""
-        return self.expansion_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -270,6 +270,8 @@ def test_importing_bochner_brings_no_optional_library_and_no_compiler():
         "polars",
         "rich",
         "onnx",
+        "skl2onnx",
+        "onnxruntime",
         "numba",
         "llvmlite",
     }

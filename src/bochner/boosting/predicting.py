@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Rows, gathered
 from .._validation import check_rows
-from ..expansions import Expansion, ExpansionModel
+from ..expansions import ExpansionModel
 from ..losses import Loss, class_probabilities
 from ..targets import Labels
 
@@ -81,11 +81,6 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
         scores = gathered(scores)
         codes = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
-
-    def score_expansion(self) -> Expansion:
-        """The decision function: of two scores for two classes their difference."""
-        two = self.expansion_.n_outputs == 2 == len(self.classes_)
-        return self.expansion_.mixed(np.array([[-1.0], [1.0]])) if two else self.expansion_
 
     def _columns(self, scores):
         if scores.shape[1] == 2 == len(self.classes_):

@@ -90,10 +90,6 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         """Predictions after each round."""
         return map(self._answer, self._staged_scores(X))
 
-    @property
-    def score_link(self) -> str:  # type: ignore[override]
-        return "Exp" if isinstance(self.loss_, Poisson) else "Identity"
-
     def _answer(self, scores):
         predicted = self.loss_.link(scores)
         return predicted[:, 0] if self._one_dimensional else predicted

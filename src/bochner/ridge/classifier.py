@@ -78,10 +78,6 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
         check_is_fitted(self)
         return self.ridge_.expansion_.mixed(self.code_)
 
-    def score_expansion(self) -> Expansion:
-        """The decision function: for two classes the score of the second alone."""
-        return self.ridge_.expansion_.mixed(self.code_[:, 1:] if len(self.classes_) == 2 else self.code_)
-
     def decision_function(self, X: Any) -> Any:
         """Inner products with the corners, (n_samples, n_classes); for two classes the score of the second, (n_samples,)."""
         scores = self._scores(X)

@@ -1,0 +1,170 @@
+"""``to_onnx``: a fitted estimator as an ONNX model that has been tried."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._files import written_whole
+from .._validation import check_positive
+from .graph import NotExportable
+from .registration import MISSING, register_converters
+from .steps import STEPS_IN_FLOAT64
+from .trial import Trial, last_step, name_of
+
+# Old enough for most runtimes, and the first that all converters of skl2onnx know.
+_OPSETS = {"": 18, "ai.onnx.ml": 3}
+
+
+def to_onnx(
+    estimator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    X: Any = None,
+    dtype: Any = np.float32,
+    tolerance: float | None = None,
+) -> Any:
+    """An ONNX model of a fitted estimator, or of a pipeline of ours and scikit-learn's, that has been tried on some rows.
+
+    The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision function, where it has no probabilities),
+    ``prediction`` of a regressor and ``features`` of a transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and
+    ``classes`` in the metadata names the columns of probabilities.  Inputs and outputs are ``dtype``; sums of large coefficients that
+    cancel (ridges, kernels) are float64 inside.  Kernels take rows x points numbers at once: run many rows in parts.
+
+    Steps of scikit-learn are converted by skl2onnx.  What cannot be converted, and a graph that says something else than the model, is refused.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator or pipeline
+    path : str or path, optional
+        Where the model is written as well, whole or not at all.
+    X : array or frame, optional
+        Rows that the graph is tried on, the first hundred of them; by default some that are drawn where the first step expects them.
+        The graph has one input ``X`` of numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one input
+        for each column by its name, texts as strings and missing ones as "missing".
+    dtype : float32 (default) or float64
+    tolerance : float, optional
+        Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32, 1e-10
+        for float64, 1e-3 for kernel machines whose coefficients are float32 (of many rows), because these round themselves.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from bochner import FourierBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=10, random_state=0)).fit(X, y)
+    >>> [output.name for output in to_onnx(model, X=X).graph.output]
+    ['label', 'probabilities']
+    """
+    for library in ("onnx", "skl2onnx"):
+        try:
+            __import__(library)
+        except ImportError:
+            raise ImportError(MISSING.format(library)) from None
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+    if tolerance is not None:
+        check_positive(tolerance, "tolerance")
+    check_is_fitted(estimator)
+    register_converters()
+    _check_steps(estimator)
+    trial = Trial.of(estimator, X, dtype)
+    model = _converted(estimator, trial, _output_names(estimator))
+    trial.compare(model, tolerance)
+    if path is not None:
+        with written_whole(path) as beside:
+            beside.write_bytes(model.SerializeToString())
+    return model
+
+
+def _check_steps(estimator):
+    """Refuse types that skl2onnx has no converter for, by name."""
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+
+    if isinstance(estimator, Pipeline):
+        parts = [step for _, step in estimator.steps]
+    elif isinstance(estimator, FeatureUnion):
+        parts = [part for _, part in estimator.transformer_list]
+    elif isinstance(estimator, ColumnTransformer):
+        parts = [part for _, part, _ in estimator.transformers_]
+    else:
+        parts = []
+        if type(estimator) not in sklearn_operator_name_map:
+            raise NotExportable(
+                f"{type(estimator).__name__} cannot be exported to ONNX: neither bochner nor skl2onnx has a converter for it."
+            )
+    for part in parts:
+        if part is not None and not isinstance(part, str):  # "passthrough", "drop"
+            _check_steps(part)
+
+
+def _output_names(estimator):
+    if is_classifier(estimator):
+        # A method that is there only for some parameters is how scikit-learn says whether there are probabilities.
+        return ["label", "probabilities" if hasattr(estimator, "predict_proba") else "scores"]
+    if is_regressor(estimator):
+        return ["prediction"]
+    if get_tags(estimator).transformer_tags is not None:
+        return ["features"]
+    raise NotExportable(
+        f"{type(estimator).__name__} is neither a classifier nor a regressor nor a transformer, so its outputs have no names here. "
+        "Write skl2onnx.to_onnx(...) instead."
+    )
+
+
+def _converted(estimator, trial, names):
+    import skl2onnx
+    from onnx import checker, helper
+
+    last = last_step(estimator)
+    # LinearSVC is the one classifier that skl2onnx has no ZipMap for, and no option against it.
+    options = {} if isinstance(last, LinearSVC) else {"zipmap": False}
+    try:
+        model = skl2onnx.convert_sklearn(
+            estimator,
+            name=f"bochner {type(estimator).__name__}",
+            initial_types=trial.initial_types(),
+            final_types=[(name, None) for name in names],
+            options={id(last): options} if is_classifier(last) else None,
+            target_opset=_OPSETS,
+            custom_conversion_functions=STEPS_IN_FLOAT64,
+        )
+    except NotExportable:
+        raise
+    except Exception as error:  # of skl2onnx, which says in many ways that it cannot
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        raise NotExportable(f"{name_of(estimator)} cannot be exported to ONNX: {reason}") from error
+    if names[-1] == "scores" and len(estimator.classes_) == 2:
+        _keep_one_column(model, 0 if isinstance(last, SVC | NuSVC) else -1)
+    if names[0] == "label":
+        helper.set_model_props(model, {"classes": "\n".join(map(str, estimator.classes_))})
+    checker.check_model(model)
+    return model
+
+
+def _keep_one_column(model, column):
+    """Scores of two classes, which some converters give as (−s, s) and that of SVC as (s, −s), as the decision function s alone."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    for node in model.graph.node:
+        node.output[:] = ["both_scores" if name == "scores" else name for name in node.output]
+    kept = numpy_helper.from_array(np.array([column], dtype=np.int64), "kept_column")
+    model.graph.initializer.append(kept)
+    model.graph.node.append(helper.make_node("Gather", ["both_scores", "kept_column"], ["scores"], axis=1))
+    kind = model.graph.output[1].type.tensor_type.elem_type or TensorProto.FLOAT
+    model.graph.output[1].CopyFrom(helper.make_tensor_value_info("scores", kind, [None, 1]))

@@ -1,0 +1,99 @@
+"""Our estimators as skl2onnx knows estimators: output shapes, options and converters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+import bochner
+
+from ..front_door.base import SpectralModel
+from ..kernel_expansions import KernelExpansion
+from ..kernel_machine import KernelMachine
+from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
+from ..ridge.model import RidgeModel
+from .estimators import is_written, written
+from .functions import class_labels
+from .graph import Graph
+
+_CLASSIFIER_OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
+
+
+def register_converters() -> None:
+    """Tell skl2onnx about every transformer and predictor of this library, so that ``skl2onnx.to_onnx(pipeline, X)`` converts them.
+
+    ``to_onnx`` of this module does so by itself; a second call changes nothing.
+    """
+    try:
+        from skl2onnx import update_registered_converter
+    except ImportError:
+        raise ImportError(MISSING.format("skl2onnx")) from None
+
+    for estimator_type in exported_types():
+        update_registered_converter(
+            estimator_type,
+            f"Bochner{estimator_type.__name__}",
+            _give_shapes,
+            _convert,
+            options=_CLASSIFIER_OPTIONS if issubclass(estimator_type, ClassifierMixin) else None,
+        )
+
+
+MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner[onnx]'."
+
+
+def exported_types() -> list[type]:
+    """The public classes that there is a graph for."""
+    public = [vars(bochner)[name] for name in bochner.__all__]
+    return [one for one in public if isinstance(one, type) and is_written(one)]
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    estimator = operator.raw_operator
+    graph = Graph(scope, operator, container, working_dtype(estimator, input_dtype(operator)))
+    for value, output in zip(written(estimator, graph), operator.outputs):
+        graph.give(value, output)
+
+
+def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
+    """The precision inside of a graph whose inputs and outputs are of a precision.
+
+    Coefficients that solve a linear system may be large and cancel: such sums are float64, also in a graph of float32, unless the
+    coefficients themselves are float32.
+    """
+    if isinstance(estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge):
+        return np.dtype(np.float64)
+    if any(f.coefficients.dtype == np.float64 for f in kernel_expansions(estimator)):
+        return np.dtype(np.float64)
+    return np.dtype(dtype)
+
+
+def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
+    """Those that a fitted estimator is made of."""
+    if isinstance(estimator, KernelMachine):
+        return [estimator.expansion_]
+    if isinstance(estimator, SpectralModel):
+        return [member for member in estimator.blend_.members if isinstance(member, KernelExpansion)]
+    return []
+
+
+def input_dtype(operator):
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    double = any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
+    return np.float64 if double else np.float32
+
+
+def _give_shapes(operator: Any) -> None:
+    """Types and shapes of the outputs; a graph gives floats in the precision of its inputs."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+
+    estimator, n_rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
+    floats = DoubleTensorType if input_dtype(operator) == np.float64 else FloatTensorType
+    if isinstance(estimator, ClassifierMixin):
+        texts = class_labels(estimator.classes_).dtype.kind == "O"
+        operator.outputs[0].type = (StringTensorType if texts else Int64TensorType)([n_rows])
+    # The number of columns is left open: it follows from the nodes.
+    operator.outputs[-1].type = floats([n_rows, None])

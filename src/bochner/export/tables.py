@@ -1,0 +1,128 @@
+"""Columns of tables, and the models of the front door, as graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..blending import ProbabilityLink
+from ..front_door.members import Blend
+from ..front_door.spread import Spread
+from ..front_door.target_scales import TargetScale
+from ..front_door.trees import TreeMember
+from ..front_door.waves import WaveMember
+from ..inputs import TableInputs
+from .functions import expansion, link, softmax
+from .graph import Graph, NotExportable, Tensor
+
+# Further out z / √(1 + z²) is ±1 to the last digit, and squares are still numbers in float32.
+_FAR = 1e8
+
+
+def smoothly_scaled(values: Tensor, center: np.ndarray, scale: np.ndarray, clip: float) -> Tensor:
+    """z / √(1 + (z / clip)²) with z = (x − center) / scale."""
+    z = values.graph.between((values - center) / (scale * clip), -_FAR, _FAR)
+    return clip * z / values.graph.sqrt(1.0 + z * z)
+
+
+def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
+    """The columns of ``TableInputs.transform``; missing numbers are NaN, missing texts the text "missing"."""
+    if len(inputs.ordered_):
+        names = ", ".join(inputs.names_[j] for j in inputs.ordered_)
+        raise NotExportable(
+            f"TableInputs takes the texts of {names} as numbers, which ONNX cannot read. Give these columns as numbers."
+        )
+    parts = []
+    if len(inputs.numbers_):
+        parts.append(_numbers(inputs, graph))
+    if len(inputs.indicators_):
+        parts.append(graph.where(_known(graph.numbers(inputs.indicators_)), 0.0, float(inputs.gap)))
+    for j, levels, others in zip(inputs.categories_, inputs.levels_, inputs.others_):
+        parts.append(_level_columns(inputs, graph, int(j), levels, others))
+    return graph.beside(parts)
+
+
+def _known(values):
+    graph = values.graph
+    return graph.node("Not", graph.node("Or", graph.node("IsNaN", values), graph.node("IsInf", values)))
+
+
+def _numbers(inputs, graph):
+    n_numbers = len(inputs.numbers_)
+    values = graph.numbers(inputs.numbers_)
+    values = graph.where(_known(values), values, inputs.medians_[:n_numbers])
+    scaled = smoothly_scaled(values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip)
+    if not inputs.ranks > 0:
+        return scaled
+    columns = []
+    for k in range(n_numbers):
+        column = scaled.columns([k])
+        if inputs._ranked(k):
+            rank = np.sqrt(12) * (_share_below(values.columns([k]), *inputs.knots_[k]) - 0.5)
+            column = column + float(inputs.ranks) * (rank - column)
+        columns.append(column)
+    return graph.beside(columns)
+
+
+def _share_below(column, places, shares):
+    """``np.interp``: the sum over pieces between knots of the share of each that lies below the value."""
+    left, right = places[:-1], places[1:]
+    below = (column.graph.between(column, left, right) - left) / (right - left)
+    return below @ np.diff(shares)[:, None] + shares[0]
+
+
+def _level_columns(inputs, graph, j, levels, others):
+    if len(graph.inputs) == 1 or not graph.holds_texts(j):
+        raise NotExportable(
+            f"TableInputs takes column {inputs.names_[j]!r} as a category, which needs an input of texts of its own: "
+            "give X as a frame where that column is text, or leave it out."
+        )
+    codes = graph.node(
+        "LabelEncoder",
+        Tensor(graph, graph.inputs[j].full_name),
+        domain="ai.onnx.ml",
+        keys_strings=[str(level) for level in levels],
+        values_int64s=list(range(len(levels))),
+        default_int64=-1,
+    )
+    told = np.arange(-1 if others else 0, len(levels), dtype=np.int64)
+    told = np.roll(told, -1) if others else told  # the column of all others is the last
+    return graph.where(graph.node("Equal", codes, told[None]), float(inputs.gap), 0.0)
+
+
+def blended(blend: Blend, Z: Tensor) -> Tensor:
+    """Σ_m weights[m] members[m](z)."""
+    parts = [weight * _member(member, Z) for weight, member in zip(blend.weights, blend.members)]
+    return sum(parts[1:], parts[0])
+
+
+def _member(member: Any, Z: Tensor) -> Tensor:
+    if isinstance(member, TreeMember):
+        raise NotExportable("Trees among the members cannot be exported to ONNX here. Fit with trees=False.")
+    if isinstance(member, WaveMember):
+        return link(member.loss, expansion(member.expansion, Z), member.expansion.n_outputs)
+    return expansion(member, Z)
+
+
+def linked(scores: Tensor, probability_link: ProbabilityLink) -> Tensor:
+    """softmax(slope · log max(score, floor) + shifts)."""
+    logs = scores.graph.node("Log", scores.graph.node("Max", scores, float(probability_link.floor)))
+    return softmax(probability_link.slope * logs + probability_link.shifts)
+
+
+def means(center: Tensor, scale: TargetScale, spread: Spread, Z: Tensor) -> Tensor:
+    """Predictions on the user's scale from those on the scale of the fit; on a logarithmic one the mean over held-out residuals."""
+    if scale.kind == "identity":
+        return scale.center + scale.unit * center
+    graph, quantiles = center.graph, spread.quantiles().T  # of the one output
+    sizes = quantiles if spread.log_size is None else graph.exp(expansion(spread.log_size, Z)) * quantiles
+    within = graph.between(center + sizes, scale.lowest - 0.5, scale.highest + 0.5)
+    bent = scale.center + scale.unit * within
+    if scale.kind == "log":
+        around = graph.exp(graph.node("Min", bent, 700.0)) - scale.shift
+    else:
+        furthest = 700.0 - max(0.0, np.log(scale.width))
+        bent = graph.between(bent, -furthest, furthest)
+        around = scale.shift + scale.width / 2 * (graph.exp(bent) - graph.exp(-bent))
+    return around.row_sums() / float(quantiles.shape[1])

@@ -1,0 +1,287 @@
+"""Pipelines with the usual steps of scikit-learn, tables, and models of the front door as ONNX graphs."""
+
+import numpy as np
+import pytest
+from export_samples import TOLERANCES, assert_close, assert_says_the_same, both_dtypes, run
+from front_door_samples import QUICK, regression, table
+from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (
+    GammaRegressor,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    TweedieRegressor,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+from bochner import (
+    CertifiedClassifier,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    GBRFF2Classifier,
+    KernelMachine,
+    LandmarkFeatures,
+    OperatorRidgeClassifier,
+    SmoothScaler,
+    SpectralClassifier,
+    SpectralFeatures,
+    SpectralRegressor,
+    SpectralRidge,
+    TableInputs,
+)
+from bochner.export import to_onnx
+
+pytest.importorskip("skl2onnx")
+pytest.importorskip("onnxruntime")
+pd = pytest.importorskip("pandas")
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+HOLES = X.copy()
+HOLES[::5, 1] = np.nan
+MIXED = np.column_stack([X[:, :2], np.arange(len(X)) % 4])
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def features():
+    return SpectralFeatures(n_components=20, random_state=0)
+
+
+ONE_HOT = make_column_transformer((StandardScaler(), [0, 1]), (OneHotEncoder(handle_unknown="ignore"), [2]))
+PIPELINES = {
+    "scaler, features, logistic": (make_pipeline(StandardScaler(), features(), LogisticRegression()), X, NAMES),
+    "min-max, features, linear SVC": (make_pipeline(MinMaxScaler(), features(), LinearSVC()), X, NAMES),
+    "imputer, scaler, boosting": (
+        make_pipeline(SimpleImputer(), RobustScaler(), FourierBoostingClassifier(n_rounds=5, random_state=0)),
+        HOLES,
+        NAMES,
+    ),
+    "one-hot columns, ridge": (make_pipeline(ONE_HOT, SpectralRidge(features())), MIXED, X[:, 2]),
+    "scaler, PCA, kernel machine": (make_pipeline(StandardScaler(), PCA(2), KernelMachine()), X, X[:, 2]),
+    "polynomials, landmarks, ridge": (
+        make_pipeline(PolynomialFeatures(2), LandmarkFeatures(n_landmarks=5, random_state=0), Ridge()),
+        *DIABETES,
+    ),
+    "smooth scaler, union, ridge classifier": (
+        make_pipeline(SmoothScaler(), make_union(features(), PCA(2)), RidgeClassifier()),
+        X,
+        NAMES,
+    ),
+    "table, certified": (make_pipeline(TableInputs(), CertifiedClassifier(features())), HOLES, Y == 1),
+    "normalizer, operator classifier": (make_pipeline(Normalizer(), OperatorRidgeClassifier(random_state=0)), X, Y),
+    "scaler, front door": (make_pipeline(StandardScaler(), SpectralClassifier(evidence=QUICK, random_state=0)), X, Y),
+    "search over a pipeline's end": (
+        make_pipeline(StandardScaler(), features(), GridSearchCV(LogisticRegression(), {"C": [1, 30]}, cv=3)),
+        X,
+        NAMES,
+    ),
+    "imputer with nothing to say of a column, gbrff2": (
+        make_pipeline(SimpleImputer(strategy="median"), GBRFF2Classifier(n_rounds=5, random_state=0)),
+        np.column_stack([HOLES, np.full(len(X), np.nan)]),
+        NAMES,
+    ),
+    "pipeline in a pipeline": (
+        make_pipeline(StandardScaler(), make_pipeline(features(), SGDClassifier(random_state=0))),
+        X,
+        NAMES,
+    ),
+    "a transformer at the end": (make_pipeline(StandardScaler(), features(), PCA(3)), X, None),
+}
+
+
+@both_dtypes
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_pipelines(name, dtype):
+    pipeline, rows, y = PIPELINES[name]
+    pipeline.fit(rows, y)
+    assert_says_the_same(to_onnx(pipeline, X=rows, dtype=dtype), pipeline, rows, dtype)
+
+
+@pytest.mark.parametrize(
+    ("first", "right"),
+    [(QuantileTransformer(n_quantiles=50), np.float64), (PowerTransformer(), np.float32)],
+    ids=["quantiles", "powers"],
+)
+def test_steps_that_skl2onnx_gets_right_in_one_precision_only(first, right):
+    pipeline = make_pipeline(first, features(), LogisticRegression()).fit(X, NAMES)
+    assert_says_the_same(to_onnx(pipeline, X=X, dtype=right), pipeline, X, right)
+    wrong = np.float32 if right == np.float64 else np.float64
+    with pytest.raises((TypeError, ValueError), match=type(first).__name__):
+        to_onnx(pipeline, X=X, dtype=wrong)
+
+
+@both_dtypes
+@pytest.mark.parametrize(
+    "last", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5), PLSRegression(), Ridge()], ids=str
+)
+def test_regressors_whose_coefficients_are_not_the_whole_story(last, dtype):
+    """They have ``coef_``, and other predictions than coef_ · x + intercept_."""
+    rows, y = DIABETES
+    pipeline = make_pipeline(features(), last).fit(rows, y)
+    assert_says_the_same(to_onnx(pipeline, X=rows, dtype=dtype), pipeline, rows, dtype)
+
+
+@pytest.mark.parametrize("last", [SVC(kernel="linear"), SVC(), LinearSVC(), SGDClassifier(random_state=0)], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_are_the_decision_function(last, n_classes):
+    kept = n_classes > Y
+    pipeline = make_pipeline(StandardScaler(), features(), last).fit(X[kept], NAMES[kept])
+    exported = to_onnx(pipeline, X=X[kept])
+    assert run(exported, X[kept], np.float32)["scores"].shape[1] == (1 if n_classes == 2 else 3)
+    assert_says_the_same(exported, pipeline, X[kept], np.float32)
+    if isinstance(last, SVC):
+        with pytest.raises(ValueError, match=r"StandardScaler, SpectralFeatures, SVC.* 1e-10 is let through"):
+            to_onnx(pipeline, X=X[kept], dtype=np.float64)
+        to_onnx(pipeline, X=X[kept], dtype=np.float64, tolerance=1e-5)
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------
+
+
+def fed(frame, dtype):
+    """The columns of a frame as a graph takes them, told by hand."""
+    return {
+        "size": frame[["size"]].to_numpy(dtype),
+        "kind": frame["kind"].fillna("missing").to_numpy(object)[:, None],
+        "flag": frame[["flag"]].to_numpy(dtype),
+        "day": ((frame["day"] - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype)[:, None],
+    }
+
+
+@both_dtypes
+def test_columns_by_name(dtype):
+    frame, y = table()
+    frame = frame[["size", "kind"]].fillna({"kind": "missing"})
+    prepare = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["size"]), (OneHotEncoder(), ["kind"])
+    )
+    pipeline = make_pipeline(prepare, FourierBoostingRegressor(n_rounds=5, random_state=0)).fit(frame, y)
+    exported = to_onnx(pipeline, X=frame, dtype=dtype)
+    inputs = {"size": frame[["size"]].to_numpy(dtype), "kind": frame[["kind"]].to_numpy(object)}
+    rounded = frame.assign(size=inputs["size"][:, 0].astype(float))
+    assert_close(run(exported, inputs, dtype)["prediction"], pipeline.predict(rounded), dtype)
+    with pytest.raises(ValueError, match="X=frame"):
+        to_onnx(pipeline, dtype=dtype)
+
+
+@both_dtypes
+def test_tables_as_they_are(dtype):
+    """Numbers, texts, truth values and dates, missing values and levels that were not seen."""
+    frame, y = table()
+    inputs = TableInputs(max_levels=3).fit(frame)
+    regressor = SpectralRegressor(evidence=QUICK, random_state=0).fit(frame, y)
+    frame.loc[3:5, "kind"] = "unseen"
+    rounded = frame.assign(size=frame["size"].astype(dtype).astype(float))
+    said = run(to_onnx(inputs, X=frame, dtype=dtype), fed(frame, dtype), dtype)["features"]
+    assert_close(said, inputs.transform(rounded), dtype)
+    said = run(to_onnx(regressor, X=frame, dtype=dtype), fed(frame, dtype), dtype)["prediction"]
+    assert_close(said, regressor.predict(rounded), dtype)
+
+
+def test_frames_of_numbers_are_one_input():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    pipeline = make_pipeline(PCA(2), features()).fit(frame)
+    for rows in (frame, None):
+        exported = to_onnx(pipeline, X=rows, dtype=np.float64)
+        assert_close(run(exported, X, np.float64)["features"], pipeline.transform(frame), np.float64)
+
+
+def test_tables_of_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(table()[0])
+    to_onnx(TableInputs().fit(frame), X=frame)
+
+
+def test_many_levels_share_a_column():
+    frame = pd.DataFrame({"size": np.arange(40.0), "kind": list("aaaaabbbbbcdefghijkl" * 2)})
+    inputs = TableInputs(max_levels=3).fit(frame)
+    assert inputs.others_.tolist() == [True]
+    given = {"size": frame[["size"]].to_numpy(), "kind": frame[["kind"]].to_numpy(object)}
+    assert_close(
+        run(to_onnx(inputs, X=frame, dtype=np.float64), given, np.float64)["features"],
+        inputs.transform(frame),
+        np.float64,
+    )
+
+
+def test_categories_that_a_graph_cannot_read_are_refused_by_name():
+    frame, _ = table()
+    with pytest.raises(TypeError, match="column 'kind' as a category"):
+        to_onnx(TableInputs().fit(frame))
+    with pytest.raises(TypeError, match="'x2' as a category"):
+        to_onnx(TableInputs(categorical_features=[2]).fit(MIXED), X=MIXED)
+    frame["kind"] = frame["kind"].map({"a": "1", "b": "2.5", "c": "10"})
+    with pytest.raises(TypeError, match="texts of kind as numbers"):
+        to_onnx(TableInputs().fit(frame), X=frame)
+    with pytest.raises(TypeError, match="kind hold texts"):
+        to_onnx(SpectralFeatures().fit(frame[["size"]].fillna(0.0)), X=frame[["size", "kind"]])
+
+
+# --- the front door -----------------------------------------------------------------------------------------------------
+
+
+@both_dtypes
+@pytest.mark.parametrize("bend", [None, np.exp, np.sinh], ids=["identity", "log", "asinh"])
+def test_targets_on_a_scale_of_their_own(bend, dtype):
+    rows, y = regression()
+    y = y if bend is None else bend(3 * rows[:, 0])
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, y)
+    assert model.target_scale_.kind == {None: "identity", np.exp: "log", np.sinh: "asinh"}[bend]
+    assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
+
+
+def test_sizes_of_residuals_are_part_of_means_on_a_logarithmic_scale():
+    rows, y = regression()
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, np.exp(2 * y))
+    assert model.spread_.log_size is not None
+    assert model.target_scale_.kind == "log"
+    assert_says_the_same(to_onnx(model, dtype=np.float64), model, rows, np.float64)
+
+
+def test_several_outputs_and_missing_numbers():
+    rows, y = regression()
+    rows[::7, 1] = np.nan
+    model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, np.column_stack([y, y**2]))
+    assert_says_the_same(to_onnx(model, dtype=np.float64), model, rows, np.float64)
+
+
+@both_dtypes
+def test_waves_and_float32_members_of_many_rows(dtype):
+    """Members whose own sums are float32 agree as far as these are precise."""
+    rows, y = regression(1300)
+    labels = np.digitize(y, [-0.5, 0.5])
+    for model, said in (
+        (SpectralClassifier(evidence=QUICK, max_exact_rows=300, random_state=0).fit(rows, labels), "probabilities"),
+        (SpectralRegressor(evidence=QUICK, max_exact_rows=300, random_state=0).fit(rows, y), "prediction"),
+    ):
+        assert {type(member).__name__ for member in model.blend_.members} == {"KernelExpansion", "WaveMember"}
+        found = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)[said]
+        expected = model.predict_proba(rows) if said == "probabilities" else model.predict(rows)[:, None]
+        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    assert TOLERANCES[dtype] < 1e-3
+
+
+def test_trees_are_refused_by_name():
+    rows, y = regression()
+    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(rows, y > 0)
+    with pytest.raises(TypeError, match="trees=False"):
+        to_onnx(model)
