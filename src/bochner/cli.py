@@ -141,7 +141,7 @@ def _predict(options: argparse.Namespace) -> int:
     from .tables.predictions import (
         as_csv,
         as_json_values,
-        check_kept,
+        carried,
         check_out,
         check_request,
         prediction_frame,
@@ -154,13 +154,12 @@ def _predict(options: argparse.Namespace) -> int:
     asked: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(model, **asked)
     identifiers = model.facts_["identifiers"]
-    # What is carried over stays as it is written: 007 is no 7.
-    verbatim = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
+    candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
     dialect = (options.sep, options.decimal, options.encoding)
-    table = read_file(options.table, *dialect, doubtful_decimal=model.facts_["decimal"], verbatim=verbatim)
+    usual = model.facts_["decimal"]
+    table, written = read_file(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
     keep = [name for name in identifiers if name in table.columns] + _names(options.keep, list(table.columns))
-    check_kept(keep, table)
-    frame, notes = prediction_frame(model, table, **asked, keep=keep)
+    frame, notes = prediction_frame(model, table, **asked, kept=carried(keep, written))
     for note in notes:
         _say(note)
     if options.json:

@@ -180,6 +180,7 @@ def _spelled(text: str, spellings: tuple[str, ...]) -> str:
 
 def truth_spellings(texts: list[str], counts: np.ndarray) -> tuple[str, ...]:
     """The most frequent words for false and for true where all texts are such words, else nothing."""
+    texts, counts = [text for text in texts if text], counts[[text != "" for text in texts]]
     words = {text.casefold() for text in texts}
     if not words <= _FALSE_WORDS | _TRUE_WORDS or not (words & _FALSE_WORDS and words & _TRUE_WORDS):
         return ()

@@ -23,9 +23,10 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     Numbers may be written with thousands separators, currency or percent signs, a decimal comma or in parentheses; dates become
     days since 1970, and sine and cosine of the time of year, week and day where these vary; identifiers and free text are left
-    out.  Categories of more than 50 levels, for which the front door has no column each, become the mean of the
-    target over the rows of a level, drawn to the overall mean where these are few (``TargetEncoder``; for classes the share of each).  ``fit_transform`` gives
-    the training rows means of other folds, so that no row is told its own target; ``transform`` those of all training rows.
+    out.  The front door has a column for each of the 49 most frequent levels of a category; one that has more than 50 levels gets the
+    mean of the target over the rows of a level beside it, drawn to the overall mean where these are few (``TargetEncoder``; for classes the
+    share of each).  ``fit_transform`` gives the training rows means of other folds, so that no row is told its own target;
+    ``transform`` gives those of all training rows.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     reasons_ : why, for each column of the table
     left_out_ : the reason for each column that is not used
     kinds_ : how each is read again
-    encoded_ : categories that are read as means of the target
+    encoded_ : categories that have means of the target beside them
     sources_ : for each column of the result the one that it was made of
 
     >>> import pandas as pd
@@ -88,7 +89,14 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.encoded_: list[str] = []
         if y is not None:
             self._fit_means(X, np.asarray(y))
-        self.sources_ = {made: name for name in kinds for made in self._read_one(X.head(1), name)[0]}
+        self.sources_: dict[str, str] = {}
+        for name in kinds:
+            for made in self._read_one(X.head(1), name)[0]:
+                if made in self.sources_:
+                    raise TableError(
+                        f"A column made of {name!r} would have the name of another one, {made!r}; rename that."
+                    )
+                self.sources_[made] = name
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
@@ -129,7 +137,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     def _read_one(self, X, name):
         columns, note = self.kinds_[name].read(X[name], name)
         if name in self.encoded_:
-            columns = self._means(self._texts(X, name), self.encoders_[name], name)
+            columns |= self._means(self._texts(X, name), self.encoders_[name], name)
         return columns, note
 
     # --- categories of many levels: means of the target ---
@@ -144,8 +152,8 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.encoded_ = many
         self.encoders_ = {name: _encoders(self._texts(X, name), targets) for name in many}
         for name in many:
-            what = "the mean target" if not self.target_names_ else "the share of each class"
-            self.reasons_[name] += f", more than {MANY_LEVELS}: each is read as {what} of its rows, from other folds"
+            what = "the share of each class" if self.target_names_ else "the mean target"
+            self.reasons_[name] += f", more than {MANY_LEVELS}: {what} of a level stands beside the most frequent ones"
 
     def _targets(self, y):
         """(n_samples, n_means) floats, and the classes that they are shares of; of two classes the share of one says it all."""
@@ -179,7 +187,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return np.array([*texts, "missing"], dtype=object)[codes][:, None]
 
     def _means(self, texts, encoders, name):
-        names = [name] if len(encoders) == 1 else [f"{name}: {label}" for label in self.target_names_]
+        names = [f"{name}: share of {label}" for label in self.target_names_] or [f"{name}: mean target"]
         return {made: encoder.transform(texts)[:, 0] for made, encoder in zip(names, encoders)}
 
 

@@ -20,7 +20,7 @@ from .column_kinds import (
     truth_spellings,
 )
 from .reading import TableError
-from .written_dates import date_formats, formats_in_words, varying_parts
+from .written_dates import ISO, date_formats, formats_in_words, varying_parts
 from .written_numbers import decimal_of, signs_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
@@ -72,28 +72,29 @@ def _asked(column, name, wish, decimal):
         read = kind.read(column, name)[0][name]
         known = np.isfinite(read)
     else:
-        formats = _formats_of_numbers(column, name) if column_kind(column) == "numbers" else ()
+        formats = _formats_of_numbers(column, name) if column_kind(column) == "numbers" else (ISO,)
         if is_text(column):
             formats = date_formats(np.array(coded_texts(column)[1], dtype=object), decimal)
         times = times_of(column, formats, name)[0]
         kind, known = DateColumn(formats, varying_parts(times)), times.notna().to_numpy()
     if not known.any():
-        raise TableError(
-            f"Column {name!r} cannot be read as a {wish}: it holds values such as {column.dropna().iloc[0]!r}."
+        example = next(
+            (f"it holds values such as {str(value)!r}" for value in column.dropna()), "every value is missing"
         )
+        raise TableError(f"Column {name!r} cannot be read as a {wish}: {example}.")
     return kind
 
 
 def _found(column, name, decimal):
     if str(column.dtype).startswith("datetime"):
-        return _dates(column, (), name, "dates")
+        return _dates(column, (ISO,), name, "dates")
     if not is_text(column):
         return _numbers(column, name, decimal)
     codes, texts = coded_texts(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))
     if str(column.dtype) == "category":
         return _category(codes, texts, counts, name)
-    spellings = truth_spellings([text for text in texts if text], counts)
+    spellings = truth_spellings(texts, counts)
     if spellings:
         return CategoryColumn(tuple(sorted(spellings)), spellings), "words for true and false"
     tells = telling(texts)

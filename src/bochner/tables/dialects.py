@@ -37,11 +37,13 @@ class BinaryContent(ValueError):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written."""
+    """How a text file is written: ``n_surplus`` fields of a line are more than the header has; ``closed``: each line ends in a separator."""
 
     separator: str
     decimal: str
     encoding: str
+    n_surplus: int = 0
+    closed: bool = False
 
 
 def dialect_of(
@@ -55,15 +57,18 @@ def dialect_of(
     """The dialect of a file that begins so (``complete``: that is all of it); what is given is not asked of the bytes.
 
     >>> dialect_of(b"size;kind\\n1,5;a, b\\n2,5;c\\n", True)
-    Dialect(separator=';', decimal=',', encoding='utf-8')
+    Dialect(separator=';', decimal=',', encoding='utf-8', n_surplus=0, closed=False)
     """
     encoding = encoding or encoding_of(beginning, complete)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(beginning, complete)
     if not complete:
         text = text[: text.rfind("\n") + 1] or text
     separator = separator or _separator_of(text)
-    cells = [cell.strip() for cell in islice(chain.from_iterable(islice(_rows(text, separator), 1, None)), _CELLS)]
-    return Dialect(separator, decimal or decimal_of(cells, doubtful_decimal), encoding)
+    header, *lines = [row for row in _rows(text, separator) if row] or [[]]
+    cells = [cell.strip() for cell in islice(chain.from_iterable(lines), _CELLS)]
+    n_surplus = max(0, len(lines[0]) - len(header)) if lines else 0
+    closed = n_surplus == 1 and all(len(line) == len(header) + 1 and not line[-1] for line in lines)
+    return Dialect(separator, decimal or decimal_of(cells, doubtful_decimal), encoding, n_surplus, closed)
 
 
 def encoding_of(beginning: bytes, complete: bool) -> str:

@@ -44,7 +44,12 @@ def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
 
 
 def prediction_frame(
-    model: TableModel, table: Any, *, proba: bool = False, interval: float | None = None, keep: Sequence[str] = ()
+    model: TableModel,
+    table: Any,
+    *,
+    proba: bool = False,
+    interval: float | None = None,
+    kept: dict[str, Any] | None = None,
 ) -> tuple[Any, list[str]]:
     """One row for each of the table: columns that are kept, the prediction, and what is asked for beside it; and notes."""
     frame, notes = model["columns"].read(table)
@@ -56,18 +61,18 @@ def prediction_frame(
     if proba:
         shares = front_door.predict_proba(frame)
         predicted |= {f"probability of {label}": share for label, share in zip(model.facts_["classes"], shares.T)}
-    clash = [name for name in keep if name in predicted]
+    clash = [name for name in kept or {} if name in predicted]
     if clash:
         raise TableError(f"Column {clash[0]!r} cannot be kept: a column of predictions has its name.")
-    kept = {name: table[name].to_numpy() for name in dict.fromkeys(keep)}
-    return needed("pandas").DataFrame(kept | predicted), notes
+    return needed("pandas").DataFrame((kept or {}) | predicted), notes
 
 
-def check_kept(keep: Sequence[str], table: Any) -> None:
-    """Names that are no column are refused."""
+def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
+    """Columns to carry over; names that are no column are refused."""
     for name in keep:
         if name not in table.columns:
             raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}.")
+    return {name: table[name].to_numpy() for name in keep}
 
 
 def as_csv(frame: Any, safe_cells: bool = False) -> str:

@@ -49,7 +49,7 @@ def load_table(
     ``.zst``.  Of text, the encoding, the separator and the decimal mark are told from its beginning where they are not given;
     ``frame.attrs["decimal"]`` says which decimal mark it was, ``frame.attrs["notes"]`` what was changed.
     """
-    return read_file(path, sep, decimal, encoding)
+    return read_file(path, sep, decimal, encoding)[0]
 
 
 def read_file(
@@ -60,8 +60,11 @@ def read_file(
     *,
     doubtful_decimal: str = POINT,
     verbatim: Sequence[str] = (),
-) -> Any:
-    """As ``load_table``; ``doubtful_decimal`` where a file does not tell, and columns ``verbatim`` as the text that is written."""
+) -> tuple[Any, Any]:
+    """As ``load_table``, with ``doubtful_decimal`` where a file does not tell; and the table once more for columns that are carried over.
+
+    With names in ``verbatim``, that of a text file has every value as it is written: 007 is no 7.
+    """
     _check_options(sep, decimal, encoding)
     pandas, source = needed("pandas"), _Source(path)
     kind = source.kind()
@@ -74,8 +77,11 @@ def read_file(
             frame = _json(source)
         else:
             dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding, doubtful_decimal)
-            frame = _text(source, dialect, verbatim, guessed=encoding is None)
+            frame = _text(source, dialect, guessed=encoding is None)
             frame.attrs["decimal"] = dialect.decimal
+            if any(name in frame.columns for name in verbatim):
+                written = _text(source, dialect, guessed=encoding is None, dtype=str, keep_default_na=False)
+                return with_different_names(frame), with_different_names(written)
     except TableError:
         raise
     except ImportError:
@@ -98,7 +104,8 @@ def read_file(
         raise TableError(f"{source.name} cannot be read as {kind}: {one_line(error)}") from None
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableError(f"{source.name} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
-    return with_different_names(frame)
+    frame = with_different_names(frame)
+    return frame, frame
 
 
 def with_different_names(frame: Any) -> Any:
@@ -192,15 +199,15 @@ class _Source:
         return content[:_BEGINNING], len(content) <= _BEGINNING
 
 
-def _text(source: _Source, dialect: Dialect, verbatim: Sequence[str], guessed: bool) -> Any:
+def _text(source: _Source, dialect: Dialect, guessed: bool, **types: Any) -> Any:
     pandas = needed("pandas")
     options: dict[str, Any] = {
         "sep": dialect.separator,
         "decimal": dialect.decimal,
         "low_memory": False,  # a column has one type, however long it is
         "skipinitialspace": True,
-        "converters": dict.fromkeys(verbatim, str),
-    }
+        "index_col": False if dialect.closed else None,
+    } | types
     # Letters that are no UTF-8 may come late in a file; every byte is a letter of Latin-1.
     encodings = [dialect.encoding, "cp1252", "latin-1"] if guessed else [dialect.encoding]
     for encoding in encodings:
@@ -215,16 +222,13 @@ def _text(source: _Source, dialect: Dialect, verbatim: Sequence[str], guessed: b
                 raise
             continue
         break
-    if isinstance(frame.index, pandas.RangeIndex):
+    if dialect.closed or dialect.n_surplus == 0:
         return frame
-    n_more = frame.index.nlevels
-    if n_more > 1:
+    if dialect.n_surplus > 1:
+        n_fields = frame.shape[1] + dialect.n_surplus
         raise TableError(
-            f"{source.name} cannot be read: its lines have {frame.shape[1] + n_more} fields, but its header has {frame.shape[1]}."
+            f"{source.name} cannot be read: its lines have {n_fields} fields, but its header has {frame.shape[1]}."
         )
-    if frame.iloc[:, -1].isna().all():  # every line ends in a separator
-        shifted = frame.reset_index()
-        return shifted.iloc[:, :-1].set_axis(frame.columns, axis=1)
     frame = frame.reset_index(drop=True)
     frame.attrs["notes"] = ["The lines have one field more than the header: the first one is taken as names of rows."]
     return frame
