@@ -127,7 +127,9 @@ def _roles(options: argparse.Namespace, columns: list[str]) -> dict[str, str]:
     for role, given in (said | {"number": options.numeric, "date": options.date}).items():
         for name in _names(given, columns):
             if roles.setdefault(name, role) != role:
-                raise _UsageError(f"Column {name!r} is said to be a {roles[name]} and a {role}; say one of them.")
+                raise _UsageError(
+                    f"Column {name!r} is said to be two things, {roles[name]} and {role}; say one of them."
+                )
     return roles
 
 

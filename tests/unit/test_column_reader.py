@@ -332,7 +332,7 @@ def test_roles_overrule():
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"y": "drop"}, "The table has no column 'y', which is said to be a drop"),
+        ({"y": "drop"}, "The table has no column 'y', which is to be dropped"),
         ({"othr": "number"}, "did you mean 'other'"),
         ({"x": "text"}, "Column 'x' is said to be 'text'; it may be 'number', 'date'"),
         ({"x": "number"}, "cannot be read as a number: it holds values such as 'a'"),

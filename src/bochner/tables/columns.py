@@ -118,7 +118,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         missing = [name for name in self.roles_ if name not in X.columns]
         if missing:
             raise TableError(
-                f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}."
+                f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}"
             )
         columns: dict[str, Any] = {}
         notes: list[str] = []
@@ -205,9 +205,8 @@ def checked_roles(roles: dict[str, str] | None, columns: list[str]) -> dict[str,
     """What columns are said to be; a name that is no column, and a role that is none, are refused."""
     for name, role in (roles or {}).items():
         if name not in columns:
-            raise TableError(
-                f"The table has no column {name!r}, which is said to be a {role}{near_name(name, columns)}."
-            )
+            said = "is to be dropped" if role == "drop" else f"is said to be of kind {role!r}"
+            raise TableError(f"The table has no column {name!r}, which {said}{near_name(name, columns)}")
         if role not in WISHES:
             raise TableError(f"Column {name!r} is said to be {role!r}; it may be {some_names(list(WISHES))}.")
     return dict(roles or {})

@@ -71,7 +71,7 @@ def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
     """Columns to carry over; names that are no column are refused."""
     for name in keep:
         if name not in table.columns:
-            raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}.")
+            raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}")
     return {name: table[name].to_numpy() for name in keep}
 
 

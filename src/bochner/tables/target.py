@@ -17,9 +17,9 @@ _MOSTLY = 0.95  # of the texts must be numbers
 
 
 def near_name(name: str, columns: Iterable[str]) -> str:
-    """A hint for a sentence about a column that is not there."""
+    """The end of a sentence about a column that is not there."""
     near = difflib.get_close_matches(name, list(columns), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f"; did you mean {near[0]!r}?" if near else "."
 
 
 def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
@@ -28,8 +28,9 @@ def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, An
     A target of texts that are numbers, such as "$1,234", is numbers, unless these are so few that they are classes.
     """
     if target not in frame.columns:
-        hint = near_name(target, frame.columns) or f"; its columns are {some_names(list(frame.columns))}."
-        raise TableError(f"The table has no column {target!r}{hint}")
+        hint = near_name(target, frame.columns)
+        known = f"; its columns are {some_names(list(frame.columns))}." if hint == "." else hint
+        raise TableError(f"The table has no column {target!r}{known}")
     values = _as_numbers(frame[target], target, decimal)
     kept = values.notna()
     if not kept.any():
