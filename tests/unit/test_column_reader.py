@@ -368,6 +368,14 @@ def test_one_row_is_read_as_in_its_table():
         pandas.testing.assert_frame_equal(one, whole.iloc[[k]])
 
 
+def test_a_file_with_another_decimal_mark_says_the_same():
+    frame = pandas.DataFrame({"x": ["1,234", "2,345", "0.5"] * 20, "y": ["0,5", "1,25", "3,125"] * 20})
+    reader = ColumnReader().fit(frame)
+    german = pandas.DataFrame({"x": ["1.234", "2.345", "0,5"], "y": ["0,5", "1,25", "3,125"]})
+    german.attrs["decimal"] = ","
+    np.testing.assert_array_equal(reader.transform(german), [[1234, 0.5], [2345, 1.25], [0.5, 3.125]])
+
+
 def test_numbers_where_dates_were_and_the_other_way_round():
     numbers = ColumnReader().fit(pandas.DataFrame({"x": np.arange(N) / 7}))
     with pytest.raises(TableError, match="held numbers while fitting, but now holds dates"):

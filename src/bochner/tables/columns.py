@@ -32,7 +32,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     ----------
     roles : dict of column name to "number", "date", "category", "identifier" or "drop", which overrules the values
     task : "auto", "classification" or "regression": what y is, for the means of the target
-    decimal : "." or ",", for texts that do not tell, such as 1,234
+    decimal : "." or ",", for texts that do not tell, such as 1,234; ``attrs["decimal"]`` of a frame, where ``load_table`` found it, goes first when transforming
     random_state : int, which rows are in which fold
 
     Attributes
@@ -135,7 +135,10 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return np.array(list(self.sources_), dtype=object)
 
     def _read_one(self, X, name):
-        columns, note = self.kinds_[name].read(X[name], name)
+        kind, of_file = self.kinds_[name], X.attrs.get("decimal", self.decimal)
+        if isinstance(kind, NumberColumn) and kind.decimal == self.decimal != of_file:
+            kind = NumberColumn(of_file)  # this file has another custom than that of the fit, which the column kept to
+        columns, note = kind.read(X[name], name)
         if name in self.encoded_:
             columns |= self._means(self._texts(X, name), self.encoders_[name], name)
         return columns, note

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from .written_numbers import POINT, decimal_of
+from .written_numbers import decimal_of
 
 SEPARATORS = (",", ";", "\t", "|")
 _BYTE_ORDER_MARKS = {
@@ -37,10 +37,10 @@ class BinaryContent(ValueError):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written: ``n_surplus`` fields of a line are more than the header has; ``closed``: each line ends in a separator."""
+    """How a text file is written (``decimal`` None: it does not tell); ``n_surplus`` fields of a line are more than the header has; ``closed``: each line ends in a separator."""
 
     separator: str
-    decimal: str
+    decimal: str | None
     encoding: str
     n_surplus: int = 0
     closed: bool = False
@@ -52,7 +52,6 @@ def dialect_of(
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    doubtful_decimal: str = POINT,
 ) -> Dialect:
     """The dialect of a file that begins so (``complete``: that is all of it); what is given is not asked of the bytes.
 
@@ -68,7 +67,7 @@ def dialect_of(
     cells = [cell.strip() for cell in islice(chain.from_iterable(lines), _CELLS)]
     n_surplus = max(0, len(lines[0]) - len(header)) if lines else 0
     closed = n_surplus == 1 and all(len(line) == len(header) + 1 and not line[-1] for line in lines)
-    return Dialect(separator, decimal or decimal_of(cells, doubtful_decimal), encoding, n_surplus, closed)
+    return Dialect(separator, decimal or decimal_of(cells, doubtful="") or None, encoding, n_surplus, closed)
 
 
 def encoding_of(beginning: bytes, complete: bool) -> str:

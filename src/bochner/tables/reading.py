@@ -47,7 +47,7 @@ def load_table(
     The name's ending says what it is: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``), Parquet (``.parquet``, ``.pq``), or one JSON
     object a line (``.jsonl``, ``.ndjson``, ``.json``, which may also be a list of objects); behind it ``.gz``, ``.bz2``, ``.xz`` or
     ``.zst``.  Of text, the encoding, the separator and the decimal mark are told from its beginning where they are not given;
-    ``frame.attrs["decimal"]`` says which decimal mark it was, ``frame.attrs["notes"]`` what was changed.
+    ``frame.attrs["decimal"]`` says which decimal mark the file told of, ``frame.attrs["notes"]`` what was changed.
     """
     return read_file(path, sep, decimal, encoding)[0]
 
@@ -76,11 +76,14 @@ def read_file(
         elif kind == "JSON":
             frame = _json(source)
         else:
-            dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding, doubtful_decimal)
-            frame = _text(source, dialect, guessed=encoding is None)
-            frame.attrs["decimal"] = dialect.decimal
+            dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding)
+            mark = dialect.decimal or doubtful_decimal
+            frame = _text(source, dialect, decimal=mark, guessed=encoding is None)
+            frame.attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
             if any(name in frame.columns for name in verbatim):
-                written = _text(source, dialect, guessed=encoding is None, dtype=str, keep_default_na=False)
+                written = _text(
+                    source, dialect, decimal=mark, guessed=encoding is None, dtype=str, keep_default_na=False
+                )
                 return with_different_names(frame), with_different_names(written)
     except TableError:
         raise
@@ -199,11 +202,11 @@ class _Source:
         return content[:_BEGINNING], len(content) <= _BEGINNING
 
 
-def _text(source: _Source, dialect: Dialect, guessed: bool, **types: Any) -> Any:
+def _text(source: _Source, dialect: Dialect, decimal: str, guessed: bool, **types: Any) -> Any:
     pandas = needed("pandas")
     options: dict[str, Any] = {
         "sep": dialect.separator,
-        "decimal": dialect.decimal,
+        "decimal": decimal,
         "low_memory": False,  # a column has one type, however long it is
         "skipinitialspace": True,
         "index_col": False if dialect.closed else None,
