@@ -195,6 +195,7 @@ def test_standard_input(monkeypatch, kind):
         ("t.jsonl", b'{"a": 1}\n{"a"\n', "Line 2 of .* is no JSON object"),
         ("t.jsonl", b'{"a": 1}\n[1]\n', "Entry 2 of .* is no JSON object"),
         ("t.jsonl", b"", "is empty"),
+        ("t.jsonl", b'{"a": "\xe9"}', "is not written in the encoding UTF-8; save it so"),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
         ("t.parquet.gz", gzip.compress(b"nothing"), "cannot be read as Parquet"),
         ("t.xlsx", b"", "behind it .gz"),

@@ -59,7 +59,12 @@ def whole(column: Any) -> Any:
 
 def is_nested(column: Any) -> bool:
     """Whether values are lists or objects of their own, as JSON and Parquet may hold."""
-    return str(column.dtype) == "object" and any(isinstance(value, list | dict | np.ndarray) for value in column)
+    return str(column.dtype) == "object" and any(isinstance(value, list | dict | set | np.ndarray) for value in column)
+
+
+def is_dates(column: Any) -> bool:
+    """Whether the type of a column is one of dates or times, NumPy's or Arrow's."""
+    return str(column.dtype).startswith(("date", "timestamp"))
 
 
 def telling(texts: list[str]) -> np.ndarray:
@@ -94,7 +99,7 @@ class NumberColumn:
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
         """(the column as floats, a note on values that are no numbers)."""
         if not is_text(column):
-            if str(column.dtype).startswith("datetime"):
+            if is_dates(column):
                 raise TableError(
                     f"Column {name!r} held numbers while fitting, but now holds dates such as {column.iloc[0]}."
                 )
@@ -127,7 +132,9 @@ class DateColumn:
 def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, str | None]:
     """(a pandas series of times of the local clock, a note on values that are no dates)."""
     pandas = needed("pandas")
-    if str(column.dtype).startswith("datetime"):
+    if is_dates(column):
+        if not str(column.dtype).startswith("datetime"):
+            column = pandas.to_datetime(column.astype(object))
         zone_free = column.dt.tz_localize(None) if column.dt.tz is not None else column
         return zone_free.astype("datetime64[us]").reset_index(drop=True), None
     unit = UNIX_UNITS.get(formats[0]) if formats else None
@@ -174,7 +181,7 @@ class CategoryColumn:
 
 def _spelled(text: str, spellings: tuple[str, ...]) -> str:
     false, true = spellings
-    word = text.casefold().removesuffix(".0")
+    word = text.casefold()
     return false if word in _FALSE_WORDS else true if word in _TRUE_WORDS else text
 
 

@@ -13,6 +13,7 @@ from .column_kinds import (
     DateColumn,
     NumberColumn,
     coded_texts,
+    is_dates,
     is_nested,
     lost,
     telling,
@@ -86,7 +87,7 @@ def _asked(column, name, wish, decimal):
 
 
 def _found(column, name, decimal):
-    if str(column.dtype).startswith("datetime"):
+    if is_dates(column):
         return _dates(column, (ISO,), name, "dates")
     if not is_text(column):
         return _numbers(column, name, decimal)
@@ -186,7 +187,7 @@ def _category(codes, texts, counts, name):
             return None, f"free text, about {n_words:.0f} words a row, which the model does not read"
         all_differ = n_distinct == n_rows
         return None, "an identifier: every row has its own text" if all_differ else "nearly every row has its own text"
-    return CategoryColumn(_levels(codes, texts)), f"categories, {n_distinct} levels"
+    return CategoryColumn(_levels(codes, texts)), f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
 
 
 def _levels(codes, texts):

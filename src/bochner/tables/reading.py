@@ -100,9 +100,8 @@ def read_file(
     except pandas.errors.ParserError as error:
         raise TableError(f"{source.name} cannot be read: {_in_words(str(error))}") from None
     except UnicodeError:
-        raise TableError(
-            f"{source.name} is not written in the encoding {encoding}; leave --encoding out to have it found."
-        ) from None
+        hint = "leave --encoding out to have it found" if encoding else "save it so"
+        raise TableError(f"{source.name} is not written in the encoding {encoding or 'UTF-8'}; {hint}.") from None
     except Exception as error:  # pyarrow has its own family of errors
         raise TableError(f"{source.name} cannot be read as {kind}: {one_line(error)}") from None
     if frame.shape[1] == 0 or len(frame) == 0:

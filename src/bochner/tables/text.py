@@ -47,7 +47,7 @@ def _counted(facts):
 
 def _readings(columns):
     """How columns were read, but for plain numbers and a few categories; the first of many."""
-    plain = re.compile(r"numbers|categories, \d+ levels")
+    plain = re.compile(r"numbers|categories, \d+ levels?")
     told = {name: (role, reason) for name, (role, reason) in columns.items() if not plain.fullmatch(reason)}
     lines = [
         f"Left out: {name!r}, {reason}." if role == "left out" else f"Read: {name!r}, {reason}."
