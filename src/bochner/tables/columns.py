@@ -32,7 +32,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     ----------
     roles : dict of column name to "number", "date", "category", "identifier" or "drop", which overrules the values
     task : "auto", "classification" or "regression": what y is, for the means of the target
-    decimal : "." or ",", for texts that do not tell, such as 1,234; ``attrs["decimal"]`` of a frame, where ``load_table`` found it, goes first when transforming
+    decimal : "." or ",", for texts that do not tell, such as 1,234; when transforming, ``attrs["decimal"]`` of a frame goes first
     random_state : int, which rows are in which fold
 
     Attributes

@@ -37,7 +37,10 @@ class BinaryContent(ValueError):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written (``decimal`` None: it does not tell); ``n_surplus`` fields of a line are more than the header has; ``closed``: each line ends in a separator."""
+    """How a text file is written.
+
+    ``decimal`` is None where it does not tell; a line has ``n_surplus`` fields more than the header; ``closed``: each ends in a separator.
+    """
 
     separator: str
     decimal: str | None

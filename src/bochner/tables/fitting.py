@@ -45,8 +45,8 @@ def fit_table(
     """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict column ``target`` of a pandas frame.
 
     A quarter of the rows is held out.  The model that is returned is fitted on the rest only: the certificate is a statement about
-    exactly this model.  ``roles`` overrule what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date", "number": "identifier",
-    "old price": "drop", "size": "number"}.
+    exactly this model.  ``roles`` overrule what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date",
+    "number": "identifier", "old price": "drop", "size": "number"}.
     """
     frame = with_different_names(frame)
     if target in (roles or {}):

@@ -9,7 +9,7 @@ from ..storage import is_ours
 from .fitting import TableModel
 from .reading import needed
 
-FORMAT = "bochner table model 2"
+FORMAT = "bochner table model 3"
 _MAX_BYTES = 2**31
 
 

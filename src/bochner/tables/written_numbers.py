@@ -8,7 +8,8 @@ import numpy as np
 POINT, COMMA = ".", ","
 
 # Words for money beside the signs, and what a percentage ends in: a number in percent is read in percent.
-_CURRENCY = r"(?:[$€£¥₹₽₩₺₪₫฿¢]|(?:US|CA|AU|NZ|HK|S|A|C|R)\$|USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|kr\.?|zł|Fr\.?|Rs\.?)"
+_CODES = "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR"
+_CURRENCY = rf"(?:[$€£¥₹₽₩₺₪₫฿¢]|(?:US|CA|AU|NZ|HK|S|A|C|R)\$|{_CODES}|kr\.?|zł|Fr\.?|Rs\.?)"
 _BLANKS = "\u0020\u00a0\u2009\u202f"
 _BEFORE = re.compile(rf"^([+-]?)[{_BLANKS}]*{_CURRENCY}[{_BLANKS}]*", re.IGNORECASE)
 _AFTER = re.compile(rf"[{_BLANKS}]*(?:{_CURRENCY}|%|‰|,-|,–)$", re.IGNORECASE)
