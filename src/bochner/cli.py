@@ -102,38 +102,75 @@ def _fit(options: argparse.Namespace) -> int:
     from .tables import fit_table, load_table, save
     from .tables.text import fit_text
 
-    out = Path(options.out or Path(options.table).with_suffix(".skops").name)
+    out = Path(options.out or _model_name(options.table))
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    model = fit_table(load_table(options.table), options.target, options.task, options.seed)
+    table = load_table(options.table, sep=options.sep, decimal=options.decimal, encoding=options.encoding)
+    model = fit_table(table, options.target, options.task, options.seed, _roles(options, list(table.columns)))
     save(model, out)
     print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
     return 0
 
 
-def _predict(options: argparse.Namespace) -> int:
-    from .tables import TableError, load, load_table
-    from .tables.text import predictions_csv
+def _model_name(table: str) -> str:
+    """The table's name with another ending, in this folder."""
+    name = Path(table).name.removesuffix(
+        Path(table).suffix if Path(table).suffix in (".gz", ".bz2", ".xz", ".zst") else ""
+    )
+    return "model.skops" if table == "-" else Path(name).with_suffix(".skops").name
 
-    model, table = load(options.model), load_table(options.table)
-    if options.proba and model.facts_["task"] != "classification":
-        raise TableError("Probabilities are for classification; this model predicts numbers.")
-    frame, notes = model["columns"].read(table)
-    predictions = model["model"].predict(frame)
-    probabilities = model["model"].predict_proba(frame) if options.proba else None
+
+def _roles(options: argparse.Namespace, columns: list[str]) -> dict[str, str]:
+    """What columns are said to be; one may be said to be one thing only."""
+    said = {"drop": options.drop, "identifier": options.id, "category": options.categorical}
+    roles: dict[str, str] = {}
+    for role, given in (said | {"number": options.numeric, "date": options.date}).items():
+        for name in _names(given, columns):
+            if roles.setdefault(name, role) != role:
+                raise _UsageError(
+                    f"Column {name!r} is said to be two things, {roles[name]} and {role}; say one of them."
+                )
+    return roles
+
+
+def _names(given: list[str], columns: list[str]) -> list[str]:
+    """Names of columns, each an argument of its own or several with commas between them; a name may have commas itself."""
+    return [name for text in given for name in ([text] if text in columns else text.split(",")) if name]
+
+
+def _predict(options: argparse.Namespace) -> int:
+    from .tables import load
+    from .tables.predictions import (
+        as_csv,
+        as_json_values,
+        carried,
+        check_out,
+        check_request,
+        prediction_frame,
+        write_predictions,
+    )
+    from .tables.reading import read_file
+
+    check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
+    model = load(options.model)
+    asked: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
+    check_request(model, **asked)
+    identifiers = model.facts_["identifiers"]
+    candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
+    dialect = (options.sep, options.decimal, options.encoding)
+    usual = model.facts_["decimal"]
+    table, written = read_file(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
+    keep = [name for name in identifiers if name in table.columns] + _names(options.keep, list(table.columns))
+    frame, notes = prediction_frame(model, table, **asked, kept=carried(keep, written))
     for note in notes:
         _say(note)
     if options.json:
-        content = {"predictions": predictions.tolist()}
-        if probabilities is not None:
-            content |= {"classes": model.facts_["classes"], "probabilities": probabilities.tolist()}
-        text = json.dumps(content) + "\n"
+        text = json.dumps(as_json_values(frame, model, **asked, keep=keep)) + "\n"
+        write_whole(options.out, text) if options.out else sys.stdout.write(text)
+    elif options.out:
+        write_predictions(frame, options.out, options.safe_cells)
     else:
-        text = predictions_csv(predictions, model.facts_, probabilities)
-    if options.out:
-        write_whole(options.out, text)
-    else:
-        sys.stdout.write(text)
+        sys.stdout.write(as_csv(frame, options.safe_cells))
     return 0
 
 
@@ -194,23 +231,45 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
 
-    fit = command("fit", _fit, "fit a model to a table (CSV, TSV, Parquet) and judge it on held-out rows")
+    about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
+    fit = command("fit", _fit, about)
     fit.add_argument("table", metavar="TABLE")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
     fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
+    columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
+    fit.add_argument("--drop", **columns, help="leave out this column; several with commas, or the option again")
+    fit.add_argument("--id", **columns, help="an identifier: left out, and carried over by predict")
+    fit.add_argument("--categorical", **columns, help="take its values as categories")
+    fit.add_argument("--numeric", **columns, help="take its values as numbers")
+    fit.add_argument("--date", **columns, help="take its values as dates")
+    _add_dialect(fit)
 
-    predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV")
+    predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV or Parquet")
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("table", metavar="TABLE")
     predict.add_argument("--proba", action="store_true", help="class probabilities too")
-    predict.add_argument("--out", metavar="FILE", help="write there instead of to standard output")
+    predict.add_argument("--interval", type=float, metavar="LEVEL", help="ends that the truth lies between, e.g. 0.9")
+    predict.add_argument("--keep", **columns, help="carry over this column; several with commas, or the option again")
+    predict.add_argument("--safe-cells", action="store_true", help="an apostrophe before texts that are formulas")
+    predict.add_argument("--out", metavar="FILE", help="write .csv or .parquet there instead of to standard output")
+    _add_dialect(predict)
 
     report = command("report", _report, "a page about a model: quality, certificate, rivals, columns")
     report.add_argument("model", metavar="MODEL")
     report.add_argument("--out", metavar="PAGE", help="HTML file (default: the model's name with .html)")
     return parser
+
+
+def _add_dialect(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--sep", type=_separator, metavar="MARK", help="what separates fields of a text file, or tab")
+    command.add_argument("--decimal", metavar="MARK", help="its decimal mark, . or ,")
+    command.add_argument("--encoding", metavar="NAME", help="its encoding, e.g. latin-1")
+
+
+def _separator(text: str) -> str:
+    return {"tab": "\t", "\\t": "\t"}.get(text, text)
 
 
 def _positive(text: str) -> int:

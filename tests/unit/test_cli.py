@@ -293,3 +293,40 @@ def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, 
     assert (code, err) == (2, "bochner: Probabilities are for classification; this model predicts numbers.\n")
     code, out, _ = run(capsys, "predict", "t.skops", "t.csv")
     assert (code, len(out.splitlines())) == (0, 41)
+
+
+def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k % 7},{k % 3},{20200101 + k % 28},{k % 5},k{k},{k / 2 + 0.25}\n" for k in range(60)]
+    (tmp_path / "t.csv").write_text('zip,"a,b",day,age,key,y\n' + "".join(lines))
+    options = ["--categorical", "zip", "--drop", "a,b", "--date=day", "--numeric", "age", "--id", "key", "--json"]
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", *options)
+    columns = json.loads(out)["columns"]
+    assert code == 0
+    assert {name: role for name, (role, _) in columns.items()} == {
+        "zip": "category",
+        "a,b": "left out",
+        "day": "date",
+        "age": "number",
+        "key": "left out",
+    }
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", "--drop", "zip,age")
+    assert code == 0
+    assert "Left out: 'zip', as asked." in out
+    assert "Left out: 'age', as asked." in out
+    assert "Read: 'day', dates written as yearmonthday: the trend in days, weekday as circles." in out
+    for said, message in (
+        (["--drop", "zap"], "The table has no column 'zap', which is to be dropped; did you mean 'zip'?"),
+        (["--drop", "zip", "--id", "zip"], "Column 'zip' is said to be two things, drop and identifier"),
+        (["--drop", "y"], "Column 'y' is the target"),
+    ):
+        code, _, err = run(capsys, "fit", "t.csv", "--target", "y", *said)
+        assert code == 2
+        assert message in err
+
+
+@pytest.mark.parametrize(("table", "model"), [("a/b.csv", "b"), ("x.y.csv.gz", "x.y"), ("-", "model"), ("t.zst", "t")])
+def test_a_model_has_the_name_of_its_table(table, model):
+    assert cli._model_name(table) == f"{model}.skops"

@@ -113,7 +113,7 @@ class Hostile:
 
 def test_arbitrary_objects_are_refused_and_never_built(tmp_path):
     flag = tmp_path / "executed"
-    skops_io.dump({"format": "bochner table model 2", "model": Hostile(flag)}, tmp_path / "x.skops")
+    skops_io.dump({"format": "bochner table model 3", "model": Hostile(flag)}, tmp_path / "x.skops")
     with pytest.raises(ModelFileError, match=r"refused: it holds objects of type .*Hostile"):
         load(tmp_path / "x.skops")
     assert not flag.exists()

@@ -20,8 +20,8 @@ import bochner  # noqa: E402
 from bochner import SpectralClassifier, SpectralRegressor, datasets, fit_table, load, load_table, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
-from bochner.tables.columns import task_of  # noqa: E402
 from bochner.tables.judging import interval_certificate, judged, verdict  # noqa: E402
+from bochner.tables.target import task_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,8 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
     frame["sepal length (cm)"] = ["5.1", "much", None, "4.6"]
     assert len(model.predict(frame)) == 4
     assert model["columns"].read(frame)[1] == [
-        "1 value(s) of column 'sepal length (cm)' are no numbers and count as missing."
+        "Column 'sepal length (cm)': 1 value(s) such as 'much' are no numbers and count as missing.",
+        "Column 'color': 4 value(s) such as 'never seen' were not in the training table.",
     ]
     with pytest.raises(TableError, match=r"lacks 'petal width \(cm\)'"):
         model.predict(iris.drop(columns="petal width (cm)"))
@@ -305,7 +306,7 @@ def test_rare_classes_are_left_out_and_named(iris):
         (lambda f: f.head(1), {}, r"has 1 row\(s\) with a target; at least 20"),
         (lambda f: f.assign(species=None), {}, "Every value of the target"),
         (lambda f: f.assign(species="one"), {}, "one class only"),
-        (lambda f: f.assign(species=[str(i) for i in range(len(f))]), {}, "too many to learn"),
+        (lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]), {}, "too many to learn"),
         (lambda f: f[["species"]], {}, "no column besides the target"),
         (lambda f: f[["species", "empty"]], {}, "No column can be used: 'empty': every value is missing"),
         (lambda f: f, {"task": "regression"}, "holds text, so it cannot be a regression target"),
@@ -375,7 +376,7 @@ def test_numbers_are_read_with_all_their_digits(tmp_path):
     [
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "holds no rows"),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table"),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read: line 3 has 3 fields, but the lines before it have 2"),
         ("t.parquet", b"nothing", "cannot be read as Parquet"),
         ("t.xlsx", b"", "the name must end in .csv"),
         ("missing/t.csv", None, "There is no file"),

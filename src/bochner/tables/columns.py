@@ -1,48 +1,111 @@
-"""Which columns a model looks at, and as what: numbers, categories, or not at all; and what the target is."""
+"""Which columns a model looks at, and as what, decided from the training table and repeated for every other one."""
 
-import difflib
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import TargetEncoder
+from sklearn.utils.validation import check_is_fitted
 
-from .._columns import float_column, is_text
 from .._text import some_names
-from .reading import TableError, needed
+from .column_kinds import CategoryColumn, NumberColumn, coded_texts
+from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
+from .reading import TableError, needed, with_different_names
+from .target import near_name, task_of
+from .written_numbers import POINT
 
-_MOSTLY_DISTINCT = 0.5  # a text column where more of the values than this differ is an identifier or free text
-_MAX_CLASSES_OF_NUMBERS = 20
+_FOLDS = 5
 
 
 class ColumnReader(TransformerMixin, BaseEstimator):
     """The columns of a pandas table that a model can use, as the front door takes them: floats and categories.
 
+    Numbers may be written with thousands separators, currency or percent signs, a decimal comma or in parentheses; dates become
+    days since 1970, and sine and cosine of the time of year, week and day where these vary; identifiers and free text are left
+    out.  The front door has a column for each of the 49 most frequent levels of a category; one that has more than 50 levels gets the
+    mean of the target over the rows of a level beside it, drawn to the overall mean where these are few (``TargetEncoder``; for classes the
+    share of each).  ``fit_transform`` gives the training rows means of other folds, so that no row is told its own target;
+    ``transform`` gives those of all training rows.
+
+    Parameters
+    ----------
+    roles : dict of column name to "number", "date", "category", "identifier" or "drop", which overrules the values
+    task : "auto", "classification" or "regression": what y is, for the means of the target
+    decimal : "." or ",", for texts that do not tell, such as 1,234; when transforming, ``attrs["decimal"]`` of a frame goes first
+    random_state : int, which rows are in which fold
+
     Attributes
     ----------
-    roles_ : "number" (or a truth value, or a date, in days) or "category" for each column that is used
-    left_out_ : the reason for each column that is not
+    roles_ : "number" (or a truth value), "date" or "category" for each column that is used
+    reasons_ : why, for each column of the table
+    left_out_ : the reason for each column that is not used
+    kinds_ : how each is read again
+    encoded_ : categories that have means of the target beside them
+    sources_ : for each column of the result the one that it was made of
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"price": ["$1,200", "$950"] * 10, "sold": ["3.4.2021", "25.4.2021"] * 10, "id": range(20)})
+    >>> reader = ColumnReader().fit(table)
+    >>> reader.reasons_["price"], reader.left_out_
+    ('numbers written with currency signs and thousands separators', {'id': 'an identifier by its name: every row has its own value'})
     """
 
+    def __init__(
+        self,
+        roles: dict[str, str] | None = None,
+        *,
+        task: str = "auto",
+        decimal: str = POINT,
+        random_state: int = 0,
+    ):
+        self.roles = roles
+        self.task = task
+        self.decimal = decimal
+        self.random_state = random_state
+
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decide by the values of the training table."""
-        roles, left_out = {}, {}
+        """Decide by the values of the training table; ``y`` is for categories of many levels."""
+        X = with_different_names(X)
+        wishes = checked_roles(self.roles, list(X.columns))
+        kinds, reasons = {}, {}
         for name in X.columns:
-            present = X[name].dropna()
-            if len(present) == 0:
-                left_out[name] = "every value is missing"
-            elif present.nunique() == 1 and len(present) == len(X):
-                left_out[name] = "every row has the same value"
-            elif not is_text(present):
-                roles[name] = "number"
-            elif present.astype(str).nunique() > max(20, _MOSTLY_DISTINCT * len(present)):
-                left_out[name] = "nearly every row has its own text"
-            else:
-                roles[name] = "category"
-        if not roles:
-            reasons = "; ".join(f"{name!r}: {why}" for name, why in left_out.items())
-            raise TableError(f"No column can be used: {reasons}.")
-        self.roles_, self.left_out_ = roles, left_out
+            kind, reasons[name] = decided(X[name], name, wishes.get(name), self.decimal)
+            first = _first_of_this_name(name, X)
+            if kind is not None and first is not None and name not in wishes:
+                kind, reasons[name] = None, f"the same values as column {first!r}"
+            if kind is not None:
+                kinds[name] = kind
+        if not kinds:  # a table of nothing but a running number and a target: then it is no identifier
+            kinds = {name: NumberColumn(self.decimal) for name, reason in reasons.items() if reason == COUNTING_UP}
+            reasons |= dict.fromkeys(kinds, "numbers")
+        if not kinds:
+            raise TableError(
+                f"No column can be used: {'; '.join(f'{name!r}: {why}' for name, why in reasons.items())}."
+            )
+        self.kinds_, self.reasons_ = kinds, reasons
+        self.roles_ = {name: kind.role for name, kind in kinds.items()}
+        self.left_out_ = {name: reasons[name] for name in X.columns if name not in kinds}
+        self.encoded_: list[str] = []
+        if y is not None:
+            self._fit_means(X, np.asarray(y))
+        self.sources_: dict[str, str] = {}
+        for name in kinds:
+            for made in self._read_one(X.head(1), name)[0]:
+                if made in self.sources_:
+                    raise TableError(
+                        f"A column made of {name!r} would have the name of another one, {made!r}; rename that."
+                    )
+                self.sources_[made] = name
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """The frame for a model of the training rows themselves; their means of the target are those of other rows."""
+        frame = self.fit(X, y, **fit_params).transform(X)
+        if self.encoded_:
+            for name, values in self._cross_fitted(with_different_names(X), np.asarray(y)).items():
+                frame[name] = values
+        return frame
 
     def transform(self, X: Any) -> Any:
         """The frame for a model."""
@@ -50,68 +113,103 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def read(self, X: Any) -> tuple[Any, list[str]]:
         """The frame for a model, and notes on what had to be changed."""
-        pandas = needed("pandas")
+        check_is_fitted(self)
+        X = with_different_names(X)
         missing = [name for name in self.roles_ if name not in X.columns]
         if missing:
-            raise TableError(f"The table lacks {some_names(missing)}, which the model was fitted with.")
-        notes, columns = [], {}
-        for name, role in self.roles_.items():
-            column = X[name]
-            if role == "category":
-                columns[name] = _categories(column)
-                continue
-            values = pandas.to_numeric(column, errors="coerce") if is_text(column) else column
-            lost = int((values.isna() & column.notna()).sum())
-            if lost:
-                notes.append(f"{lost} value(s) of column {name!r} are no numbers and count as missing.")
-            columns[name] = float_column(values, name)
-        return pandas.DataFrame(columns, index=X.index), notes
+            raise TableError(
+                f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}"
+            )
+        columns: dict[str, Any] = {}
+        notes: list[str] = []
+        for name in self.roles_:
+            made, note = self._read_one(X, name)
+            columns |= made
+            notes += [f"Column {name!r}: {note}."] if note else []
+        frame = needed("pandas").DataFrame(columns)
+        return frame.set_axis(X.index, axis=0), notes
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of the result."""
+        check_is_fitted(self)
+        return np.array(list(self.sources_), dtype=object)
+
+    def _read_one(self, X, name):
+        kind, of_file = self.kinds_[name], X.attrs.get("decimal", self.decimal)
+        if isinstance(kind, NumberColumn) and kind.decimal == self.decimal != of_file:
+            kind = NumberColumn(of_file)  # this file has another custom than that of the fit, which the column kept to
+        columns, note = kind.read(X[name], name)
+        if name in self.encoded_:
+            columns |= self._means(self._texts(X, name), self.encoders_[name], name)
+        return columns, note
+
+    # --- categories of many levels: means of the target ---
+
+    def _fit_means(self, X, y):
+        many = [
+            n for n, kind in self.kinds_.items() if isinstance(kind, CategoryColumn) and len(kind.levels) > MANY_LEVELS
+        ]
+        if not many:
+            return
+        targets, self.target_names_ = self._targets(y)
+        self.encoded_ = many
+        self.encoders_ = {name: _encoders(self._texts(X, name), targets) for name in many}
+        for name in many:
+            what = "the share of each class" if self.target_names_ else "the mean target"
+            self.reasons_[name] += f", more than {MANY_LEVELS}: {what} of a level stands beside the most frequent ones"
+
+    def _targets(self, y):
+        """(n_samples, n_means) floats, and the classes that they are shares of; of two classes the share of one says it all."""
+        task = task_of(needed("pandas").Series(y))[0] if self.task == "auto" else self.task
+        if task == "regression":
+            return y.astype(np.float64)[:, None], []
+        classes = np.unique(y)
+        shown = classes[1:] if len(classes) == 2 else classes
+        return (y[:, None] == shown).astype(np.float64), [str(label) for label in shown]
+
+    def _cross_fitted(self, X, y):
+        targets, _ = self._targets(y)
+        smallest = np.unique(y, return_counts=True)[1].min() if self.target_names_ else 0
+        splitter = StratifiedKFold if smallest >= _FOLDS else KFold
+        folds = list(splitter(_FOLDS, shuffle=True, random_state=self.random_state).split(targets, y))
+        columns: dict[str, np.ndarray] = {}
+        for name in self.encoded_:
+            texts = self._texts(X, name)
+            parts = [
+                (rest, self._means(texts[rest], _encoders(texts[kept], targets[kept]), name)) for kept, rest in folds
+            ]
+            for made in parts[0][1]:
+                columns[made] = np.empty(len(texts))
+                for rest, means in parts:
+                    columns[made][rest] = means[made]
+        return columns
+
+    def _texts(self, X, name):
+        """One column of texts, missing ones as a level of their own."""
+        codes, texts = coded_texts(X[name])
+        return np.array([*texts, "missing"], dtype=object)[codes][:, None]
+
+    def _means(self, texts, encoders, name):
+        names = [f"{name}: share of {label}" for label in self.target_names_] or [f"{name}: mean target"]
+        return {made: encoder.transform(texts)[:, 0] for made, encoder in zip(names, encoders)}
 
 
-def _categories(column):
-    """Any values as categories of texts; those of pandas stay as they are, they may have an order."""
-    if str(column.dtype) == "category":
-        return column
-    return _whole(column).astype(object).map(str, na_action="ignore").astype("category")
+def _encoders(texts, targets):
+    return [TargetEncoder(target_type="continuous").fit(texts, target) for target in targets.T]
 
 
-def _whole(column):
-    """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers again."""
-    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(column.dropna() % 1 == 0)
-    return column.astype("Int64") if is_whole else column
+def _first_of_this_name(name, X):
+    """For a column whose name came again and got a number: the first one, if all values are the same."""
+    first, _, number = name.rpartition(".")
+    return first if number.isdigit() and first in X.columns and X[first].equals(X[name]) else None
 
 
-def split_target(frame: Any, target: str) -> tuple[Any, Any, int]:
-    """The other columns, the target, and the number of rows dropped because their target is missing."""
-    if target not in frame.columns:
-        near = difflib.get_close_matches(target, frame.columns, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {some_names(list(frame.columns))}."
-        raise TableError(f"The table has no column {target!r}; {hint}")
-    kept = frame[target].notna()
-    if not kept.any():
-        raise TableError(f"Every value of the target {target!r} is missing.")
-    rest = frame.loc[kept].drop(columns=target)
-    if rest.shape[1] == 0:
-        raise TableError(f"The table has no column besides the target {target!r}: there is nothing to predict from.")
-    return rest, frame.loc[kept, target], int((~kept).sum())
-
-
-def task_of(target: Any) -> tuple[str, str]:
-    """("classification" or "regression", why)."""
-    if is_text(target) or needed("pandas").api.types.is_bool_dtype(target):
-        return "classification", "its values are no numbers"
-    values = float_column(target, str(target.name))
-    n_distinct = len(np.unique(values))
-    few = min(_MAX_CLASSES_OF_NUMBERS, max(2, len(values) // 10))
-    if n_distinct <= few and np.all(values == np.round(values)):
-        return "classification", f"it has only {n_distinct} distinct whole numbers"
-    return "regression", "its values are numbers"
-
-
-def labels_of(target: Any) -> np.ndarray:
-    """Class labels of their own type, whole numbers as integers; texts where a column holds anything else."""
-    if str(target.dtype) == "category":
-        target = target.astype(target.cat.categories.dtype)
-    if needed("pandas").api.types.is_numeric_dtype(target):
-        return np.array(_whole(target).tolist())
-    return np.array([str(value) for value in target], dtype=object)
+def checked_roles(roles: dict[str, str] | None, columns: list[str]) -> dict[str, str]:
+    """What columns are said to be; a name that is no column, and a role that is none, are refused."""
+    for name, role in (roles or {}).items():
+        if name not in columns:
+            said = "is to be dropped" if role == "drop" else f"is said to be of kind {role!r}"
+            raise TableError(f"The table has no column {name!r}, which {said}{near_name(name, columns)}")
+        if role not in WISHES:
+            raise TableError(f"Column {name!r} is said to be {role!r}; it may be {some_names(list(WISHES))}.")
+    return dict(roles or {})

@@ -20,9 +20,11 @@ from ..experiments._untuned import build, installed
 from ..front_door import SpectralClassifier, SpectralRegressor
 from ..front_door.notebook import prior_in_words
 from ..inputs import TableInputs
-from .columns import ColumnReader, labels_of, split_target, task_of
+from .columns import ColumnReader, checked_roles
 from .judging import judged, verdict
-from .reading import TableError
+from .reading import TableError, with_different_names
+from .target import labels_of, split_target, task_of
+from .written_numbers import POINT
 
 MIN_ROWS = 20
 _MIN_CLASS = 4
@@ -37,36 +39,48 @@ class TableModel(Pipeline):
     facts_: dict[str, Any]
 
 
-def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> TableModel:
+def fit_table(
+    frame: Any, target: str, task: str = "auto", seed: int = 0, roles: dict[str, str] | None = None
+) -> TableModel:
     """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict column ``target`` of a pandas frame.
 
     A quarter of the rows is held out.  The model that is returned is fitted on the rest only: the certificate is a statement about
-    exactly this model.
+    exactly this model.  ``roles`` overrule what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date",
+    "number": "identifier", "old price": "drop", "size": "number"}.
     """
-    rest, values, n_dropped = split_target(frame, target)
+    frame = with_different_names(frame)
+    if target in (roles or {}):
+        raise TableError(f"Column {target!r} is the target; its role is said by the task.")
+    checked_roles(roles, list(frame.columns))
+    decimal = frame.attrs.get("decimal", POINT)
+    rest, values, n_dropped = split_target(frame, target, decimal)
     guessed, why = task_of(values)
     task = guessed if task == "auto" else task
     if len(values) < MIN_ROWS:
         raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
     classify = task == "classification"
     y = labels_of(values) if classify else _numbers(values, target)
-    notes = [f"{n_dropped} rows without a target were left out."] if n_dropped else []
+    notes = list(frame.attrs.get("notes", []))
+    notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
     if classify:
         rare = _rare_classes(y, target)
         notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
         rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
     strata = y if classify else None
     train, test = train_test_split(np.arange(len(y)), test_size=_HELD_OUT, random_state=seed, stratify=strata)
-    reader = ColumnReader().fit(rest.iloc[train])
-    X, input_notes = reader.read(rest)
+    reader = ColumnReader(roles, task=task, decimal=decimal, random_state=seed)
+    # In their order in the table, by which a running number is known.
+    in_order = np.argsort(train)
+    X_train = reader.fit_transform(rest.iloc[train[in_order]], y[train[in_order]]).iloc[np.argsort(in_order)]
+    X_test = reader.transform(rest.iloc[test])
     front_door: Any = (SpectralClassifier if classify else SpectralRegressor)(random_state=seed)
     # Rivals get numbers for names: LightGBM refuses brackets and colons.
-    plain = X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1)
-    ours, seconds = _held_out(front_door, X, y, train, test)
+    plain = [X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1) for X in (X_train, X_test)]
+    ours, seconds = _held_out(front_door, X_train, y[train], X_test)
     entries = {"bochner": judged(ours, y[test], ours, classify) | seconds}
-    for name, rival in _rivals(plain, len(train), classify, seed).items():
+    for name, rival in _rivals(plain[0], len(train), classify, seed).items():
         try:
-            predicted, seconds = _held_out(rival, plain, y, train, test)
+            predicted, seconds = _held_out(rival, plain[0], y[train], plain[1])
             entries[name] = judged(predicted, y[test], ours, classify) | seconds
         except Exception as error:  # a rival that cannot take these columns is no reason to have no model
             notes.append(f"{name} is left out: {one_line(error)}")
@@ -79,12 +93,16 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
         "n_test": len(test),
         "n_dropped": n_dropped,
         "seed": seed,
+        "columns": {name: [reader.roles_.get(name, "left out"), reason] for name, reason in reader.reasons_.items()},
         "numeric": [name for name, role in reader.roles_.items() if role == "number"],
+        "dates": [name for name, role in reader.roles_.items() if role == "date"],
         "categorical": [name for name, role in reader.roles_.items() if role == "category"],
         "left_out": reader.left_out_,
-        "notes": notes + input_notes,
+        "identifiers": [name for name, role in (roles or {}).items() if role == "identifier"],
+        "decimal": decimal,
+        "notes": notes,
         "judged": entries,
-    } | _learned(front_door)
+    } | _learned(front_door, reader)
     if classify:
         facts["classes"] = front_door.classes_.tolist()
         facts["confusion"] = confusion_matrix(y[test], ours, labels=front_door.classes_).tolist()
@@ -95,12 +113,12 @@ def fit_table(frame: Any, target: str, task: str = "auto", seed: int = 0) -> Tab
     return model
 
 
-def _held_out(model, X, y, train, test):
+def _held_out(model, X_train, y_train, X_test):
     """Predictions for the held-out rows, and the seconds that the fit took."""
     started = time.perf_counter()
-    model.fit(X.iloc[train], y[train])
+    model.fit(X_train, y_train)
     seconds = round(time.perf_counter() - started, 2)
-    return np.asarray(model.predict(X.iloc[test])), {"seconds": seconds}
+    return np.asarray(model.predict(X_test)), {"seconds": seconds}
 
 
 def _numbers(values, target):
@@ -144,14 +162,16 @@ def _rivals(X, n_train, classify, seed):
     return rivals | {"constant": DummyClassifier() if classify else DummyRegressor()}
 
 
-def _learned(model):
-    """What the front door says of itself: the path it took, the families with their weights, the columns that matter."""
+def _learned(model, reader):
+    """What the front door says of itself: the path it took, the families with their weights, the columns of the table that matter."""
     prepared = model.inputs_.get_feature_names_out()
-    importances = sorted(zip(model.feature_importances_.tolist(), model.inputs_.names_), reverse=True)
+    shares = dict.fromkeys(reader.roles_, 0.0)
+    for made, share in zip(model.inputs_.names_, model.feature_importances_.tolist()):
+        shares[reader.sources_[made]] += share
     members = [(m.name, m.weight, m.held_out_error, prior_in_words(m.prior, prepared)) for m in model.members_]
     headings = ("name", "weight", "held_out_error", "prior")
     return {
         "path": model.path_,
         "members": [dict(zip(headings, member)) for member in members],
-        "importance": {name: share for share, name in importances},
+        "importance": dict(sorted(shares.items(), key=lambda item: (-item[1], item[0]))),
     }

@@ -1,47 +1,34 @@
-"""Tables from files: CSV, TSV or Parquet through pandas, with errors that a user can act on."""
+"""Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or not, with errors that a user can act on."""
 
+import bz2
+import gzip
+import io
+import json
+import lzma
+import re
+import sys
+import warnings
+import zlib
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from .._text import one_line
+from .dialects import BinaryContent, Dialect, dialect_of
+from .written_numbers import COMMA, POINT
 
-_SUFFIXES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
+STANDARD_INPUT = "-"
+_TEXT, _TABS, _PARQUET, _JSON = (".csv", ".txt"), (".tsv", ".tab"), (".parquet", ".pq"), (".jsonl", ".ndjson", ".json")
+_SUFFIXES = (*_TEXT, *_TABS, *_PARQUET, *_JSON)
+_COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+# What compressed files begin with; that of bzip2 goes on after a digit.
+_GZIP, _XZ, _ZSTANDARD, _BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", re.compile(rb"BZh[1-9]1AY&SY")
+_BEGINNING = 2**18
 
 
 class TableError(ValueError):
     """A table or a request about it makes no sense; the message says what to change."""
-
-
-def load_table(path: str | Path) -> Any:
-    """The table in a file as a pandas DataFrame with at least one row; column names become strings.
-
-    Text is read as UTF-8, and as Latin-1 where that fails.  A ``.csv`` file whose header has semicolons or tabs but no comma
-    is read with those.
-    """
-    path, suffix = Path(path), Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise TableError(f"{path} is no table that can be read: the name must end in {', '.join(_SUFFIXES)}.")
-    if not path.is_file():
-        raise TableError(f"There is no file {path}.")
-    pandas, kind = needed("pandas"), "Parquet" if suffix in (".parquet", ".pq") else "a table"
-    try:
-        frame = pandas.read_parquet(path) if kind == "Parquet" else _text(path)
-    except ImportError:
-        raise TableError(
-            "Parquet files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
-        ) from None
-    except pandas.errors.EmptyDataError:
-        raise TableError(f"{path} is empty: it needs a line of column names and lines of values.") from None
-    except Exception as error:  # pyarrow has its own family of errors
-        raise TableError(f"{path} cannot be read as {kind}: {one_line(error)}") from None
-    if frame.shape[1] == 0 or len(frame) == 0:
-        raise TableError(f"{path} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
-    frame.columns = [str(name) for name in frame.columns]
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise TableError(f"Column {twice!r} occurs twice in {path}; give each column its own name.")
-    return frame
 
 
 def needed(package: str) -> Any:
@@ -52,14 +39,239 @@ def needed(package: str) -> Any:
         raise TableError(f"Tables need {package}, which is not installed: pip install 'bochner[table]'.") from None
 
 
-def _text(path: Path) -> Any:
-    with path.open("rb") as file:
-        header = file.readline(1_000_000)
-    separator = "," if b"," in header else max((";", "\t", ","), key=lambda mark: header.count(mark.encode()))
-    if path.suffix.lower() != ".csv":
-        separator = "\t"
-    options = {"sep": separator, "low_memory": False}  # a column has one type, however long it is
+def load_table(
+    path: str | Path, *, sep: str | None = None, decimal: str | None = None, encoding: str | None = None
+) -> Any:
+    """The table in a file (``"-"``: standard input) as a pandas DataFrame with at least one row and column names that differ.
+
+    The name's ending says what it is: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``), Parquet (``.parquet``, ``.pq``), or one JSON
+    object a line (``.jsonl``, ``.ndjson``, ``.json``, which may also be a list of objects); behind it ``.gz``, ``.bz2``, ``.xz`` or
+    ``.zst``.  Of text, the encoding, the separator and the decimal mark are told from its beginning where they are not given;
+    ``frame.attrs["decimal"]`` says which decimal mark the file told of, ``frame.attrs["notes"]`` what was changed.
+    """
+    return read_file(path, sep, decimal, encoding)[0]
+
+
+def read_file(
+    path: str | Path,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    *,
+    doubtful_decimal: str = POINT,
+    verbatim: Sequence[str] = (),
+) -> tuple[Any, Any]:
+    """As ``load_table``, with ``doubtful_decimal`` where a file does not tell; and the table once more for columns that are carried over.
+
+    With names in ``verbatim``, that of a text file has every value as it is written: 007 is no 7.
+    """
+    _check_options(sep, decimal, encoding)
+    pandas, source = needed("pandas"), _Source(path)
+    kind = source.kind()
+    if kind != "text" and (sep or decimal or encoding):
+        raise TableError(f"A separator, decimal mark or encoding is for text files; {source.name} is {kind}.")
     try:
-        return needed("pandas").read_csv(path, encoding="utf-8-sig", **options)
-    except UnicodeDecodeError:
-        return needed("pandas").read_csv(path, encoding="latin-1", **options)
+        if kind == "Parquet":
+            frame = _named_index(pandas.read_parquet(source.seekable()))
+        elif kind == "JSON":
+            frame = _json(source)
+        else:
+            dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding)
+            mark = dialect.decimal or doubtful_decimal
+            frame = _text(source, dialect, decimal=mark, guessed=encoding is None)
+            frame.attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
+            if any(name in frame.columns for name in verbatim):
+                written = _text(
+                    source, dialect, decimal=mark, guessed=encoding is None, dtype=str, keep_default_na=False
+                )
+                return with_different_names(frame), with_different_names(written)
+    except TableError:
+        raise
+    except ImportError:
+        raise TableError(
+            "Parquet and .zst files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
+        ) from None
+    except pandas.errors.EmptyDataError:
+        raise TableError(f"{source.name} is empty: it needs a line of column names and lines of values.") from None
+    except BinaryContent as error:
+        raise TableError(f"{source.name} is no text: {error}. Save the table as CSV or Parquet.") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
+        raise TableError(f"{source.name} is damaged: it cannot be decompressed to its end.") from None
+    except pandas.errors.ParserError as error:
+        raise TableError(f"{source.name} cannot be read: {_in_words(str(error))}") from None
+    except UnicodeError:
+        hint = "leave --encoding out to have it found" if encoding else "save it so"
+        raise TableError(f"{source.name} is not written in the encoding {encoding or 'UTF-8'}; {hint}.") from None
+    except Exception as error:  # pyarrow has its own family of errors
+        raise TableError(f"{source.name} cannot be read as {kind}: {one_line(error)}") from None
+    if frame.shape[1] == 0 or len(frame) == 0:
+        raise TableError(f"{source.name} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
+    frame = with_different_names(frame)
+    return frame, frame
+
+
+def with_different_names(frame: Any) -> Any:
+    """The frame with column names that are texts and differ: the second ``a`` is ``a.1``, as pandas reads it from a file."""
+    names, taken = [], set()
+    for given in frame.columns:
+        name, k = str(given), 0
+        while name in taken:
+            k += 1
+            name = f"{given}.{k}"
+        taken.add(name)
+        names.append(name)
+    twice = [name for name, given in zip(names, frame.columns) if name != str(given)]
+    if names == list(frame.columns):
+        return frame
+    renamed = frame.set_axis(names, axis=1)
+    if twice:
+        note = f"Column names that occur again got a number: {', '.join(map(repr, twice[:8]))}."
+        renamed.attrs["notes"] = [*frame.attrs.get("notes", []), note]
+    return renamed
+
+
+def _check_options(sep, decimal, encoding):
+    if sep is not None and len(sep) != 1:
+        raise TableError(f"A separator is one character, got {sep!r}. Write e.g. --sep ';' (or tab).")
+    if decimal not in (None, POINT, COMMA):
+        raise TableError(f"The decimal mark is '.' or ',', got {decimal!r}.")
+    if sep is not None and sep == decimal:
+        raise TableError(f"The separator and the decimal mark cannot both be {sep!r}.")
+    if encoding is not None:
+        try:
+            "".encode(encoding)
+        except LookupError:
+            raise TableError(f"There is no encoding {encoding!r}. Write e.g. --encoding latin-1.") from None
+
+
+class _Source:
+    """Bytes of a file or of standard input, decompressed, from their beginning as often as they are asked for."""
+
+    def __init__(self, path: str | Path):
+        self._held: bytes | None = None
+        if str(path) == STANDARD_INPUT:
+            self.name, self._held, self._suffix = "Standard input", sys.stdin.buffer.read(), ""
+            return
+        path = Path(path)
+        self.name, self._path = str(path), path
+        suffixes = [suffix.lower() for suffix in path.suffixes]
+        if suffixes and suffixes[-1] in _COMPRESSIONS:
+            suffixes.pop()
+        self._suffix = suffixes[-1] if suffixes else ""
+        if self._suffix not in _SUFFIXES:
+            endings = f"{', '.join(_SUFFIXES)}, behind it {', '.join(_COMPRESSIONS)} or nothing"
+            raise TableError(f"{path} is no table that can be read: the name must end in {endings}.")
+        if not path.is_file():
+            raise TableError(f"There is no file {path}.")
+
+    def kind(self) -> str:
+        if self._suffix:
+            return "Parquet" if self._suffix in _PARQUET else "JSON" if self._suffix in _JSON else "text"
+        start = self.beginning()[0]
+        return "Parquet" if start.startswith(b"PAR1") else "JSON" if start.lstrip()[:2] in (b'{"', b"[{") else "text"
+
+    def separator(self) -> str | None:
+        """What the name promises."""
+        return "\t" if self._suffix in _TABS else None
+
+    def opened(self) -> Any:
+        raw: Any = io.BytesIO(self._held) if self._held is not None else self._path.open("rb")
+        start = raw.read(16)
+        raw.seek(0)
+        if start.startswith(_GZIP):
+            return gzip.GzipFile(fileobj=raw)
+        if start.startswith(_XZ):
+            return lzma.LZMAFile(raw)
+        if _BZIP2.match(start):
+            return bz2.BZ2File(raw)
+        if start.startswith(_ZSTANDARD):
+            return needed("pyarrow").CompressedInputStream(raw, "zstd")
+        return raw
+
+    def seekable(self) -> io.BytesIO | Path:
+        with self.opened() as stream:
+            if self._held is None and isinstance(stream, io.BufferedReader):
+                return self._path
+            return io.BytesIO(stream.read())
+
+    def beginning(self) -> tuple[bytes, bool]:
+        """The first bytes, and whether these are all."""
+        with self.opened() as stream:
+            content = stream.read(_BEGINNING + 1)
+        return content[:_BEGINNING], len(content) <= _BEGINNING
+
+
+def _text(source: _Source, dialect: Dialect, decimal: str, guessed: bool, **types: Any) -> Any:
+    pandas = needed("pandas")
+    options: dict[str, Any] = {
+        "sep": dialect.separator,
+        "decimal": decimal,
+        "low_memory": False,  # a column has one type, however long it is
+        "skipinitialspace": True,
+        "index_col": False if dialect.closed else None,
+    } | types
+    # Letters that are no UTF-8 may come late in a file; every byte is a letter of Latin-1.
+    encodings = [dialect.encoding, "cp1252", "latin-1"] if guessed else [dialect.encoding]
+    for encoding in encodings:
+        try:
+            with (
+                source.opened() as stream,
+                warnings.catch_warnings(action="ignore", category=pandas.errors.ParserWarning),
+            ):
+                frame = pandas.read_csv(stream, encoding=encoding, **options)
+        except UnicodeDecodeError:
+            if encoding == encodings[-1]:
+                raise
+            continue
+        break
+    if dialect.closed or dialect.n_surplus == 0:
+        return frame
+    if dialect.n_surplus > 1:
+        n_fields = frame.shape[1] + dialect.n_surplus
+        raise TableError(
+            f"{source.name} cannot be read: its lines have {n_fields} fields, but its header has {frame.shape[1]}."
+        )
+    frame = frame.reset_index(drop=True)
+    frame.attrs["notes"] = ["The lines have one field more than the header: the first one is taken as names of rows."]
+    return frame
+
+
+def _in_words(error: str) -> str:
+    """What pandas says of lines that it cannot split, without its own words."""
+    ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
+    if ragged:
+        expected, line, saw = ragged.groups()
+        return f"line {line} has {saw} fields, but the lines before it have {expected}. Put quotes around values that hold the separator."
+    unclosed = re.search(r"EOF inside string starting at row (\d+)", error)
+    if unclosed:
+        return f"a quotation mark that opens in line {int(unclosed[1]) + 1} is never closed."
+    return one_line(ValueError(error.replace("Error tokenizing data. C error: ", "")))
+
+
+def _json(source: _Source) -> Any:
+    """A list of objects, or one object a line; a name that a line lacks is a missing value."""
+    with source.opened() as stream:
+        text = stream.read().decode("utf-8-sig")
+    if not text.strip():
+        raise TableError(f"{source.name} is empty: it needs one JSON object a line.")
+    if text.lstrip().startswith("["):
+        records = json.loads(text)
+    else:
+        records = []
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    records.append(json.loads(line))
+                except ValueError as error:
+                    raise TableError(f"Line {number} of {source.name} is no JSON object: {one_line(error)}") from None
+    stranger = next((k for k, record in enumerate(records, 1) if not isinstance(record, dict)), None)
+    if stranger is not None:
+        raise TableError(
+            f'Entry {stranger} of {source.name} is no JSON object: each row is written as {{"column": value, …}}.'
+        )
+    return needed("pandas").DataFrame(records)
+
+
+def _named_index(frame: Any) -> Any:
+    """The index of a Parquet file that has a name is a column like others."""
+    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame.reset_index(drop=True)

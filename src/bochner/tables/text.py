@@ -1,11 +1,9 @@
-"""Models and predictions as text for a terminal or a file."""
+"""Models as text for a terminal."""
 
+import re
 from typing import Any
 
-import numpy as np
-
 from .._text import aligned
-from .reading import needed
 
 # What is told of each model: heading, entry of its judgment, format.
 _ERRORS = {
@@ -18,7 +16,7 @@ _QUALITY = {
     "classification": _ERRORS | {"more errors": ("more_lost", "+.2%"), "±": ("standard_error", ".2%")},
     "regression": _SQUARES | {"less R²": ("more_lost", "+.3f"), "±": ("standard_error", ".3f")},
 }
-_COLUMNS_NAMED = 5
+_COLUMNS_NAMED, _READINGS_TOLD = 5, 40
 
 
 def fit_text(facts: dict[str, Any]) -> str:
@@ -28,9 +26,8 @@ def fit_text(facts: dict[str, Any]) -> str:
     headings, rows = judged_table(facts)
     return "\n".join([
         f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
-        f"{facts['n_rows']} rows, {len(facts['numeric'])} numeric and {len(facts['categorical'])} categorical columns; "
-        f"fitted on {facts['n_train']}, judged on {facts['n_test']}.",
-        *(f"Left out: {column!r}, {reason}." for column, reason in facts["left_out"].items()),
+        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on {facts['n_test']}.",
+        *_readings(facts["columns"]),
         *facts["notes"],
         f"Kernels: {members}; {facts['path']}.",
         f"Columns that matter most: {', '.join(f'{column!r} {share:.0%}' for column, share in important)}.",
@@ -40,6 +37,24 @@ def fit_text(facts: dict[str, Any]) -> str:
         *facts["verdict"]["reasons"],
         certificate_text(facts),
     ])  # fmt: skip
+
+
+def _counted(facts):
+    """How many columns there are of each kind."""
+    dates = f"{len(facts['dates'])} of dates, " if facts["dates"] else ""
+    return f"{len(facts['numeric'])} numeric, {dates}{len(facts['categorical'])} categorical columns"
+
+
+def _readings(columns):
+    """How columns were read, but for plain numbers and a few categories; the first of many."""
+    plain = re.compile(r"numbers|categories, \d+ levels?")
+    told = {name: (role, reason) for name, (role, reason) in columns.items() if not plain.fullmatch(reason)}
+    lines = [
+        f"Left out: {name!r}, {reason}." if role == "left out" else f"Read: {name!r}, {reason}."
+        for name, (role, reason) in told.items()
+    ]
+    n_more = len(lines) - _READINGS_TOLD
+    return lines if n_more <= 0 else [*lines[:_READINGS_TOLD], f"And {n_more} more columns, which --json tells of."]
 
 
 def certificate_text(facts: dict[str, Any]) -> str:
@@ -59,11 +74,3 @@ def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     numbers = {name: [(entry[key], form) for key, form in measures.values()] for name, entry in facts["judged"].items()}
     rows = [[name, *(("–" if n is None else format(n, form), n) for n, form in row)] for name, row in numbers.items()]
     return ["model", *measures], rows
-
-
-def predictions_csv(predictions: np.ndarray, facts: dict[str, Any], probabilities: np.ndarray | None = None) -> str:
-    """One line for each row of the table, under a header."""
-    columns = {f"predicted {facts['target']}": predictions}
-    if probabilities is not None:
-        columns |= {f"probability of {label}": of_label for label, of_label in zip(facts["classes"], probabilities.T)}
-    return needed("pandas").DataFrame(columns).to_csv(index=False, lineterminator="\n")

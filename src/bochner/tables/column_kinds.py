@@ -1,0 +1,197 @@
+"""What one column of a table holds: numbers, dates or categories, and how each is read again from another file."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._columns import column_kind, float_column, is_text
+from .reading import TableError, needed
+from .written_dates import date_columns, parsed
+from .written_numbers import number_of, numbers_of
+
+# What stands for a missing value in columns of numbers and dates.
+MISSING_MARKS = frozenset(
+    [
+        "?",
+        "-",
+        "--",
+        "–",
+        ".",
+        "n/a",
+        "na",
+        "n.a.",
+        "nan",
+        "none",
+        "null",
+        "nil",
+        "missing",
+        "unknown",
+        "not available",
+        "#n/a",
+    ]
+    + ["#value!", "#div/0!", "#ref!", "inf", "-inf"]
+)
+TRUTH_PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"), ("0", "1"))
+_FALSE_WORDS, _TRUE_WORDS = map(frozenset, zip(*TRUTH_PAIRS))
+# Numbers that count time from 1970, and how many of them a day has.
+UNIX_UNITS = {"seconds since 1970": "s", "milliseconds since 1970": "ms"}
+
+
+def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
+    """The values of a column as texts: a code for each row (−1: missing or blank) and the text of each code."""
+    pandas = needed("pandas")
+    if str(column.dtype) == "category":
+        codes, values = np.asarray(column.cat.codes), column.cat.categories
+    else:
+        codes, values = pandas.factorize(whole(column))
+    texts = [str(value).strip() for value in values]
+    # The last entry is for the code −1.
+    renumbered = np.array([code if text else -1 for code, text in enumerate(texts)] + [-1], dtype=np.intp)
+    return renumbered[codes], texts
+
+
+def whole(column: Any) -> Any:
+    """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers again."""
+    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(column.dropna() % 1 == 0)
+    return column.astype("Int64") if is_whole and np.all(np.abs(column.dropna()) < 2**53) else column
+
+
+def is_nested(column: Any) -> bool:
+    """Whether values are lists or objects of their own, as JSON and Parquet may hold."""
+    return str(column.dtype) == "object" and any(isinstance(value, list | dict | set | np.ndarray) for value in column)
+
+
+def is_dates(column: Any) -> bool:
+    """Whether the type of a column is one of dates or times, NumPy's or Arrow's."""
+    return str(column.dtype).startswith(("date", "timestamp"))
+
+
+def telling(texts: list[str]) -> np.ndarray:
+    """Of each text whether it is more than a blank or a word for a missing value."""
+    return np.array([text != "" and text.casefold() not in MISSING_MARKS for text in texts], dtype=bool)
+
+
+def strangers(codes: np.ndarray, texts: list[str], strange: np.ndarray) -> str | None:
+    """How many rows have one of the ``strange`` texts, and which: the beginning of a sentence; None where there are none."""
+    rows = np.flatnonzero(np.append(strange, False)[codes])
+    return f"{len(rows)} value(s) such as {texts[codes[rows[0]]]!r}" if len(rows) else None
+
+
+def lost(codes: np.ndarray, texts: list[str], known: np.ndarray, what: str) -> str | None:
+    """A note on texts that are not what the column holds and stand for more than a missing value."""
+    found = strangers(codes, texts, ~known & telling(texts))
+    return f"{found} are no {what} and count as missing" if found else None
+
+
+def _spread(values: np.ndarray, codes: np.ndarray, missing: Any = np.nan) -> np.ndarray:
+    """The value of each row from that of each code."""
+    return np.append(values, missing)[codes]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Numbers, truth values or spans of time; texts are read with this decimal mark."""
+
+    decimal: str
+    role = "number"
+
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+        """(the column as floats, a note on values that are no numbers)."""
+        if not is_text(column):
+            if is_dates(column):
+                raise TableError(
+                    f"Column {name!r} held numbers while fitting, but now holds dates such as {column.iloc[0]}."
+                )
+            return {name: float_column(column, name)}, None
+        codes, texts = coded_texts(column)
+        numbers = self.numbers(texts)
+        return {name: _spread(numbers, codes)}, lost(codes, texts, np.isfinite(numbers), "numbers")
+
+    def numbers(self, texts: list[str]) -> np.ndarray:
+        """Truth values that pandas gives beside missing ones are texts too."""
+        truth = {"True": 1.0, "False": 0.0}
+        numbers = numbers_of(texts, self.decimal)
+        return np.array([truth.get(text, number) for text, number in zip(texts, numbers)], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """Dates or times in these formats; ``parts`` of them go round in circles beside the trend."""
+
+    formats: tuple[str, ...]
+    parts: tuple[str, ...]
+    role = "date"
+
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+        """(columns of floats, a note on values that are no dates)."""
+        times, note = times_of(column, self.formats, name)
+        return date_columns(times, name, tuple(self.parts)), note
+
+
+def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, str | None]:
+    """(a pandas series of times of the local clock, a note on values that are no dates)."""
+    pandas = needed("pandas")
+    if is_dates(column):
+        if not str(column.dtype).startswith("datetime"):
+            column = pandas.to_datetime(column.astype(object))
+        zone_free = column.dt.tz_localize(None) if column.dt.tz is not None else column
+        return zone_free.astype("datetime64[us]").reset_index(drop=True), None
+    unit = UNIX_UNITS.get(formats[0]) if formats else None
+    if unit and column_kind(column) == "numbers":
+        numbers = pandas.Series(float_column(column, name))
+        return pandas.to_datetime(numbers, unit=unit, errors="coerce").astype("datetime64[us]"), None
+    codes, texts = coded_texts(column)
+    if unit:
+        known = pandas.to_datetime(pandas.Series([number_of(text) for text in texts]), unit=unit, errors="coerce")
+    else:
+        known = parsed(texts, tuple(formats))
+    known = known.to_numpy(dtype="datetime64[us]")
+    return pandas.Series(_spread(known, codes, np.datetime64("NaT"))), lost(codes, texts, ~np.isnat(known), "dates")
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """Categories of texts; ``spellings`` are what words for true and false are written as."""
+
+    levels: tuple[str, ...]
+    spellings: tuple[str, ...] = ()
+    role = "category"
+
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+        """(the column as pandas categories, a note on levels that were not there while fitting); declared categories stay as they are."""
+        codes, texts = self.coded(column)
+        known = set(self.levels)
+        found = strangers(codes, texts, np.array([text not in known for text in texts], dtype=bool))
+        note = f"{found} were not in the training table" if found else None
+        if str(column.dtype) == "category":
+            return {name: column.reset_index(drop=True)}, note
+        levels = [*self.levels, *dict.fromkeys(text for text in texts if text and text not in known)]
+        place = {level: k for k, level in enumerate(levels)}
+        numbers = _spread(np.array([place.get(text, -1) for text in texts], dtype=np.intp), codes, -1)
+        return {name: needed("pandas").Categorical.from_codes(numbers, levels)}, note
+
+    def coded(self, column: Any) -> tuple[np.ndarray, list[str]]:
+        """As ``coded_texts``, words for true and false in their one spelling."""
+        codes, texts = coded_texts(column)
+        if self.spellings:
+            texts = [_spelled(text, tuple(self.spellings)) for text in texts]
+        return codes, texts
+
+
+def _spelled(text: str, spellings: tuple[str, ...]) -> str:
+    false, true = spellings
+    word = text.casefold()
+    return false if word in _FALSE_WORDS else true if word in _TRUE_WORDS else text
+
+
+def truth_spellings(texts: list[str], counts: np.ndarray) -> tuple[str, ...]:
+    """The most frequent words for false and for true where all texts are such words, else nothing."""
+    texts, counts = [text for text in texts if text], counts[[text != "" for text in texts]]
+    words = {text.casefold() for text in texts}
+    if not words <= _FALSE_WORDS | _TRUE_WORDS or not (words & _FALSE_WORDS and words & _TRUE_WORDS):
+        return ()
+    if len(words) == 2 and tuple(sorted(words, key=lambda word: word in _TRUE_WORDS)) not in TRUTH_PAIRS:
+        return ()  # such as "t" beside "n"
+    by_count = [texts[k] for k in np.argsort(-counts, kind="stable")]
+    return tuple(next(text for text in by_count if text.casefold() in side) for side in (_FALSE_WORDS, _TRUE_WORDS))

@@ -1,0 +1,203 @@
+"""How a person would read a column, with the reason: numbers, dates, categories, or nothing to learn from."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .._columns import column_kind, float_column, is_text
+from ..inputs import TableInputs
+from .column_kinds import (
+    UNIX_UNITS,
+    CategoryColumn,
+    DateColumn,
+    NumberColumn,
+    coded_texts,
+    is_dates,
+    is_nested,
+    lost,
+    telling,
+    times_of,
+    truth_spellings,
+)
+from .reading import TableError
+from .written_dates import ISO, date_formats, formats_in_words, varying_parts
+from .written_numbers import decimal_of, signs_of
+
+Kind = NumberColumn | DateColumn | CategoryColumn
+
+# Beyond these the front door has no column for each level.
+MANY_LEVELS = TableInputs().max_levels
+# What a column may be said to be.
+WISHES = ("number", "date", "category", "identifier", "drop")
+COUNTING_UP = "an identifier: whole numbers that count up"
+
+_MOSTLY = 0.95  # of the values must be numbers or dates
+_MOSTLY_DISTINCT = 0.5  # a text column where more of the values than this differ is an identifier or free text
+_FEW = 20
+_WORDS_OF_TEXT = 4
+_SAMPLE = 1000
+_IDENTIFIER = re.compile(
+    r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
+)
+_TIMES = re.compile(r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$", re.IGNORECASE)
+
+
+def decided(column: Any, name: str, wish: str | None, decimal: str) -> tuple[Kind | None, str]:
+    """(how to read the column, None to leave it out; why)."""
+    if wish in ("drop", "identifier"):
+        return None, "as asked" if wish == "drop" else "an identifier, as asked"
+    if is_nested(column):
+        return None, "its values are lists or objects of their own"
+    if wish is None:
+        useless = _useless(column)
+        return (None, useless) if useless else _found(column, name, decimal)
+    kind = _asked(column, name, wish, decimal)
+    return kind, "as asked"
+
+
+def _useless(column):
+    codes, _ = coded_texts(column) if is_text(column) else (np.where(column.isna(), -1, 0), [])
+    if np.all(codes < 0):
+        return "every value is missing"
+    same = len(np.unique(codes)) == 1 if is_text(column) else column.nunique(dropna=False) == 1
+    return "every row has the same value" if same else None
+
+
+def _asked(column, name, wish, decimal):
+    if wish == "category":
+        return CategoryColumn(_levels(*coded_texts(column)))
+    if wish == "number":
+        decimal = decimal_of(coded_texts(column)[1][:_SAMPLE], decimal) if is_text(column) else decimal
+        kind: Kind = NumberColumn(decimal)
+        read = kind.read(column, name)[0][name]
+        known = np.isfinite(read)
+    else:
+        formats = _formats_of_numbers(column, name) if column_kind(column) == "numbers" else (ISO,)
+        if is_text(column):
+            formats = date_formats(np.array(coded_texts(column)[1], dtype=object), decimal)
+        times = times_of(column, formats, name)[0]
+        kind, known = DateColumn(formats, varying_parts(times)), times.notna().to_numpy()
+    if not known.any():
+        example = next(
+            (f"it holds values such as {str(value)!r}" for value in column.dropna()), "every value is missing"
+        )
+        raise TableError(f"Column {name!r} cannot be read as a {wish}: {example}.")
+    return kind
+
+
+def _found(column, name, decimal):
+    if is_dates(column):
+        return _dates(column, (ISO,), name, "dates")
+    if not is_text(column):
+        return _numbers(column, name, decimal)
+    codes, texts = coded_texts(column)
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    if str(column.dtype) == "category":
+        return _category(codes, texts, counts, name)
+    spellings = truth_spellings(texts, counts)
+    if spellings:
+        return CategoryColumn(tuple(sorted(spellings)), spellings), "words for true and false"
+    tells = telling(texts)
+    if tells.any():
+        told = [text for text, yes in zip(texts, tells) if yes]
+        kind = NumberColumn(decimal_of(told[:_SAMPLE], decimal))
+        known = np.isfinite(kind.numbers(texts)) & tells
+        share = counts[known].sum() / counts[tells].sum()
+        if share >= _MOSTLY or (share >= 0.5 and known.sum() > _FEW):
+            return _written_numbers(kind, codes, texts, known, name)
+        formats = date_formats(np.array(told, dtype=object), decimal)
+        if formats:
+            return _dates(column, formats, name, f"dates written as {formats_in_words(formats)}")
+    return _category(codes, texts, counts, name)
+
+
+def _numbers(column, name, decimal):
+    if column_kind(column) == "numbers" and str(column.dtype).lower() not in ("bool", "boolean"):
+        values = float_column(column, name)
+        values = values[np.isfinite(values)]
+        if len(values) and np.all(values % 1 == 0):
+            found = _whole_numbers(column, values, name)
+            if found:
+                return found
+    return NumberColumn(decimal), "numbers"
+
+
+def _whole_numbers(column, values, name):
+    """Identifiers and dates that look like numbers; None for others."""
+    n_distinct = len(np.unique(values))
+    if is_named_identifier(name) and len(values) > 1:
+        if n_distinct == len(values):
+            return None, "an identifier by its name: every row has its own value"
+        if n_distinct <= _MOSTLY_DISTINCT * len(values):
+            return CategoryColumn(
+                _levels(*coded_texts(column))
+            ), "an identifier by its name, but values come again: categories"
+    if "%Y%m%d" in _formats_of_numbers(column, name) and n_distinct > 2:
+        return _dates(column, ("%Y%m%d",), name, "dates written as yearmonthday")
+    dense = len(values) == len(column) >= _FEW and len(values) > (values[-1] - values[0] + 1) / 2
+    if dense and np.all(np.diff(values) > 0) and not (_TIMES.search(name) or _years(values)):
+        return None, COUNTING_UP
+    return None
+
+
+def _years(values):
+    return bool(np.all((values >= 1500) & (values <= 2200)))
+
+
+def _formats_of_numbers(column, name):
+    """What numbers say as dates: 20210425, 2021, or seconds or milliseconds since 1970; nothing for others."""
+    values = float_column(column, name)
+    values = values[np.isfinite(values)]
+    if len(values) == 0 or values.min() < 0:
+        return ()
+    low, high = values.min(), values.max()
+    if low >= 19000101 and high <= 21001231 and np.all(values % 1 == 0):
+        months, days = values // 100 % 100, values % 100
+        if np.all((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)):
+            return ("%Y%m%d",)
+    if _years(values) and np.all(values % 1 == 0):
+        return ("%Y",)
+    seconds, milliseconds = UNIX_UNITS
+    return (seconds,) if 1e8 <= high < 1e10 else (milliseconds,) if 1e11 <= high < 1e13 else ()
+
+
+def _written_numbers(kind, codes, texts, known, name):
+    signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
+    note = lost(codes, texts, known, "numbers")
+    numbers = kind.numbers(texts)[codes]
+    if is_named_identifier(name) and np.all(numbers % 1 == 0) and len(np.unique(codes)) == len(codes):
+        return None, "an identifier by its name: every row has its own value"
+    return kind, "; ".join(filter(None, [f"numbers written {signs}" if signs else "numbers", note]))
+
+
+def _dates(column, formats, name, what):
+    times, note = times_of(column, formats, name)
+    parts = varying_parts(times)
+    circles = f", {' and '.join(parts)} as circles" if parts else ""
+    return DateColumn(tuple(formats), parts), "; ".join(filter(None, [f"{what}: the trend in days{circles}", note]))
+
+
+def _category(codes, texts, counts, name):
+    n_rows, n_distinct = int(counts.sum()), int(np.sum(counts > 0))
+    if n_distinct > max(_FEW, _MOSTLY_DISTINCT * n_rows) or (is_named_identifier(name) and 1 < n_distinct == n_rows):
+        present = [text for text, count in zip(texts, counts) if count]
+        n_words = np.mean([len(text.split()) for text in present[:_SAMPLE]])
+        if n_words >= _WORDS_OF_TEXT:
+            return None, f"free text, about {n_words:.0f} words a row, which the model does not read"
+        all_differ = n_distinct == n_rows
+        return None, "an identifier: every row has its own text" if all_differ else "nearly every row has its own text"
+    return CategoryColumn(_levels(codes, texts)), f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
+
+
+def _levels(codes, texts):
+    return tuple(sorted({texts[code] for code in np.unique(codes) if code >= 0}))
+
+
+def is_named_identifier(name: str) -> bool:
+    """Whether a column's name says that it holds identifiers.
+
+    >>> [is_named_identifier(name) for name in ("id", "customer_id", "customerID", "uuid", "paid", "humid", "ID")]
+    [True, True, True, True, False, False, True]
+    """
+    return _IDENTIFIER.search(name) is not None

@@ -1,0 +1,131 @@
+"""Predictions for the rows of a table, beside columns that are carried over, as a frame, a file or JSON."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._files import write_whole, written_whole
+from .fitting import TableModel
+from .reading import TableError, needed
+from .target import near_name
+from .written_numbers import number_of
+
+_PARQUET = (".parquet", ".pq")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def check_request(model: TableModel, *, proba: bool, interval: float | None) -> None:
+    """What this model cannot give is refused before any work."""
+    classify = model.facts_["task"] == "classification"
+    if proba and not classify:
+        raise TableError("Probabilities are for classification; this model predicts numbers.")
+    if interval is not None and classify:
+        raise TableError(
+            "Intervals are for regression; this model predicts classes. Write --proba for their probabilities."
+        )
+    if interval is not None and not 0 < interval < 1:
+        raise TableError(f"The level of an interval lies between 0 and 1, got {interval:g}. Write e.g. --interval 0.9.")
+
+
+def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
+    """Which file can be written, before any work."""
+    if out is not None and not Path(out).parent.is_dir():
+        raise FileNotFoundError(2, "There is no folder for the predictions", str(out))
+    suffix = Path(out).suffix.lower() if out is not None else ".csv"
+    if not as_json and suffix not in (".csv", *_PARQUET):
+        raise TableError(f"Predictions are written as .csv, .parquet or .pq, got --out {out}.")
+    if as_json and suffix in _PARQUET:
+        raise TableError(f"--json writes JSON, but {out} is a name for Parquet; leave one of them out.")
+    if safe_cells and (as_json or suffix in _PARQUET):
+        raise TableError("--safe-cells is for CSV files, whose cells a spreadsheet may take for formulas.")
+
+
+def prediction_frame(
+    model: TableModel,
+    table: Any,
+    *,
+    proba: bool = False,
+    interval: float | None = None,
+    kept: dict[str, Any] | None = None,
+) -> tuple[Any, list[str]]:
+    """One row for each of the table: columns that are kept, the prediction, and what is asked for beside it; and notes."""
+    frame, notes = model["columns"].read(table)
+    front_door, target = model["model"], model.facts_["target"]
+    predicted: dict[str, Any] = {f"predicted {target}": front_door.predict(frame)}
+    if interval is not None:
+        ends = front_door.predict_interval(frame, interval)
+        predicted |= {f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)}
+    if proba:
+        shares = front_door.predict_proba(frame)
+        predicted |= {f"probability of {label}": share for label, share in zip(model.facts_["classes"], shares.T)}
+    clash = [name for name in kept or {} if name in predicted]
+    if clash:
+        raise TableError(f"Column {clash[0]!r} cannot be kept: a column of predictions has its name.")
+    return needed("pandas").DataFrame((kept or {}) | predicted), notes
+
+
+def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
+    """Columns to carry over; names that are no column are refused."""
+    for name in keep:
+        if name not in table.columns:
+            raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}")
+    return {name: table[name].to_numpy() for name in keep}
+
+
+def as_csv(frame: Any, safe_cells: bool = False) -> str:
+    """CSV under a header; with ``safe_cells`` an apostrophe before texts that a spreadsheet would run as a formula."""
+    return (_without_formulas(frame) if safe_cells else frame).to_csv(index=False, lineterminator="\n")
+
+
+def write_predictions(frame: Any, out: str | Path, safe_cells: bool = False) -> None:
+    """CSV or Parquet by the name's ending, whole or not at all."""
+    if Path(out).suffix.lower() not in _PARQUET:
+        write_whole(out, as_csv(frame, safe_cells))
+        return
+    needed("pyarrow")
+    with written_whole(out) as beside:
+        frame.to_parquet(beside, index=False)
+
+
+def as_json_values(
+    frame: Any, model: TableModel, *, proba: bool, interval: float | None, keep: Sequence[str]
+) -> dict[str, Any]:
+    """The same for machines: predictions, probabilities and intervals as lists."""
+    columns = {name: _plain(frame[name]) for name in frame.columns}
+    found: dict[str, Any] = {"predictions": columns[f"predicted {model.facts_['target']}"]}
+    if interval is not None:
+        found["interval"] = interval
+        found["intervals"] = [
+            list(ends) for ends in zip(*(columns[f"{side} {100 * interval:g} %"] for side in ("lower", "upper")))
+        ]
+    if proba:
+        classes = model.facts_["classes"]
+        found["classes"] = classes
+        found["probabilities"] = [list(row) for row in zip(*(columns[f"probability of {label}"] for label in classes))]
+    return found | ({"kept": {name: columns[name] for name in dict.fromkeys(keep)}} if keep else {})
+
+
+def _plain(column):
+    """Values that JSON has: what is missing or infinite is null."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in column]
+    values = [
+        value if isinstance(value, str | bool | int | float) else None if value != value else str(value)
+        for value in values
+    ]
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+
+
+def _without_formulas(frame):
+    """Numbers stay as they are, however their texts begin."""
+
+    def safe(value):
+        is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not math.isfinite(number_of(value))
+        return f"'{value}" if is_formula else value
+
+    texts = {
+        name: frame[name].astype(object).map(safe) for name in frame.columns if frame[name].dtype.kind not in "iufb"
+    }
+    return frame.assign(**texts).rename(columns=safe)

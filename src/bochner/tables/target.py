@@ -1,0 +1,76 @@
+"""The column to predict: apart from the others, as numbers or as labels, and what kind of task that makes."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._columns import float_column, is_text
+from .._text import some_names
+from .column_kinds import NumberColumn, coded_texts, telling, whole
+from .reading import TableError, needed
+from .written_numbers import POINT, decimal_of
+
+_MAX_CLASSES_OF_NUMBERS = 20
+_MOSTLY = 0.95  # of the texts must be numbers
+
+
+def near_name(name: str, columns: Iterable[str]) -> str:
+    """The end of a sentence about a column that is not there."""
+    near = difflib.get_close_matches(name, list(columns), n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
+    """The other columns, the target, and the number of rows dropped because their target is missing.
+
+    A target of texts that are numbers, such as "$1,234", is numbers, unless these are so few that they are classes.
+    """
+    if target not in frame.columns:
+        hint = near_name(target, frame.columns)
+        known = f"; its columns are {some_names(list(frame.columns))}." if hint == "." else hint
+        raise TableError(f"The table has no column {target!r}{known}")
+    values = _as_numbers(frame[target], target, decimal)
+    kept = values.notna()
+    if not kept.any():
+        raise TableError(f"Every value of the target {target!r} is missing.")
+    rest = frame.loc[kept].drop(columns=target)
+    if rest.shape[1] == 0:
+        raise TableError(f"The table has no column besides the target {target!r}: there is nothing to predict from.")
+    return rest, values.loc[kept], int((~kept).sum())
+
+
+def _as_numbers(column, name, decimal):
+    """The column as it is, or the numbers that its texts say."""
+    if not is_text(column) or str(column.dtype) == "category":
+        return column
+    codes, texts = coded_texts(column)
+    tells = telling(texts)
+    kind = NumberColumn(decimal_of([text for text, yes in zip(texts, tells) if yes], decimal))
+    present = codes[np.append(tells, False)[codes]]
+    if len(present) == 0 or np.mean(np.isfinite(kind.numbers(texts)[present])) < _MOSTLY:
+        return column
+    values = needed("pandas").Series(kind.read(column, name)[0][name], index=column.index, name=name)
+    return values if task_of(values.dropna())[0] == "regression" else column
+
+
+def task_of(target: Any) -> tuple[str, str]:
+    """("classification" or "regression", why)."""
+    if is_text(target) or needed("pandas").api.types.is_bool_dtype(target):
+        return "classification", "its values are no numbers"
+    values = float_column(target, str(target.name))
+    n_distinct = len(np.unique(values))
+    few = min(_MAX_CLASSES_OF_NUMBERS, max(2, len(values) // 10))
+    if n_distinct <= few and np.all(values == np.round(values)):
+        return "classification", f"it has only {n_distinct} distinct whole numbers"
+    return "regression", "its values are numbers"
+
+
+def labels_of(target: Any) -> np.ndarray:
+    """Class labels of their own type, whole numbers as integers; texts where a column holds anything else."""
+    if str(target.dtype) == "category":
+        target = target.astype(target.cat.categories.dtype)
+    if needed("pandas").api.types.is_numeric_dtype(target):
+        return np.array(whole(target).tolist())
+    return np.array([str(value) for value in target], dtype=object)

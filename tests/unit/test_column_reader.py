@@ -1,0 +1,395 @@
+"""How columns are read: each decision with its reason, and the same again for every other table."""
+
+import numpy as np
+import pytest
+
+pandas = pytest.importorskip("pandas")
+
+import messy_samples as messy  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.datasets import load_breast_cancer  # noqa: E402
+
+from bochner.tables import ColumnReader, TableError  # noqa: E402
+from bochner.tables.written_dates import date_formats, formats_in_words, parsed  # noqa: E402
+from bochner.tables.written_numbers import decimal_of, number_of  # noqa: E402
+
+N = 60
+
+
+def read(values, roles=None, name="x", **options):
+    """(what a column of these values is read as, its reason, its role)."""
+    frame = pandas.DataFrame({name: values, "other": np.tile([0.5, 1.5], (len(values) + 1) // 2)[: len(values)]})
+    reader = ColumnReader(roles, **options).fit(frame)
+    return reader.transform(frame), reader.reasons_[name], reader.roles_.get(name)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "point", "comma"),
+    [
+        ("12", 12, 12),
+        ("-3.5", -3.5, np.nan),
+        ("3,5", np.nan, 3.5),
+        ("1,234", 1234, 1.234),
+        ("1.234", 1.234, 1234),
+        ("0,234", np.nan, 0.234),
+        ("1,234,567.89", 1234567.89, np.nan),
+        ("1.234.567,89", np.nan, 1234567.89),
+        ("1,23,456", np.nan, np.nan),
+        ("1 234 567", 1234567, 1234567),
+        ("1\u202f234,5", np.nan, 1234.5),
+        ("1'234.5", 1234.5, np.nan),
+        ("$1,234.50", 1234.5, np.nan),
+        ("-$12", -12, -12),
+        ("$-12", -12, -12),
+        ("1.234,50 €", np.nan, 1234.5),
+        ("EUR 5", 5, 5),
+        ("12.5%", 12.5, np.nan),
+        ("(1,234)", -1234, -1.234),
+        ("−7", -7, -7),
+        ("1e-3", 0.001, 0.001),
+        (".5", 0.5, np.nan),
+        ("1.2.2020", np.nan, np.nan),
+        ("007", np.nan, np.nan),
+        ("0", 0, 0),
+        ("0.5", 0.5, np.nan),
+        ("12 Elm Street", np.nan, np.nan),
+        ("", np.nan, np.nan),
+        ("$", np.nan, np.nan),
+        ("٣", np.nan, np.nan),
+    ],
+)
+def test_numbers_as_they_are_written(text, point, comma):
+    np.testing.assert_equal([number_of(text), number_of(text, ",")], [point, comma])
+
+
+def test_the_decimal_mark_is_the_one_that_the_texts_tell():
+    assert decimal_of(["1,234", "0,5"]) == ","
+    assert decimal_of(["1.234", "1.234.567"]) == ","
+    assert decimal_of(["1,234", "1,234.5"], doubtful=",") == "."
+
+
+@pytest.mark.parametrize(
+    ("spell", "words"),
+    [
+        (messy.money, "currency signs, thousands separators and parentheses for negative ones"),
+        (lambda v: messy.money(v, "€ "), "currency signs"),
+        (messy.percent, "percent signs"),
+        (lambda v: [f"{x!r}".replace(".", ",") for x in v], "a decimal comma"),
+        (lambda v: messy.german(v, 2), "thousands separators and a decimal comma"),
+    ],
+)
+def test_written_numbers_are_the_numbers(spell, words):
+    values = np.round(np.random.default_rng(0).normal(scale=3000, size=N), 2)
+    frame, reason, role = read(spell(values.tolist()))
+    assert role == "number"
+    assert words in reason
+    np.testing.assert_allclose(frame["x"], values)
+
+
+def test_a_useful_column_with_thousands_separators_is_no_text():
+    values = np.random.default_rng(0).integers(10**7, size=N)
+    frame, reason, _ = read(messy.thousands(values))
+    np.testing.assert_array_equal(frame["x"], values)
+    assert reason == "numbers written with thousands separators"
+
+
+def test_words_among_numbers_count_as_missing_and_are_named():
+    values = np.random.default_rng(0).normal(size=N)
+    texts = [f"{value:.3f}" for value in values]
+    texts[3], texts[5], texts[7] = "broken", "n/a", " "
+    frame, reason, role = read(texts)
+    assert (role, reason) == ("number", "numbers; 1 value(s) such as 'broken' are no numbers and count as missing")
+    assert np.flatnonzero(frame["x"].isna()).tolist() == [3, 5, 7]
+    mostly = messy.mixed(values, np.random.default_rng(1), words=["unknown reason"], share=0.4)
+    assert read(mostly)[2] == "number"
+
+
+def test_codes_with_leading_zeros_and_a_few_numbers_among_words_are_categories():
+    assert read(["0012", "0345", "0007"] * 20)[2] == "category"
+    assert read(["1", "2", "3+"] * 20)[2] == "category"
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+
+TIMES = pandas.Series(pandas.to_datetime("2019-11-03") + pandas.to_timedelta(np.arange(N) * 37.25, "h"))
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("%Y-%m-%d", "year-month-day"),
+        ("%Y-%m-%dT%H:%M:%SZ", "year-month-day"),
+        ("%Y-%m-%d %H:%M:%S.%f+02:00", "year-month-day"),
+        ("%d.%m.%Y", "day.month.year"),
+        ("%d.%m.%Y %H:%M", "day.month.year"),
+        ("%m/%d/%Y", "month/day/year"),
+        ("%m/%d/%Y %I:%M %p", "month/day/year"),
+        ("%d/%m/%Y", "day/month/year"),
+        ("%m/%d/%y", "month/day/year"),
+        ("%d-%b-%Y", "day-month-year"),
+        ("%B %d, %Y", "month day, year"),
+        ("%a, %d %b %Y %H:%M:%S", "day month year"),
+        ("%Y/%m/%d", "year/month/day"),
+    ],
+)
+def test_dates_in_many_spellings(form, words):
+    texts = TIMES.dt.strftime(form)
+    frame, reason, role = read(texts)
+    assert role == "date"
+    assert f"dates written as {words}: the trend in days" in reason
+    precise = TIMES if "%M" in form else TIMES.dt.normalize()
+    minutes = precise.dt.floor("min") if "%S" not in form else precise
+    np.testing.assert_allclose(frame["x"], minutes.astype("datetime64[us]").astype("int64") / 86400e6, atol=1e-9)
+
+
+def test_two_spellings_in_one_column_and_words_among_them():
+    texts = [*TIMES.dt.strftime("%d.%m.%Y")[:30], *TIMES.dt.strftime("%Y-%m-%d")[30:]]
+    texts[4] = "unknown"
+    frame, reason, _ = read(texts)
+    assert "day.month.year or year-month-day" in reason or "year-month-day or day.month.year" in reason
+    assert np.flatnonzero(frame["x"].isna()).tolist() == [4]
+
+
+def test_days_that_do_not_tell_are_read_by_the_custom_of_the_file():
+    doubtful = np.array(["3/4/2021", "5/6/2021"], dtype=object)
+    assert date_formats(doubtful) == ("%m/%d/%Y",)
+    assert date_formats(doubtful, ",") == ("%d/%m/%Y",)
+    assert formats_in_words(("%H:%M",)) == "a time of day"
+
+
+def test_parts_that_vary_go_round_in_circles():
+    hourly = pandas.Series(pandas.date_range("2020-01-01", periods=400, freq="31h"))
+    frame, reason, _ = read(hourly)
+    assert reason == "dates: the trend in days, month and weekday and hour as circles"
+    names = [f"x: {part} {wave}" for part in ("month", "weekday", "hour") for wave in ("sine", "cosine")]
+    assert [name for name in frame.columns if name.startswith("x")] == ["x", *names]
+    for part in ("month", "weekday", "hour"):
+        np.testing.assert_allclose(frame[f"x: {part} sine"] ** 2 + frame[f"x: {part} cosine"] ** 2, 1)
+    angle = 2 * np.pi * (hourly.dt.hour + hourly.dt.minute / 60) / 24
+    np.testing.assert_allclose(frame["x: hour cosine"], np.cos(angle), atol=1e-12)
+    weekday = 2 * np.pi * hourly.dt.day_of_week / 7
+    np.testing.assert_allclose(frame["x: weekday sine"], np.sin(weekday), atol=1e-12)
+    yearly = pandas.Series(pandas.to_datetime([f"{year}-01-01" for year in range(1950, 2010)]))
+    assert [name for name in read(yearly)[0].columns if "month" in name or "hour" in name] == []
+
+
+def test_december_is_near_january():
+    texts = pandas.Series(pandas.date_range("2019-12-31", periods=366)).astype(str)
+    frame = read(texts)[0]
+    circle = frame[["x: month sine", "x: month cosine"]].to_numpy()
+    assert np.linalg.norm(circle[0] - circle[1]) < 0.05 < 1.9 < np.linalg.norm(circle[1] - circle[183])
+
+
+def test_a_date_of_a_parquet_table_is_the_same_in_text():
+    times = TIMES.dt.tz_localize("Europe/Berlin")
+    frame = pandas.DataFrame({"x": times, "other": np.arange(N) % 7})
+    reader = ColumnReader().fit(frame)
+    of_text = reader.transform(frame.assign(x=times.astype(str)))
+    pandas.testing.assert_frame_equal(of_text, reader.transform(frame))
+
+
+def test_whole_numbers_that_are_dates():
+    numbers = TIMES.dt.strftime("%Y%m%d").astype(int)
+    frame, reason, role = read(numbers)
+    assert (role, reason.split(":")[0]) == ("date", "dates written as yearmonthday")
+    np.testing.assert_array_equal(frame["x"], TIMES.dt.normalize().astype("datetime64[s]").astype("int64") // 86400)
+    assert read(np.arange(20190101, 20190101 + 3 * N, 3))[2] == "number"  # the 99th of January
+    seconds = (TIMES.astype("datetime64[s]").astype("int64")).to_numpy()
+    assert read(seconds)[2] == "number"
+    frame, _, role = read(seconds, {"x": "date"})
+    np.testing.assert_allclose(frame["x"], seconds / 86400)
+
+
+def test_parsed_keeps_the_local_clock():
+    times = parsed(["2020-01-01T10:00:00+05:30", "no date", "Monday, 2020-01-06 09:00"], ("ISO8601",))
+    assert times.dt.hour.tolist()[0] == 10
+    assert times.isna().tolist() == [False, True, False]
+
+
+# --- truth values, identifiers, text ----------------------------------------------------------------------------------
+
+
+def test_words_for_true_and_false_are_two_levels_however_they_are_spelled():
+    truth = np.random.default_rng(0).random(N) < 0.5
+    frame, reason, role = read(messy.truths(truth, np.random.default_rng(1)))
+    assert (role, reason) == ("category", "words for true and false")
+    np.testing.assert_array_equal(frame["x"] == "Yes", truth)
+    assert sorted(frame["x"].unique()) == ["No", "Yes"]
+    assert read(["t", "n"] * 30)[1] == "categories, 2 levels"
+    reader = ColumnReader().fit(pandas.DataFrame({"x": ["true", "false", None] * 20, "z": np.arange(60) % 7}))
+    assert reader.transform(pandas.DataFrame({"x": [True, False], "z": 1}))["x"].tolist() == ["true", "false"]
+
+
+def test_identifiers_and_free_text_are_left_out_with_their_reasons():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(messy.identifiers(200, rng))
+    frame["z"] = rng.normal(size=200)
+    assert ColumnReader().fit(frame).left_out_ == {
+        "customer_id": "an identifier by its name: every row has its own value",
+        "row": "an identifier: whole numbers that count up",
+        "token": "an identifier: every row has its own text",
+        "remark": "free text, about 7 words a row, which the model does not read",
+    }
+
+
+def test_years_steps_and_shuffled_ranks_are_no_identifiers():
+    counting = np.arange(N)
+    assert read(1950 + counting)[2] == "number"
+    assert read(counting, name="day")[2] == "number"
+    assert read(np.random.default_rng(0).permutation(N))[2] == "number"
+    assert read(np.repeat(counting, 2))[2] == "number"
+    assert read(counting)[2] is None
+    assert ColumnReader().fit(pandas.DataFrame({"x": counting})).roles_ == {"x": "number"}  # there is nothing else
+
+
+def test_an_identifier_that_comes_again_is_a_category():
+    frame, reason, role = read(np.tile([7, 11, 900], 20), name="store_id")
+    assert (role, frame["store_id"].tolist()[:2]) == ("category", ["7", "11"])
+    assert reason == "an identifier by its name, but values come again: categories"
+
+
+def test_lists_are_left_out():
+    assert read([[1, 2]] * N)[1] == "its values are lists or objects of their own"
+
+
+def test_a_second_column_of_a_name_is_used_unless_it_says_the_same():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(N, 3))
+    frame = pandas.DataFrame(np.column_stack([values, values[:, 0]]), columns=["a", "a", "b", "a"])
+    reader = ColumnReader().fit(frame)
+    assert list(reader.roles_) == ["a", "a.1", "b"]
+    assert reader.left_out_ == {"a.2": "the same values as column 'a'"}
+    np.testing.assert_array_equal(reader.transform(frame), values)
+
+
+# --- categories of many levels ----------------------------------------------------------------------------------------
+
+
+def cities(n=1200, n_levels=200, seed=0):
+    rng = np.random.default_rng(seed)
+    city = rng.integers(n_levels, size=n)
+    return pandas.DataFrame({"city": [f"city {k}" for k in city], "z": rng.normal(size=n)}), city, rng
+
+
+def test_many_levels_have_the_mean_target_beside_them():
+    frame, city, rng = cities()
+    y = city % 7 + 0.1 * rng.normal(size=len(city))
+    reader = ColumnReader(task="regression").fit(frame, y)
+    made = reader.transform(frame)
+    assert list(made.columns) == ["city", "city: mean target", "z"]
+    assert reader.sources_ == {"city": "city", "city: mean target": "city", "z": "z"}
+    assert "199 levels, more than 50: the mean target" in reader.reasons_["city"]
+    assert np.corrcoef(made["city: mean target"], y)[0, 1] > 0.95
+    new = reader.transform(pandas.DataFrame({"city": ["nowhere", None], "z": 0.0}))
+    assert new["city: mean target"][0] == pytest.approx(y.mean())
+    assert reader.read(pandas.DataFrame({"city": ["nowhere"], "z": 0.0}))[1] == [
+        "Column 'city': 1 value(s) such as 'nowhere' were not in the training table."
+    ]
+
+
+def test_no_row_is_told_its_own_target():
+    """Pure noise: means of all rows correlate with the target that went into them, means of other folds do not."""
+    frame, _, rng = cities(n=2000, n_levels=600)
+    y = rng.normal(size=len(frame))
+    reader = ColumnReader(task="regression")
+    apart = reader.fit_transform(frame, y)["city: mean target"]
+    together = reader.transform(frame)["city: mean target"]
+    assert np.corrcoef(together, y)[0, 1] > 0.2
+    assert abs(np.corrcoef(apart, y)[0, 1]) < 5 / np.sqrt(len(y))
+    # The target of one row changes nothing about its own mean.
+    changed = y.copy()
+    changed[17] = 1e6
+    again = clone(reader).fit_transform(frame, changed)["city: mean target"]
+    assert again[17] == apart[17]
+
+
+def test_classes_have_their_shares():
+    frame, city, _ = cities()
+    two, three = np.where(city % 2, "b", "a"), np.array(["a", "b", "c"])[city % 3]
+    assert "city: share of b" in ColumnReader().fit(frame, two).sources_
+    shares = ColumnReader().fit(frame, three).transform(frame).filter(like="share")
+    assert list(shares.columns) == [f"city: share of {label}" for label in "abc"]
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.1)
+    assert ColumnReader().fit(frame).encoded_ == []
+
+
+# --- what is said overrules -------------------------------------------------------------------------------------------
+
+
+def test_roles_overrule():
+    assert read([1, 2, 3] * 20, {"x": "category"})[2] == "category"
+    assert read(["1", "2", "x"] * 20, {"x": "number"})[2] == "number"
+    assert read(range(N), {"x": "number"})[1:] == ("as asked", "number")
+    assert read([1.5, 2] * 30, {"x": "drop"})[1] == "as asked"
+    assert read([1.5, 2] * 30, {"x": "identifier"})[1] == "an identifier, as asked"
+    frame = read([2001, 2002, 2003] * 20, {"x": "date"})[0]
+    np.testing.assert_allclose(frame["x"][:3].diff()[1:], 365)
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"y": "drop"}, "The table has no column 'y', which is to be dropped"),
+        ({"othr": "number"}, "did you mean 'other'"),
+        ({"x": "text"}, "Column 'x' is said to be 'text'; it may be 'number', 'date'"),
+        ({"x": "number"}, "cannot be read as a number: it holds values such as 'a'"),
+        ({"x": "date"}, "cannot be read as a date: it holds values such as 'a'"),
+    ],
+)
+def test_roles_that_make_no_sense_are_refused(roles, message):
+    with pytest.raises(TableError, match=message):
+        read(["a", "b"] * 30, roles)
+
+
+# --- the same again ---------------------------------------------------------------------------------------------------
+
+
+def test_one_row_is_read_as_in_its_table():
+    """Whatever was decided for all rows is repeated for one, whose values alone would not tell."""
+    rng = np.random.default_rng(0)
+    values = np.round(rng.uniform(0, 3000, N), 3)
+    frame = pandas.DataFrame(
+        {
+            "german": messy.german(values),
+            "money": messy.money(values),
+            "day": TIMES.dt.strftime("%d/%m/%Y"),
+            "truth": messy.truths(values > 1000, rng),
+            "city": rng.choice(["Rome", "Oslo", "Bonn"], N),
+            "size": values,
+        }
+    )
+    reader = ColumnReader().fit(frame)
+    whole = reader.transform(frame)
+    for k in range(0, N, 7):
+        one = reader.transform(frame.iloc[[k]])
+        pandas.testing.assert_frame_equal(one, whole.iloc[[k]])
+
+
+def test_a_file_with_another_decimal_mark_says_the_same():
+    frame = pandas.DataFrame({"x": ["1,234", "2,345", "0.5"] * 20, "y": ["0,5", "1,25", "3,125"] * 20})
+    reader = ColumnReader().fit(frame)
+    german = pandas.DataFrame({"x": ["1.234", "2.345", "0,5"], "y": ["0,5", "1,25", "3,125"]})
+    german.attrs["decimal"] = ","
+    np.testing.assert_array_equal(reader.transform(german), [[1234, 0.5], [2345, 1.25], [0.5, 3.125]])
+
+
+def test_numbers_where_dates_were_and_the_other_way_round():
+    numbers = ColumnReader().fit(pandas.DataFrame({"x": np.arange(N) / 7}))
+    with pytest.raises(TableError, match="held numbers while fitting, but now holds dates"):
+        numbers.transform(pandas.DataFrame({"x": TIMES}))
+    with_dates = ColumnReader().fit(pandas.DataFrame({"x": TIMES.dt.strftime("%d.%m.%Y")}))
+    assert with_dates.read(pandas.DataFrame({"x": [1.5]}))[1] == [
+        "Column 'x': 1 value(s) such as '1.5' are no dates and count as missing."
+    ]
+
+
+def test_columns_of_numbers_pass_unchanged():
+    frame = load_breast_cancer(as_frame=True).data
+    reader = ColumnReader().fit(frame)
+    pandas.testing.assert_frame_equal(reader.transform(frame), frame, check_dtype=False)
+    assert reader.get_feature_names_out().tolist() == list(frame.columns)
+    holes = messy.with_holes(frame, np.random.default_rng(0))
+    pandas.testing.assert_frame_equal(ColumnReader().fit_transform(holes), holes)

@@ -1,0 +1,176 @@
+"""``bochner predict``: intervals, columns that are carried over, files by their ending, cells that are no formulas."""
+
+import json
+
+import numpy as np
+import pytest
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("skops")
+pytest.importorskip("pyarrow")
+
+from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
+
+import bochner  # noqa: E402
+from bochner import cli  # noqa: E402
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(map(str, arguments)))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model of numbers from a file with decimal commas, one of classes, and their tables."""
+    folder = tmp_path_factory.mktemp("predict")
+    frame = load_diabetes(as_frame=True).frame.iloc[:200, -5:]
+    frame.insert(0, "number", [f"{k:05}" for k in range(len(frame))])
+    frame.insert(1, "shop, town", np.tile(["=HYPERLINK(1)", "-5", "+cmd", "plain"], 50))
+    frame.to_csv(folder / "values.csv", index=False, sep=";", decimal=",")
+    iris = load_iris(as_frame=True).frame
+    iris["target"] = iris["target"].map({0: "=A", 1: "B", 2: "C"})
+    iris["color"] = np.tile(["red", "blue"], 75)
+    iris.to_csv(folder / "classes.csv", index=False)
+    for name, options in (("values", ["--id", "number", "--drop", "shop, town"]), ("classes", [])):
+        arguments = [
+            str(folder / f"{name}.csv"),
+            "--target",
+            "target",
+            "--out",
+            str(folder / f"{name}.skops"),
+            *options,
+        ]
+        assert cli.main(["fit", *arguments]) == 0
+    return folder
+
+
+@pytest.fixture
+def values(folder):
+    return folder / "values.skops", folder / "values.csv"
+
+
+@pytest.fixture
+def classes(folder):
+    return folder / "classes.skops", folder / "classes.csv"
+
+
+def test_intervals_and_kept_columns(capsys, values, tmp_path):
+    out = tmp_path / "p.csv"
+    code, text, _ = run(capsys, "predict", *values, "--interval", 0.8, "--keep", "shop, town", "--out", out)
+    assert (code, text) == (0, "")
+    frame = pandas.read_csv(out, dtype={"number": str})
+    # What was said to be an identifier comes along, with its zeros.
+    assert list(frame.columns) == ["number", "shop, town", "predicted target", "lower 80 %", "upper 80 %"]
+    assert frame["number"].tolist()[:2] == ["00000", "00001"]
+    model = bochner.load(values[0])
+    read = model["columns"].transform(bochner.load_table(values[1]))
+    np.testing.assert_allclose(frame["predicted target"], model["model"].predict(read))
+    np.testing.assert_allclose(frame[["lower 80 %", "upper 80 %"]], model["model"].predict_interval(read, 0.8))
+    truth = load_diabetes().target[:200]
+    assert np.mean((truth >= frame["lower 80 %"]) & (truth <= frame["upper 80 %"])) > 0.7
+
+
+def test_parquet_by_its_ending_and_json(capsys, classes, tmp_path):
+    out = tmp_path / "p.parquet"
+    assert run(capsys, "predict", *classes, "--proba", "--keep", "color,petal width (cm)", "--out", out)[0] == 0
+    frame = pandas.read_parquet(out)
+    assert list(frame.columns[:3]) == ["color", "petal width (cm)", "predicted target"]
+    np.testing.assert_allclose(frame.filter(like="probability").sum(axis=1), 1)
+    code, text, _ = run(capsys, "predict", *classes, "--proba", "--keep", "color", "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert found["predictions"] == frame["predicted target"].tolist()
+    assert found["kept"] == {"color": ["red", "blue"] * 75}
+    np.testing.assert_allclose(found["probabilities"], frame.filter(like="probability"))
+    assert [path.name for path in tmp_path.iterdir()] == ["p.parquet"]
+
+
+def test_json_has_intervals(capsys, values):
+    found = json.loads(run(capsys, "predict", *values, "--interval", 0.9, "--json")[1])
+    assert found["interval"] == 0.9
+    assert all(low < center < high for (low, high), center in zip(found["intervals"], found["predictions"]))
+    # Of few rows the ends of a high level are infinite, which JSON has no word for.
+    found = json.loads(run(capsys, "predict", *values, "--interval", 0.9999, "--json")[1])
+    assert found["intervals"][0] == [None, None]
+
+
+def test_cells_that_a_spreadsheet_would_run(capsys, values, classes):
+    options = ["--keep", "shop, town"]
+    plain = run(capsys, "predict", *values, *options)[1].splitlines()
+    safe = run(capsys, "predict", *values, *options, "--safe-cells")[1].splitlines()
+    assert [line.split(",")[1] for line in plain[1:5]] == ["=HYPERLINK(1)", "-5", "+cmd", "plain"]
+    assert [line.split(",")[1] for line in safe[1:5]] == ["'=HYPERLINK(1)", "-5", "'+cmd", "plain"]
+    assert run(capsys, "predict", *classes, "--safe-cells")[1].splitlines()[1] == "'=A"
+
+
+def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path):
+    frame = bochner.load_table(classes[1]).head(3).astype(object)
+    frame["color"] = ["green", "red", None]
+    frame.loc[0, "petal width (cm)"] = "wide"
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run(capsys, "predict", classes[0], tmp_path / "new.csv")
+    assert (code, out.count("\n")) == (0, 4)
+    assert err.splitlines() == [
+        "Column 'petal width (cm)': 1 value(s) such as 'wide' are no numbers and count as missing.",
+        "Column 'color': 1 value(s) such as 'green' were not in the training table.",
+    ]
+
+
+def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
+    """The same rows with decimal points, as JSON lines, and one by one, whose marks do not tell."""
+    expected = run(capsys, "predict", *values)[1]
+    frame = bochner.load_table(values[1])
+    frame["number"] = frame["number"].map("{:05}".format)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run(capsys, "predict", values[0], tmp_path / "t.csv")[1] == expected
+    lines = [json.dumps(record) for record in frame.to_dict("records")]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert run(capsys, "predict", values[0], tmp_path / "t.jsonl")[1] == expected
+    # 1,234 may be a thousand; in a file of this model it is a little more than one.
+    header = values[1].read_text().splitlines()[0]
+    (tmp_path / "one.csv").write_text(header + "\n" + "00000;x;0;1,234;0;0;0\n")
+    small = run(capsys, "predict", values[0], tmp_path / "one.csv")[1]
+    (tmp_path / "two.csv").write_text(header + "\n" + "00000;x;0;1.234;0;0;0\n")
+    assert run(capsys, "predict", values[0], tmp_path / "two.csv", "--decimal", ".")[1] == small
+    assert run(capsys, "predict", values[0], tmp_path / "one.csv", "--decimal", ".")[1] != small
+
+
+@pytest.mark.parametrize(
+    ("which", "options", "message"),
+    [
+        ("classes", ["--interval", "0.9"], "Intervals are for regression; this model predicts classes"),
+        ("values", ["--interval", "90"], "The level of an interval lies between 0 and 1, got 90"),
+        ("values", ["--proba"], "Probabilities are for classification"),
+        ("values", ["--keep", "nummber"], "The table has no column 'nummber' to keep; did you mean 'number'?"),
+        ("values", ["--out", "p.xlsx"], "Predictions are written as .csv, .parquet or .pq, got --out p.xlsx"),
+        ("values", ["--out", "no/p.csv"], "There is no folder for the predictions: no/p.csv"),
+        ("values", ["--out", "p.parquet", "--json"], "--json writes JSON, but p.parquet is a name for Parquet"),
+        ("values", ["--out", "p.parquet", "--safe-cells"], "--safe-cells is for CSV files"),
+        ("values", ["--sep", ";;"], "A separator is one character"),
+    ],
+)
+def test_requests_that_make_no_sense(capsys, folder, tmp_path, monkeypatch, which, options, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "predict", folder / f"{which}.skops", folder / f"{which}.csv", *options)
+    said = json.loads(out)["error"] if "--json" in options else err
+    assert code == 2
+    assert message in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_column_is_named(capsys, classes, tmp_path):
+    bochner.load_table(classes[1]).rename(columns={"color": "colour"}).to_csv(tmp_path / "t.csv", index=False)
+    code, _, err = run(capsys, "predict", classes[0], tmp_path / "t.csv")
+    assert code == 2
+    assert err == "bochner: The table lacks 'color', which the model was fitted with; did you mean 'colour'?\n"
+
+
+def test_an_interrupted_writer_leaves_no_file(capsys, values, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pandas.DataFrame, "to_parquet", interrupted)
+    assert run(capsys, "predict", *values, "--out", tmp_path / "p.parquet")[0] == 130
+    assert list(tmp_path.iterdir()) == []
