@@ -197,7 +197,7 @@ def test_standard_input(monkeypatch, kind):
         ("t.jsonl", b"", "is empty"),
         ("t.jsonl", b'{"a": "\xe9"}', "is not written in the encoding UTF-8; save it so"),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
-        ("t.parquet.gz", gzip.compress(b"nothing"), "cannot be read as Parquet"),
+        ("t.parquet.gz", gzip.compress(b"nothing", mtime=0), "cannot be read as Parquet"),
         ("t.xlsx", b"", "behind it .gz"),
         ("t.gz", b"", "the name must end in .csv"),
     ],

@@ -1,7 +1,7 @@
 """What a model file may describe, checked before anything reads it: a few kinds of nodes, our own classes, plain arrays.
 
 skops has a list of types that it trusts, among them all estimators of scikit-learn, whose compiled code believes the arrays it is given, and some
-of which read files.  A model of ours needs none of them.
+of which read files.  A model of ours needs one of them.
 """
 
 import json
@@ -18,6 +18,9 @@ _PLAIN_LOADERS = frozenset({"DictNode", "ListNode", "TupleNode", "SetNode", "Jso
 _PLAIN_TYPES = frozenset(
     f"builtins.{name}" for name in ("str", "int", "float", "bool", "NoneType", "dict", "list", "tuple", "set")
 )
+
+# Encodes categories by looking numbers up, in NumPy alone.
+_FOREIGN = frozenset({"sklearn.preprocessing._target_encoder.TargetEncoder", "numpy.dtype"})
 
 
 class UntrustedModel(ValueError):
@@ -60,7 +63,7 @@ def _checked_node(node):
         return []
     if loader == "NdArrayNode" and kind.startswith("numpy."):
         return [node["file"]] if node.get("type") == "numpy" else []
-    if loader == "ObjectNode" and (is_ours(kind) or kind == "numpy.dtype"):
+    if loader == "ObjectNode" and (is_ours(kind) or kind in _FOREIGN):
         return []
     if loader == "TypeNode" and is_ours(kind):
         return []
