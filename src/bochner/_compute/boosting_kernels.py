@@ -6,11 +6,12 @@ reason as the sine: a call to libm inside the loop keeps LLVM from vectorising i
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from .blocks import TILE, tiles, working_dtype
-from .kernels import _FLAGS, _REDUCING, _sincos
+from .compiling import PART, compiled
+from .kernels import _sincos
 
 # exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
 # bits, from where a shift makes it the exponent.  Never compile this with reassociation: it would undo the rounding.
@@ -39,7 +40,7 @@ def _exp(x):
     raise RuntimeError("_exp only runs inside compiled kernels")
 
 
-@overload(_exp)
+@overload(_exp, jit_options=PART)
 def _exp_overload(x):
     if x == types.float32:
 
@@ -71,7 +72,7 @@ def _bounds(x):
     raise RuntimeError("_bounds only runs inside compiled kernels")
 
 
-@overload(_bounds)
+@overload(_bounds, jit_options=PART)
 def _bounds_overload(x):
     """(lowest argument, where the tangent begins) in the dtype of x."""
     if x == types.float32:
@@ -79,7 +80,7 @@ def _bounds_overload(x):
     return lambda x: (_LOWEST, TANGENT_FROM)
 
 
-@njit(**_FLAGS)
+@compiled
 def exponential(x, out):
     """out = exp(x), elementwise on 1-D arrays, x clipped to where the exponential is a number."""
     for i in range(x.shape[0]):
@@ -87,7 +88,7 @@ def exponential(x, out):
         out[i] = _exp(min(max(x[i], lowest), highest))
 
 
-@njit(**_FLAGS)
+@compiled
 def exponential_pull(turns, signal, phase, losses):
     """losses = e(−ỹ cos θ) and, in place of turns, ỹ sin θ e'(−ỹ cos θ), with θ = π (turns − phase); e is exp, then its tangent."""
     for i in range(turns.shape[0]):
@@ -99,7 +100,7 @@ def exponential_pull(turns, signal, phase, losses):
         turns[i] = signal[i] * s * value
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _sum(values):
     total = 0 * values[0]
     for i in range(values.shape[0]):
@@ -107,7 +108,7 @@ def _sum(values):
     return total
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _row_products(rows, direction, out):
     """out = rows @ direction."""
     for i in range(rows.shape[0]):
@@ -117,7 +118,7 @@ def _row_products(rows, direction, out):
         out[i] = total
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _weighted_rows(weights, rows, out):
     """out = weights @ rows, four rows at a time: the sums stay in registers four times as long."""
     out[:] = 0
@@ -132,7 +133,7 @@ def _weighted_rows(weights, rows, out):
             out[k] += weights[i] * row[k]
 
 
-@njit(**_FLAGS)
+@compiled
 def exponential_pass(rows, signal, direction, phase, gradient):
     """Σ_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``, reading each tile of rows once."""
     n_rows, row_bytes = rows.shape[0], rows.shape[1] * rows.itemsize
@@ -158,7 +159,7 @@ def exponential_pass(rows, signal, direction, phase, gradient):
     return value
 
 
-@njit(**_FLAGS)
+@compiled
 def phase_losses(turns, signal, phases, sums):
     """sums[:, k] += Σ_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle, for all phases at once.
 
@@ -186,7 +187,7 @@ def phase_losses(turns, signal, phases, sums):
             curvatures[k] += (v * v + u) * value
 
 
-@njit(**_FLAGS)
+@compiled
 def cosine_values(turns, phase, out):
     """out = cos(π (turns − phase)) on 1-D arrays."""
     for i in range(turns.shape[0]):
