@@ -47,14 +47,18 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     if given.dtype.kind not in "fiub":
         raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(given)}.")
     if given.ndim and given.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},).")
+        raise ValueError(
+            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
+        )
     weights = np.broadcast_to(given.astype(np.float64), (n_rows,))
     if not np.all(np.isfinite(weights)):
         row = int(np.argmin(np.isfinite(weights)))
         raise ValueError(f"sample_weight must be finite, but contains NaN or infinity: {weights[row]} in row {row}.")
     if np.any(weights < 0):
         row = int(np.argmin(weights))
-        raise ValueError(f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights count rows.")
+        raise ValueError(
+            f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights count rows."
+        )
     if not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     return np.array(weights)

@@ -68,7 +68,9 @@ def choose_landmarks(
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
         elif target is not None:
-            targets.append(_targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_), weights))
+            targets.append(
+                _targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_), weights)
+            )
     return Landmarks(np.concatenate(points), None, np.concatenate(targets) if targets else None)
 
 

@@ -101,7 +101,8 @@ class LandmarkFeatures(FeatureMap):
         weights = check_weights(sample_weight, len(rows))
         self._caveat, n_rows = caveat_of(weights), len(rows)
         n_samples = n_rows if weights is None else float(weights.sum())
-        rows, target, weights, numbers = without_repetitions(rows, self._target(y, n_rows, weights), weights)
+        different = without_repetitions(rows, self._target(y, n_rows, weights), weights)
+        rows, target, weights = different.rows, different.target, different.weights
         if isinstance(target, Values):
             target = target.similarity(weights)
         rng = as_generator(self.random_state)
@@ -111,7 +112,7 @@ class LandmarkFeatures(FeatureMap):
         n_landmarks = self._landmark_count(n_samples, len(rows))
         chosen = choose_landmarks(rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights)
         self.landmarks_ = chosen.points
-        self.landmark_indices_ = None if chosen.indices is None else numbers[chosen.indices]
+        self.landmark_indices_ = None if chosen.indices is None else different.numbers[chosen.indices]
         self._by_label = isinstance(target, Labels)
         # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
         self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows
@@ -285,7 +286,9 @@ def landmark_losses(
     n_sets = len(measure) // n_components
     own = np.arange(n_landmarks) % n_sets  # which set of frequencies a landmark looks at
     if isinstance(target, Labels):
-        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(-1, 2, n_sets, n_components)
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(
+            -1, 2, n_sets, n_components
+        )
         pulls = 2 * sums[chosen.targets, :, own] - sums.sum(axis=0).swapaxes(0, 1)[own]
         own_similarity = np.ones(n_landmarks)
     else:
@@ -298,7 +301,9 @@ def landmark_losses(
     n_rows = len(rows) if weights is None else float(weights.sum())
     if chosen.indices is not None:
         if n_rows <= 1:
-            raise ValueError(f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a sum of weights).")
+            raise ValueError(
+                f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a sum of weights)."
+            )
         agreement -= own_similarity[:, None]
         n_rows -= 1
     return 0.5 - agreement / (2 * n_rows)

@@ -80,7 +80,7 @@ def test_a_share_of_the_rows_and_too_many_landmarks(problem, seed):
     X, y = problem
     tenth = LandmarkFeatures(n_landmarks=0.1, n_components=4, random_state=seed).fit(X, y)
     assert len(tenth.landmarks_) == 24
-    with pytest.warns(UserWarning, match="more than the 20 rows"):
+    with pytest.warns(UserWarning, match="more than the 20 different rows"):
         every = LandmarkFeatures(n_landmarks=50, landmarks="random", n_components=4).fit(X[:20], y[:20])
     assert len(every.landmarks_) == 20
 

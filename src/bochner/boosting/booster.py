@@ -206,7 +206,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         """What a fit on few rows looks at; of many rows, or where some are kept apart by number, all as they are."""
         if self.stopping is not None:
             return rows, target, weights
-        return without_repetitions(rows, target, weights, in_order=True)[:3]
+        different = without_repetitions(rows, target, weights, in_order=True)
+        return different.rows, different.target, different.weights
 
     def _prior_of(self, sample):
         if self.prior is not None:

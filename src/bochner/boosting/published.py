@@ -75,7 +75,8 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
                 "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
             )
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
-        rows, labels, weights, _ = without_repetitions(rows, labels, weights)
+        different = without_repetitions(rows, labels, weights)
+        rows, labels, weights = different.rows, different.target, different.weights
         if not continued:
             self.classes_, self.loss_ = labels.classes, Exponential()
             self.prior_ = self._part("prior", SpectralPrior).resolved(rows, weights)
@@ -107,7 +108,9 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
         for t in track(range(done, self.n_rounds), type(self).__name__):
             with threads_for_rows_only():
                 weak_learners = [
-                    self._round(rows, signs[k], scores[k], weights[k], counts, np.random.default_rng([self._seed, t, k]))
+                    self._round(
+                        rows, signs[k], scores[k], weights[k], counts, np.random.default_rng([self._seed, t, k])
+                    )
                     for k in range(n_outputs)
                 ]
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):

@@ -81,7 +81,8 @@ class JointDescent(Learner):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
         # Batches are drawn by number: few rows are taken once each, so that weights and repeated rows have the same batches.
-        rows, target, weights, _ = without_repetitions(rows, target, weights, in_order=True)
+        different = without_repetitions(rows, target, weights, in_order=True)
+        rows, target, weights = different.rows, different.target, different.weights
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
-from .._compute import Block, as_dense, as_rows
 from .._columns import counted, quantile
+from .._compute import Block, as_dense, as_rows
 from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure

@@ -142,8 +142,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         if len(alphas) == 1:
             return float(alphas[0])
         root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
-        ones = np.ones(len(y))  # one of the rows that a row counts for is left out
-        left_out = [left_out_residuals(design, y, root, penalties(alpha), ones) for alpha in alphas]
+        units = np.minimum(weights, 1)  # one of the rows that a row counts for is left out
+        left_out = [left_out_residuals(design, y, root, penalties(alpha), units) for alpha in alphas]
         errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
         self.loo_errors_ = np.array(errors)
         return float(alphas[np.argmin(errors)])
