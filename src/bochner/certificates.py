@@ -18,7 +18,7 @@ from ._state import all_or_nothing
 from ._validation import check_positive, check_rows, check_share, check_weights
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .expansions import Expansion, ExpansionModel
-from .features import SpectralFeatures, caveat_of, fitted_transformer
+from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
 from .targets import Labels
@@ -86,7 +86,8 @@ def _seeded(estimator, rng):
         for name, value in sorted(estimator.get_params(deep=True).items())
         if name.split("__")[-1] == "random_state" and value is None
     ]
-    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
+    estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
+    return estimator
 
 
 def split_counts(counts: int | np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -177,26 +178,21 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         rng = as_generator(self.random_state)
         first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
         features = _seeded(clone(self._part("features")), rng)
-        of_first = np.flatnonzero(first)
-        weighted = counts is not None or costs is not None
-        first_weights, all_weights = (part if costs is None else part * costs for part in (first, first + second))
+        if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
+            # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
+            taught, first_weights = np.repeat(np.arange(len(rows)), first.astype(int)), None
+        else:
+            taught = np.flatnonzero(first)
+            first_weights = (
+                None if counts is None and costs is None else (first if costs is None else first * costs)[taught]
+            )
         self.features_ = fitted_transformer(
-            features,
-            rows.take(of_first),
-            target.decode(target.codes[of_first]),
-            first_weights[of_first] if weighted else None,
+            features, rows.take(taught), target.decode(target.codes[taught]), first_weights
         )
         columns = self._columns(rows)
-        prior_mean = self._linear(columns[of_first], signs[of_first], first_weights[of_first])
-        step = self._linear(columns, signs, all_weights) - prior_mean
-        margins = np.abs(columns[of_first] @ prior_mean) / np.linalg.norm(columns[of_first], axis=1)
-        scale = quantile(*counted(margins, first[of_first]), 0.5) or 1.0
-        of_second = np.flatnonzero(second)
-        self._choose(columns[of_second], signs[of_second], second[of_second], prior_mean, step, scale)
-        if caveat:
-            self.bound_, self.gibbs_bound_ = (
-                replace(bound, valid=False, reason=caveat) for bound in (self.bound_, self.gibbs_bound_)
-            )
+        prior_mean = self._linear(columns, signs, first if costs is None else first * costs)
+        step = self._linear(columns, signs, (first + second) * (1.0 if costs is None else costs)) - prior_mean
+        self._choose(columns, signs, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
@@ -236,14 +232,21 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
 
     def _linear(self, columns, signs, weights):
         """Weights of a logistic regression, intercept last; the origin where only one class is present."""
-        if len(np.unique(signs[weights > 0])) < 2:
+        some = weights > 0
+        if len(np.unique(signs[some])) < 2:
             return np.zeros(columns.shape[1])
-        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000).fit(columns, signs, weights)
+        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000)
+        model.fit(columns[some], signs[some], weights[some])
         return model.coef_[0]
 
-    def _choose(self, columns, signs, counts, prior_mean, step, scale):
-        """The width and the move of least bound."""
+    def _choose(self, columns, signs, first, second, prior_mean, step, caveat):
+        """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
         norms = np.linalg.norm(columns, axis=1)
+        some = first > 0
+        margins, shares = counted(np.abs(columns[some] @ prior_mean) / norms[some], first[some])
+        scale = quantile(margins, shares, 0.5) or 1.0
+        some = second > 0
+        counts, norms, columns, signs = second[some], norms[some], columns[some], signs[some]
         start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
         best: Any = None
         for width in scale * _WIDTHS:
@@ -255,7 +258,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
                 )
                 if best is None or bound.value < best[0].value:
                     best = bound, width, move
-        self.gibbs_bound_, self.width_, move = best
+        bound, self.width_, move = best
+        self.gibbs_bound_ = replace(bound, valid=False, reason=caveat) if caveat else bound
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:-1], float(mean[-1])

@@ -188,7 +188,7 @@ class SpectralFeatures(FeatureMap):
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target, weights)
-        self._caveat = self._caveat or caveat_of(weights)
+        self._caveat: str = self._caveat or caveat_of(weights)
         self.sums_ = sums if first else self.sums_ + sums
         if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
             self._use_sums()

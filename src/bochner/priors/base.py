@@ -161,7 +161,8 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
         # h equal rows are h (h − 1) / 2 pairs that lie nowhere apart.
         pairs = np.outer(counts, counts)[np.triu_indices(len(counts), 1)]
         pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)
-        return quantile(*counted(np.append(distances, 0.0), pairs), 0.5) if pairs.sum() > 0 else 0.0
+        lengths, counts = counted(np.append(distances, 0.0), pairs)
+        return quantile(lengths, counts, 0.5) if pairs.sum() > 0 else 0.0
     center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
     signals = [] if weights is None else [weights]
     total = len(rows) if weights is None else weights.sum()
