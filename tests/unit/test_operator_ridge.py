@@ -138,6 +138,17 @@ def test_leave_one_out_is_that_of_n_refits(name, n_samples, intercept):
 
 
 @pytest.mark.parametrize("name", KERNELS)
+def test_weights_and_repeated_rows_choose_the_same_ridge(name):
+    X, Y = problem(30)
+    counts = np.random.default_rng(4).integers(0, 4, size=30)
+    repeated = np.repeat(np.arange(30), counts)
+    ridge = OperatorRidge(KERNELS[name], n_components=8, alpha=[0.05, 0.7, 3.0], fit_intercept=True, random_state=0)
+    weighted, longer = clone(ridge).fit(X, Y, counts), clone(ridge).fit(X[repeated], Y[repeated])
+    np.testing.assert_allclose(weighted.loo_errors_, longer.loo_errors_, rtol=1e-7)
+    np.testing.assert_allclose(weighted.predict(X), longer.predict(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", KERNELS)
 def test_partial_fit_is_exact_whatever_the_batches(name):
     X, Y = problem(50)
     settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
