@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from ._compute import Rows, as_dense, as_rows, is_remote
 
@@ -44,13 +44,34 @@ def check_numbers(estimator: Any, X: Any, *, dtype: Any = (np.float64, np.float3
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Non-negative weights of the rows in float64, not all zero; None stays None."""
+    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
     if sample_weight is None:
         return None
-    if not np.any(np.asarray(sample_weight)):
+    given = np.asarray(sample_weight)
+    if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
+        given = given.astype(np.float64)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(given)}.")
+    if given.ndim and given.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
+        )
+    weights = np.broadcast_to(given.astype(np.float64), (n_rows,))
+    if not np.all(np.isfinite(weights)):
+        row = int(np.argmin(np.isfinite(weights)))
+        raise ValueError(f"sample_weight must be finite, but contains NaN or infinity: {weights[row]} in row {row}.")
+    if np.any(weights < 0):
+        row = int(np.argmin(weights))
+        raise ValueError(
+            f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights count rows."
+        )
+    if not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-    rows = np.empty((n_rows, 0))
-    return _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return np.array(weights)
+
+
+def _shortly(values):
+    return f"{values.ravel()[0]!r}" if values.size else "nothing"
 
 
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -10,21 +10,25 @@ from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from ._columns import counted, quantile
 from ._compute import gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_positive, check_rows, check_share, check_transformer
+from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .expansions import Expansion, ExpansionModel
-from .features import SpectralFeatures
+from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
+from .repetitions import without_repetitions
 from .targets import Labels
 
 # Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.
 _WIDTHS = np.logspace(-2, 1, 13)
 # How far the posterior's mean moves from the prior's; any number may be tried, the bound holds for all at once.
 _MOVES = np.linspace(0, 1, 21)
+# A row that counts more often than this is split in as many pieces.
+_MOST_COPIES = 4000
 
 
 def certify(
@@ -82,7 +86,22 @@ def _seeded(estimator, rng):
         for name, value in sorted(estimator.get_params(deep=True).items())
         if name.split("__")[-1] == "random_state" and value is None
     ]
-    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
+    estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
+    return estimator
+
+
+def split_counts(counts: int | np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """How often each row counts in two random parts, of which the first has about this share of all.
+
+    A row that counts several times is as many rows that are drawn one by one, the last of them perhaps a part of one.
+    """
+    counts = np.ones(counts) if isinstance(counts, int) else counts
+    copies = np.minimum(np.ceil(counts), _MOST_COPIES).astype(int)
+    order = rng.permutation(np.repeat(np.arange(len(counts)), copies))
+    n_first = min(max(int(share * len(order)), 1), len(order) - 1)
+    first, second = (np.bincount(part, minlength=len(counts)) for part in (order[:n_first], order[n_first:]))
+    size = counts / np.maximum(copies, 1)
+    return first * size, second * size
 
 
 def _squared_error(y, prediction):
@@ -103,6 +122,10 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1].  For Gaussian weights R̂ is a mean of
     normal tails, so nothing is sampled.
 
+    A row of weight h counts as h rows, which are split between the parts one by one.  But a weight is no h independent rows: a fit with
+    ``sample_weight`` has bounds with ``valid=False``.  Class weights are another matter: they say what an error costs while w₀ and w are
+    learned, and the bounds are those of the plain risk, where every row counts once.
+
     Parameters
     ----------
     features : a transformer, default ``SpectralFeatures()``
@@ -113,6 +136,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         Share of the rows in the first part.
     delta : float, default 0.05
         The bounds hold with probability 1 − delta over the training rows.
+    class_weight : None, "balanced" or dict
+        What a row of a class costs while features and linear models are learned.
     random_state : None, int, RandomState or Generator
 
     Attributes
@@ -131,32 +156,44 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     C: float = 10.0
     prior_share: float = 0.5
     delta: float = 0.05
+    class_weight: Any = None
     random_state: Any = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn features and prior on the first part of the rows, the posterior on all, the bound on the second part."""
         check_positive(self.C, "C")
         check_share(self.delta, "delta", example=0.05)
         check_share(self.prior_share, "prior_share", example=0.5)
         check_transformer(self._part("features"), "features")
         rows = check_rows(self, X, reset=True)
-        target = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
+        target, _ = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         if len(target.classes) > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        counts = check_weights(sample_weight, len(rows))
+        caveat = caveat_of(counts)
+        different = without_repetitions(rows, target, counts)
+        rows, target, counts = different.rows, different.target, different.weights
         self.classes_, signs = target.classes, target.signs()[:, 0]
+        costs = target.costs(self.class_weight, counts)
         rng = as_generator(self.random_state)
-        order = rng.permutation(len(rows))
-        parts = np.split(order, [min(max(int(self.prior_share * len(order)), 1), len(order) - 1)])
-        first, second = map(np.sort, parts)
+        first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
         features = _seeded(clone(self._part("features")), rng)
-        self.features_ = features.fit(rows.take(first), target.decode(target.codes[first]))
+        if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
+            # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
+            taught, first_weights = np.repeat(np.arange(len(rows)), first.astype(int)), None
+        else:
+            taught = np.flatnonzero(first)
+            first_weights = (
+                None if counts is None and costs is None else (first if costs is None else first * costs)[taught]
+            )
+        self.features_ = fitted_transformer(
+            features, rows.take(taught), target.decode(target.codes[taught]), first_weights
+        )
         columns = self._columns(rows)
-        prior_mean = self._linear(columns[first], signs[first])
-        step = self._linear(columns, signs) - prior_mean
-        margins = np.abs(columns[first] @ prior_mean) / np.linalg.norm(columns[first], axis=1)
-        scale = float(np.median(margins)) or 1.0
-        self._choose(columns[second], signs[second], prior_mean, step, scale)
+        prior_mean = self._linear(columns, signs, first if costs is None else first * costs)
+        step = self._linear(columns, signs, (first + second) * (1.0 if costs is None else costs)) - prior_mean
+        self._choose(columns, signs, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
@@ -186,30 +223,40 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         features = np.asarray(gathered(self.features_.transform(rows.source)), dtype=np.float64)
         return np.column_stack([features, np.ones(len(features))])
 
-    def _linear(self, columns, signs):
+    def _linear(self, columns, signs, weights):
         """Weights of a logistic regression, intercept last; the origin where only one class is present."""
-        if len(np.unique(signs)) < 2:
+        some = weights > 0
+        if len(np.unique(signs[some])) < 2:
             return np.zeros(columns.shape[1])
-        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000).fit(columns, signs)
+        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000)
+        model.fit(columns[some], signs[some], weights[some])
         return model.coef_[0]
 
-    def _choose(self, columns, signs, prior_mean, step, scale):
-        """The width and the move of least bound."""
+    def _choose(self, columns, signs, first, second, prior_mean, step, caveat):
+        """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
         norms = np.linalg.norm(columns, axis=1)
+        some = first > 0
+        margins, shares = counted(np.abs(columns[some] @ prior_mean) / norms[some], first[some])
+        scale = quantile(margins, shares, 0.5) or 1.0
+        some = second > 0
+        counts, norms, columns, signs = second[some], norms[some], columns[some], signs[some]
         start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
         best: Any = None
         for width in scale * _WIDTHS:
             for move in _MOVES:
-                risk = float(np.mean(norm.cdf(-(start + move * change) / width)))
+                risk = min(float(np.average(norm.cdf(-(start + move * change) / width), weights=counts)), 1.0)
                 divergence = float(move**2 * (step @ step) / (2 * width**2))
-                bound = pac_bayes_kl(risk, divergence, len(signs), delta=self.delta, n_tried=len(_WIDTHS))
+                bound = pac_bayes_kl(
+                    risk, divergence, max(1, int(counts.sum())), delta=self.delta, n_tried=len(_WIDTHS)
+                )
                 if best is None or bound.value < best[0].value:
                     best = bound, width, move
-        self.gibbs_bound_, self.width_, move = best
+        bound, self.width_, move = best
+        self.gibbs_bound_ = replace(bound, valid=False, reason=caveat) if caveat else bound
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:-1], float(mean[-1])
-        errors = float(np.mean(start + move * change <= 0))
+        errors = float(np.average(start + move * change <= 0, weights=counts))
         self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
 
     def __sklearn_tags__(self):

@@ -6,8 +6,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ._compute import Rows
 from ._defaults import NestedDefaults
@@ -137,16 +139,15 @@ class SpectralFeatures(FeatureMap):
     selection: str = "multinomial"
     sampling: str = "iid"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``."""
-        return self._fit_rows(X, y)
-
     @all_or_nothing
-    def _fit_rows(self, X: Any, y: Any, weights: Any = None) -> Self:
-        """``fit`` for estimators that hand on their ``Rows`` and ``Target``; weights of rows count like repetitions."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``.
+
+        A row of weight h counts as h rows, for a bandwidth that is taken from the data and for learners.
+        """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        weights = check_weights(weights, len(rows))
+        weights = check_weights(sample_weight, len(rows))
         candidates, rng = self._start(rows, weights)
         if self.learner is None:
             self.measure_ = candidates
@@ -165,7 +166,7 @@ class SpectralFeatures(FeatureMap):
 
     @available_if(_learns_by_sums)
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
 
         The first batch settles the bandwidth of the prior if that is "scale" or "median", the candidates, and whether y holds
@@ -175,8 +176,9 @@ class SpectralFeatures(FeatureMap):
         if first:
             self._check_parameters()
         rows = self._rows(X, reset=first)
+        weights = check_weights(sample_weight, len(rows))
         if first:
-            self.measure_, _ = self._start(rows)
+            self.measure_, _ = self._start(rows, weights)
         if self.learner is None:
             return self
         if first:
@@ -185,7 +187,8 @@ class SpectralFeatures(FeatureMap):
             self._classes: np.ndarray | None = np.unique(classes)
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
         target = as_target(y, len(rows), classes=self._classes, kind=kind)
-        sums = alignment_sums(self.candidates_, rows, target)
+        sums = alignment_sums(self.candidates_, rows, target, weights)
+        self._caveat: str = self._caveat or caveat_of(weights)
         self.sums_ = sums if first else self.sums_ + sums
         if self.sums_.n_samples > 1:  # one row has no pairs to learn from yet
             self._use_sums()
@@ -206,6 +209,7 @@ class SpectralFeatures(FeatureMap):
                 "(not 'scale' or 'median', which depend on the rows) and the same integer random_state."
             )
         self.sums_ = self.sums_ + other.sums_
+        self._caveat = self._caveat or other._caveat
         self._use_sums()
         return self
 
@@ -258,7 +262,7 @@ class SpectralFeatures(FeatureMap):
         rng = as_generator(self.random_state)
         self.prior_ = self._part("prior").resolved(rows, weights)
         self._classes = None
-        self._caveat = "" if weights is None else "weighted rows are no independent sample"
+        self._caveat = caveat_of(weights)
         if self.n_candidates is not None:
             measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
         else:
@@ -306,6 +310,23 @@ class SpectralFeatures(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.learner is not None
         return tags
+
+
+def caveat_of(weights: np.ndarray | None) -> str:
+    """Why no theorem holds for rows with these weights, or an empty text: the theorems count independent rows, each once."""
+    return "" if weights is None else "weighted rows are no independent sample"
+
+
+def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
+    """Anyone's transformer, fitted; one that learns from rows and cannot weigh them is refused where they have weights."""
+    if weights is None or isinstance(transformer, FrozenEstimator) or not get_tags(transformer).requires_fit:
+        return transformer.fit(X, y)
+    if not has_fit_parameter(transformer, "sample_weight"):
+        raise ValueError(
+            f"{type(transformer).__name__} takes no sample_weight and would learn from weighted rows as if all counted once. Use "
+            "SpectralFeatures or LandmarkFeatures, or fit it beforehand and give FrozenEstimator of scikit-learn."
+        )
+    return transformer.fit(X, y, sample_weight=weights)
 
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:

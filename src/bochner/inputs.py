@@ -56,14 +56,16 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.clip = clip
         self.gap = gap
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Mean and deviation of each column."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Mean and deviation of each column; a row of weight 2 counts as two rows."""
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
         X = check_numbers(self, X)
+        weights = check_weights(sample_weight, len(X))
+        weights = np.ones(len(X)) if weights is None else weights
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         for j in range(X.shape[1]):
-            distinct, counts = counted(X[:, j].astype(np.float64), np.ones(len(X)))
+            distinct, counts = counted(X[weights > 0, j].astype(np.float64), weights[weights > 0])
             center[j], scale[j] = center_and_scale(distinct, counts, self.gap)
         self.center_, self.scale_ = center, scale
         return self

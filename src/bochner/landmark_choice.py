@@ -33,15 +33,24 @@ def choose_landmarks(
     n_landmarks: int,
     per_label: bool,
     rng: np.random.Generator,
+    weights: np.ndarray | None = None,
 ) -> Landmarks:
-    """``rule`` is "random", "kmeans", an array of points, or a pair (points, labels)."""
+    """``rule`` is "random", "kmeans", an array of points, or a pair (points, labels).
+
+    With weights, rows are drawn in proportion to them, and centroids are weighted means.
+    """
     if not isinstance(rule, str):
-        return _own_landmarks(rows, target, rule)
+        return _own_landmarks(rows, target, rule, weights)
     codes = target.codes if isinstance(target, Labels) and per_label else np.zeros(len(rows), dtype=int)
-    groups = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+    present = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
+    groups = [np.flatnonzero((codes == code) & present) for code in range(codes.max() + 1)]
     counts = shares([len(group) for group in groups], n_landmarks)
     if rule == "random":
-        chosen = [rng.choice(group, size=count, replace=False) for group, count in zip(groups, counts)]
+        chosen = [
+            rng.choice(group, size=count, replace=False, p=_chances(weights, group))
+            for group, count in zip(groups, counts)
+            if count
+        ]
         indices = np.concatenate(chosen)
         targets = None if target is None else _targets_of(target)[indices]
         order = np.argsort(indices)  # rows are taken in their own order
@@ -53,12 +62,15 @@ def choose_landmarks(
         if count == 0:
             continue
         some = evenly_spread(group, _CLUSTER_ROWS)
-        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31))).fit(rows.take(some))
+        clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
+        clusters.fit(rows.take(some), sample_weight=None if weights is None else weights[some])
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
         elif target is not None:
-            targets.append(_targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_)))
+            targets.append(
+                _targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_), weights)
+            )
     return Landmarks(np.concatenate(points), None, np.concatenate(targets) if targets else None)
 
 
@@ -79,22 +91,27 @@ def shares(sizes: list[int], total: int) -> list[int]:
     return counts
 
 
+def _chances(weights, group):
+    return None if weights is None else weights[group] / weights[group].sum()
+
+
 def _targets_of(target):
     return target.codes if isinstance(target, Labels) else target.factors
 
 
-def _targets_of_clusters(target, rows, clusters, n_clusters):
+def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
     """The most frequent label of each cluster, or the mean of its factors."""
+    counts = np.ones(len(rows)) if weights is None else weights[rows]
     if isinstance(target, Labels):
         votes = np.zeros((n_clusters, len(target.classes)))
-        np.add.at(votes, (clusters, target.codes[rows]), 1)
+        np.add.at(votes, (clusters, target.codes[rows]), counts)
         return votes.argmax(axis=1)
     sums = np.zeros((n_clusters, target.factors.shape[1]))
-    np.add.at(sums, clusters, target.factors[rows])
-    return sums / np.bincount(clusters, minlength=n_clusters)[:, None]
+    np.add.at(sums, clusters, counts[:, None] * target.factors[rows])
+    return sums / np.bincount(clusters, counts, minlength=n_clusters)[:, None]
 
 
-def _own_landmarks(rows, target, rule):
+def _own_landmarks(rows, target, rule, weights):
     labels = None
     if isinstance(rule, tuple):
         if len(rule) != 2:
@@ -117,6 +134,6 @@ def _own_landmarks(rows, target, rule):
             raise ValueError(f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one.")
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Without labels of their own, points take the target of the nearest row.
-    some = rows.spread(_CLUSTER_ROWS)
+    some = rows.spread(_CLUSTER_ROWS, weights)
     nearest = some[pairwise_distances_argmin(points, rows.take(some).astype(np.float64))]
     return Landmarks(points, None, _targets_of(target)[nearest])

@@ -13,18 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from ._compute import Block, Rows
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_choice, check_count, check_flag, check_share
+from ._validation import check_choice, check_count, check_flag, check_share, check_weights
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
 from .expansions import Expansion, ExpansionStack
-from .features import FeatureMap, data_dependent_prior, drawn_candidates
+from .features import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
 from .landmark_choice import Landmarks, choose_landmarks
 from .learners import AlignmentLearner, PacBayes, check_learner
 from .measures import FourierMeasure
 from .priors import Gaussian
 from .priors.base import RadialPrior
-from .targets import Labels, TargetSimilarity, as_target
+from .repetitions import without_repetitions
+from .targets import Labels, TargetSimilarity, Values, as_target
 
 
 @dataclass(eq=False, repr=False)
@@ -89,21 +90,35 @@ class LandmarkFeatures(FeatureMap):
     share_frequencies: bool = False
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``.
+
+        A row of weight h counts as h rows.  Of up to 4000 rows equal ones are one candidate for a landmark, so that weights and repeated
+        rows give the same landmarks; of more they are drawn alike.
+        """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        target = self._target(y, len(rows))
+        weights = check_weights(sample_weight, len(rows))
+        self._caveat, n_rows = caveat_of(weights), len(rows)
+        n_samples = n_rows if weights is None else float(weights.sum())
+        different = without_repetitions(rows, self._target(y, n_rows, weights), weights)
+        rows, target, weights = different.rows, different.target, different.weights
+        if isinstance(target, Values):
+            target = target.similarity(weights)
         rng = as_generator(self.random_state)
         for name in ("expansion_", "report_"):
             self.__dict__.pop(name, None)
-        self.prior_ = self._part("prior").resolved(rows)
-        chosen = choose_landmarks(rows, target, self.landmarks, self._landmark_count(len(rows)), self.per_label, rng)
-        self.landmarks_, self.landmark_indices_ = chosen.points, chosen.indices
+        self.prior_ = self._part("prior").resolved(rows, weights)
+        n_landmarks = self._landmark_count(n_samples, len(rows))
+        chosen = choose_landmarks(rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights)
+        self.landmarks_ = chosen.points
+        self.landmark_indices_ = None if chosen.indices is None else different.numbers[chosen.indices]
         self._by_label = isinstance(target, Labels)
+        # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
+        self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows
         self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
         if self.similarity != "exact":
-            self._fit_similarities(rows, target, chosen, rng)
+            self._fit_similarities(rows, target, chosen, rng, weights, n_samples)
         return self
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
@@ -158,10 +173,11 @@ class LandmarkFeatures(FeatureMap):
         scales = np.broadcast_to(learner.deviation_scale(report), empirical.shape)
         some = slice(None) if landmark is None else [landmark]
         in_sample = self.landmark_indices_ is not None
-        union = report.n_samples if in_sample and self.per_label and self._by_label else len(empirical)
+        n_samples = int(report.n_samples)
+        union = n_samples if in_sample and self._chosen_by_data else len(empirical)
         settings: dict[str, Any] = {"delta": delta, "in_sample": in_sample, "independent": in_sample, "form": form}
         bounds = [
-            landmark_bound(float(loss), float(kl), report.n_samples, union * report.n_tried, t=float(t), **settings)
+            landmark_bound(float(loss), float(kl), n_samples, union * report.n_tried, t=float(t), **settings)
             for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
         means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
@@ -170,37 +186,37 @@ class LandmarkFeatures(FeatureMap):
             bound = replace(
                 bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
             )
-        reason = data_dependent_prior(self.prior)
+        reason = data_dependent_prior(self.prior) or self._caveat
         if not self._by_label:
             reason = reason or "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound
 
-    def _target(self, y, n_rows):
+    def _target(self, y, n_rows, weights):
         if y is None and self.similarity != "learned":
             return None
         target = as_target(y, n_rows, kind=self.target)
-        return target if isinstance(target, Labels) else target.similarity()
+        return target.present(weights) if isinstance(target, Labels) else target
 
-    def _landmark_count(self, n_samples):
+    def _landmark_count(self, n_samples, n_different):
         if not isinstance(self.landmarks, str):
             return None
         if isinstance(self.n_landmarks, float | np.floating):
-            return int(np.ceil(self.n_landmarks * n_samples))
-        if self.n_landmarks > n_samples:
+            return min(max(int(np.ceil(self.n_landmarks * n_samples)), 1), n_different)
+        if self.n_landmarks > n_different:
             warnings.warn(
-                f"n_landmarks={self.n_landmarks} is more than the {n_samples} rows of X; all rows become landmarks.",
-                stacklevel=3,
+                f"n_landmarks={self.n_landmarks} is more than the {n_different} different rows of X; all of them become landmarks.",
+                stacklevel=4,
             )
-        return min(self.n_landmarks, n_samples)
+        return min(self.n_landmarks, n_different)
 
-    def _fit_similarities(self, rows, target, chosen, rng):
+    def _fit_similarities(self, rows, target, chosen, rng, weights, n_samples):
         n_landmarks, n_sets = len(chosen.points), 1 if self.share_frequencies else len(chosen.points)
         measure = drawn_candidates(self.prior_, n_sets * self.n_components, rows, rng)
         frequencies = measure.frequencies.reshape(n_sets, self.n_components, rows.n_features)
         phases = np.stack([frequencies[k % n_sets] @ chosen.points[k] for k in range(n_landmarks)])
         if self.similarity == "learned":
-            losses = landmark_losses(measure, rows, target, chosen, phases)
-            self._weigh(frequencies, phases, losses, len(rows))
+            losses = landmark_losses(measure, rows, target, chosen, phases, weights)
+            self._weigh(frequencies, phases, losses, n_samples)
         else:
             self.expansion_ = similarities(frequencies, phases, np.full((1, *phases.shape), 1 / self.n_components))
 
@@ -253,33 +269,43 @@ def similarities(frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarra
 
 
 def landmark_losses(
-    measure: FourierMeasure, rows: Rows, target: Labels | TargetSimilarity, chosen: Landmarks, phases: np.ndarray
+    measure: FourierMeasure,
+    rows: Rows,
+    target: Labels | TargetSimilarity,
+    chosen: Landmarks,
+    phases: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""L̂^l(ω_m) as (n_landmarks, D) for D frequencies shared by all landmarks, or for n_landmarks · D own ones.
 
     .. math:: \hat L^l(\omega) = \frac12 - \frac{\mathrm{Re}(e^{-i \omega \cdot x_l} T_l(\omega)) - \lambda_{ll} [l \in S]}{2 m},
         \quad T_l = \sum_j \lambda_{lj} e^{i \omega \cdot x_j}
 
-    with m = n − 1 rows for a landmark that is one of them and m = n otherwise.  T_l follows from the Fourier sums of the
+    with m = n − 1 rows for a landmark that is one of them and m = n otherwise; a row of weight h counts as h rows.  T_l follows from the Fourier sums of the
     classes (or of the target's factors), which all landmarks share: one pass over the rows.
     """
     n_landmarks, n_components = phases.shape
     n_sets = len(measure) // n_components
     own = np.arange(n_landmarks) % n_sets  # which set of frequencies a landmark looks at
     if isinstance(target, Labels):
-        sums = class_sums(measure, rows, target.codes, len(target.classes)).reshape(-1, 2, n_sets, n_components)
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(
+            -1, 2, n_sets, n_components
+        )
         pulls = 2 * sums[chosen.targets, :, own] - sums.sum(axis=0).swapaxes(0, 1)[own]
         own_similarity = np.ones(n_landmarks)
     else:
-        sums = fourier_sums(measure, rows, target.factors).reshape(-1, 2, n_sets, n_components)
+        signals = target.factors if weights is None else target.factors * weights[:, None]
+        sums = fourier_sums(measure, rows, signals).reshape(-1, 2, n_sets, n_components)
         signed = chosen.targets * target.signs
         pulls = np.stack([np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)])
         own_similarity = np.sum(signed * chosen.targets, axis=1)
     agreement = np.cos(phases) * pulls[:, 0] + np.sin(phases) * pulls[:, 1]
-    n_rows = len(rows)
+    n_rows = len(rows) if weights is None else float(weights.sum())
     if chosen.indices is not None:
-        if n_rows < 2:
-            raise ValueError(f"A landmark needs other rows to be compared with, got n_samples={n_rows}.")
+        if n_rows <= 1:
+            raise ValueError(
+                f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a sum of weights)."
+            )
         agreement -= own_similarity[:, None]
         n_rows -= 1
     return 0.5 - agreement / (2 * n_rows)

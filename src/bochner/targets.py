@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_array
 
 from ._columns import is_missing
 from ._compute import gathered, is_remote
-from ._validation import check_choice, check_count
+from ._validation import check_choice, check_count, check_positive, check_weights
 from .measures import frozen_array
 
 # Whole numbers with more levels than this, and fewer rows a level than that, are hardly meant as classes.
@@ -161,6 +162,58 @@ class Labels(Target):
             raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
         return cls(classes, codes)
 
+    @classmethod
+    def weighted(
+        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str
+    ) -> tuple[Self, np.ndarray | None]:
+        """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
+
+        Classes that have no weight are left out, as repeated rows would not show them.
+        """
+        labels, weights = cls.of(y, n_rows, fewest=2, owner=owner), check_weights(sample_weight, n_rows)
+        labels = labels.present(weights)
+        costs = labels.costs(class_weight, weights)
+        if costs is not None:
+            weights = costs if weights is None else weights * costs
+            labels = labels.present(weights)
+        if len(labels.classes) < 2:
+            raise ValueError(
+                f"{owner} needs at least 2 classes, but all rows with a positive weight have one class: {labels.classes.tolist()}."
+            )
+        return labels, weights
+
+    def present(self, weights: np.ndarray | None) -> Self:
+        """The classes that have weight; the codes of rows without any may be those of other classes then."""
+        if weights is None:
+            return self
+        present = np.flatnonzero(np.bincount(self.codes, weights, minlength=len(self.classes)))
+        codes = np.minimum(np.searchsorted(present, self.codes), len(present) - 1)
+        return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], codes=codes)
+
+    def costs(self, class_weight: Any, weights: np.ndarray | None = None) -> np.ndarray | None:
+        """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
+
+        Labels that a dictionary does not name cost 1.
+        """
+        if class_weight is None:
+            return None
+        if isinstance(class_weight, str):
+            check_choice(class_weight, "class_weight", ("balanced",))
+            totals = np.bincount(self.codes, weights, minlength=len(self.classes))
+            return (totals.sum() / (len(totals) * totals))[self.codes]
+        if not isinstance(class_weight, Mapping):
+            raise TypeError(
+                f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
+            )
+        labels = self.classes.tolist()
+        unnamed = [label for label in labels if label not in class_weight]
+        strangers = [label for label in class_weight if label not in labels]
+        if unnamed and strangers:
+            raise ValueError(f"class_weight names {strangers}, but the labels are {labels}.")
+        for label, weight in class_weight.items():
+            check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
+        return np.array([float(class_weight.get(label, 1.0)) for label in labels])[self.codes]
+
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
 
@@ -219,8 +272,8 @@ class Values(Target):
     def take(self, rows: Any) -> Self:
         return replace(self, rows=self.rows[rows])
 
-    def similarity(self) -> TargetSimilarity:
-        centered = self.rows - self.rows.mean(axis=0)
+    def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
+        centered = self.rows - np.average(self.rows, axis=0, weights=weights)
         largest = np.sqrt(np.max(np.sum(centered**2, axis=1)))
         return TargetSimilarity(centered / (largest if largest > 0 else 1.0))
 

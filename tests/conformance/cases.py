@@ -1,7 +1,9 @@
 """Every public object that laws are checked against: a new prior or estimator adds one line here."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+import bochner
 from bochner import (
     LBFGS,
     Anova,
@@ -44,6 +46,7 @@ from bochner import (
     SpectralRegressor,
     SpectralRidge,
     StochasticGradient,
+    TableModel,
 )
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
@@ -78,6 +81,16 @@ PRIORS = {
 
 _RNG = np.random.default_rng(0)
 
+# Every public estimator as it comes; a TableModel is made of one by ``tables``.
+DEFAULTS = [
+    public()
+    for public in (getattr(bochner, name) for name in bochner.__all__)
+    if isinstance(public, type)
+    and issubclass(public, BaseEstimator)
+    and hasattr(public, "fit")
+    and public is not TableModel
+]
+
 ESTIMATORS = [
     SpectralClassifier(),
     SpectralRegressor(),
@@ -97,6 +110,7 @@ ESTIMATORS = [
     LandmarkFeatures(n_landmarks=5, similarity="exact"),
     LandmarkFeatures(learner=OptimalAlignment(), n_landmarks=5, n_components=8, landmarks="random"),
     CertifiedClassifier(SpectralFeatures(n_components=8)),
+    CertifiedClassifier(SpectralFeatures(learner=PacBayes(), n_components=8), class_weight="balanced"),
     SpectralRidge(),
     SpectralRidge(
         SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
@@ -106,6 +120,7 @@ ESTIMATORS = [
     OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), solver=ConjugateGradient()),
     OperatorRidgeClassifier(),
     OperatorKernelRidge(),
+    OperatorKernelRidge(Decomposable(output_matrix="covariance"), alpha=[0.01, 0.1, 1.0]),
     KernelMachine(),
     KernelMachine(Anova(length_scale="scale"), alpha=0.1, linear=0.5, solver="cg", tol=1e-10),
     SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),

@@ -31,6 +31,8 @@ NEEDS_ROWS_HERE = (
     SpectralClassifier,
     SpectralRegressor,
 )
+# Costs of classes are kept apart from counts of rows: a certificate, and what is held out, counts rows and not costs.
+SEPARATE_COSTS = (CertifiedClassifier, SpectralClassifier)
 STORAGES = ("array", "blocks", "map", "sparse", "dask")
 
 

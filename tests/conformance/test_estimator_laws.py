@@ -5,10 +5,12 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from cases import ESTIMATORS
+from cases import DEFAULTS, ESTIMATORS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
+    N_ROWS,
     NEEDS_ROWS_HERE,
+    SEPARATE_COSTS,
     STORAGES,
     Struck,
     answers,
@@ -19,8 +21,11 @@ from laws import (
     stored,
     struck_after,
 )
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import has_fit_parameter
 
 from bochner.export import to_onnx
@@ -109,7 +114,13 @@ def test_a_fit_that_is_struck_leaves_the_old_model(estimator, error, monkeypatch
             answers(fresh, X)
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_fit_parameter(e, "sample_weight")], ids=str)
+@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+def test_every_fit_takes_weights_and_every_classifier_class_weights(estimator):
+    assert has_fit_parameter(estimator, "sample_weight")
+    assert not is_classifier(estimator) or estimator.class_weight is None
+
+
+@every_estimator
 def test_weights_count_like_repeated_rows(estimator):
     X, y = data_for(estimator, n_rows=60)
     weights = np.random.default_rng(3).integers(0, 4, size=len(X))
@@ -119,16 +130,92 @@ def test_weights_count_like_repeated_rows(estimator):
     assert_same(answers(weighted, X), answers(longer, X), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_fit_parameter(e, "sample_weight")], ids=str)
+BAD_WEIGHTS = {
+    "zero": (np.zeros(N_ROWS), "zero for every row"),
+    "negative": (np.append(-1.0, np.ones(N_ROWS - 1)), "Negative values in sample_weight, such as -1 in row 0"),
+    "missing": (np.append(np.ones(N_ROWS - 1), np.nan), "NaN or infinity: nan in row 89"),
+    "infinite": (np.append(np.ones(N_ROWS - 1), np.inf), "NaN or infinity: inf in row 89"),
+    "too few": (np.ones(N_ROWS - 1), r"shape \(89,\), but needs one number for each row"),
+    "two columns": (np.ones((N_ROWS, 2)), r"shape \(90, 2\), but needs one number for each row"),
+    "texts": (np.full(N_ROWS, "1"), "must hold numbers"),
+    "mixed": ([1.0, "a"] * (N_ROWS // 2), "must hold numbers"),
+    "nothing": ([None] * N_ROWS, "must hold numbers"),
+    "complex": (np.full(N_ROWS, 1j), "must hold numbers"),
+}
+
+
+@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+@pytest.mark.parametrize("bad", BAD_WEIGHTS)
+def test_bad_weights_are_refused(estimator, bad):
+    X, y = data_for(estimator)
+    weights, message = BAD_WEIGHTS[bad]
+    with pytest.raises(ValueError, match=message):
+        fitted(estimator, X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+def test_one_number_is_the_weight_of_every_row(estimator):
+    X, y = data_for(estimator, n_rows=40)
+    assert_same(
+        answers(fitted(estimator, X, y, sample_weight=2), X),
+        answers(fitted(estimator, X, y, sample_weight=np.full(40, 2.0)), X),
+    )
+
+
+CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator)]
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+def test_class_weights_are_weights_of_rows(estimator):
+    X, y = data_for(estimator)
+    counts = np.random.default_rng(5).integers(1, 3, size=len(X)).astype(float)
+    totals = {label: counts[y == label].sum() for label in np.unique(y)}
+    balanced = np.array([counts.sum() / (len(totals) * totals[label]) for label in y])
+    chosen = {"low": 3.0, "middle": 0.5}
+    by_label = np.array([chosen.get(label, 1.0) for label in y])
+    for class_weight, costs in (("balanced", balanced), (chosen, by_label)):
+        with_classes = clone(estimator).set_params(class_weight=class_weight)
+        found = fitted(with_classes, X, y, sample_weight=counts)
+        if isinstance(estimator, SEPARATE_COSTS):
+            plain = fitted(clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts)
+            gap = np.abs(found.decision_function(X) - plain.decision_function(X)) if hasattr(found, "coef_") else 1.0
+            assert np.max(gap) > 1e-3
+            continue
+        expected = fitted(clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts * costs)
+        assert_same(answers(found, X), answers(expected, X), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 @pytest.mark.parametrize(
-    ("weights", "message"),
-    [(0.0, "nothing to learn|at least one non-zero"), (-1.0, "[Nn]egative"), (np.nan, "NaN")],
+    ("bad", "error", "message"),
+    [
+        ("even", ValueError, "class_weight must be one of 'balanced'"),
+        ([1.0, 2.0], TypeError, "class_weight must be None, 'balanced' or a dictionary"),
+        ({"lwo": 2.0}, ValueError, r"class_weight names \['lwo'\]"),
+        ({"low": -1.0}, ValueError, r"class_weight\['low'\] must be non-negative"),
+        ({"low": np.nan}, ValueError, r"class_weight\['low'\] must be non-negative and finite"),
+        ({"low": "much"}, TypeError, r"class_weight\['low'\] must be a number"),
+    ],
     ids=str,
 )
-def test_bad_weights_are_refused(estimator, weights, message):
+def test_bad_class_weights_are_refused(estimator, bad, error, message):
     X, y = data_for(estimator)
-    with pytest.raises(ValueError, match=message):
-        fitted(estimator, X, y, sample_weight=np.full(len(X), weights))
+    with pytest.raises(error, match=message):
+        fitted(clone(estimator).set_params(class_weight=bad), X, y)
+
+
+@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+def test_weights_are_routed_where_they_are_requested(estimator):
+    X, y = data_for(estimator, n_rows=40)
+    weights = np.random.default_rng(3).uniform(0.5, 3, size=len(X))
+    with config_context(enable_metadata_routing=True):
+        asking = seeded(clone(estimator)).set_fit_request(sample_weight=True)
+        routed = make_pipeline(FunctionTransformer(), asking).fit(X, y, sample_weight=weights)
+        unasked = make_pipeline(FunctionTransformer(), seeded(clone(estimator)))
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            unasked.fit(X, y, sample_weight=weights)
+    direct = fitted(estimator, X, y, sample_weight=weights)
+    assert_same(answers(routed[-1], X), answers(direct, X), rtol=0, atol=0)
 
 
 @every_estimator

@@ -49,7 +49,7 @@ def test_weights_are_repetitions(name, kind):
     if kind == "three classes":
         counts[TARGETS[kind] == "b"] = 0  # a class of weight zero is no class
     repeated = np.repeat(np.arange(150), counts)
-    weighted = features(LEARNERS[name])._fit_rows(X, TARGETS[kind], counts)
+    weighted = features(LEARNERS[name]).fit(X, TARGETS[kind], counts)
     plain = features(LEARNERS[name]).fit(X[repeated], TARGETS[kind][repeated])
     np.testing.assert_allclose(weighted.transform(X), plain.transform(X), rtol=0, atol=1e-8)
     ignoring = features(LEARNERS[name]).fit(X, TARGETS[kind])

@@ -25,20 +25,20 @@ def problem(seed):
     return X, y, rng
 
 
-def slow_frequency_objective(X, signal, phase, lam, frequency):
+def slow_frequency_objective(X, signal, counts, phase, lam, frequency):
     total = 0.0
-    for x, weight in zip(X, signal):
-        total += np.exp(-weight * np.cos(frequency @ x - phase))
-    return lam * frequency @ frequency + total / len(X)
+    for x, weight, count in zip(X, signal, counts):
+        total += count * np.exp(-weight * np.cos(frequency @ x - phase))
+    return lam * frequency @ frequency + total / sum(counts)
 
 
 def test_frequency_objective_is_the_papers_sum_and_its_gradient(problem):
     X, y, rng = problem
     signal = y * np.exp(0.3 * rng.normal(size=len(y)))
-    frequency = rng.normal(size=3)
-    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.4, 0.1, frequency)
-    assert value == pytest.approx(slow_frequency_objective(X, signal, 0.4, 0.1, frequency), rel=1e-12)
-    numeric = approx_fprime(frequency, lambda w: slow_frequency_objective(X, signal, 0.4, 0.1, w), 1e-7)
+    frequency, counts = rng.normal(size=3), rng.uniform(0, 3, size=len(y))
+    value, gradient = frequency_objective(in_few_blocks(X), signal, counts, 0.4, 0.1, frequency)
+    assert value == pytest.approx(slow_frequency_objective(X, signal, counts, 0.4, 0.1, frequency), rel=1e-12)
+    numeric = approx_fprime(frequency, lambda w: slow_frequency_objective(X, signal, counts, 0.4, 0.1, w), 1e-7)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
 
 
@@ -48,7 +48,7 @@ def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dt
     rng = np.random.default_rng(n_features)
     X = rng.normal(size=(4099, n_features)).astype(dtype)  # several tiles, and rows left over from groups of four
     signal, frequency = rng.normal(size=4099), rng.normal(size=n_features) / np.sqrt(n_features)
-    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.4, 0.0, frequency)
+    value, gradient = frequency_objective(in_few_blocks(X), signal, np.ones(4099), 0.4, 0.0, frequency)
     angle = X.astype(np.float64) @ frequency - 0.4
     losses = np.exp(-signal * np.cos(angle))
     terms = (losses * signal * np.sin(angle))[:, None] * X
@@ -61,10 +61,10 @@ def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dt
 def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
     X = np.array([[0.0], [1.0], [2.0]])
     signal = np.array([1e4, -1e3, 1.0])
-    value, gradient = frequency_objective(in_few_blocks(X), signal, 0.3, 0.0, np.array([2.5]))
+    value, gradient = frequency_objective(in_few_blocks(X), signal, np.ones(3), 0.3, 0.0, np.array([2.5]))
     assert np.isfinite(value)
     numeric = approx_fprime(
-        np.array([2.5]), lambda w: frequency_objective(in_few_blocks(X), signal, 0.3, 0.0, w)[0], 1e-7
+        np.array([2.5]), lambda w: frequency_objective(in_few_blocks(X), signal, np.ones(3), 0.3, 0.0, w)[0], 1e-7
     )
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4)
 
@@ -72,29 +72,33 @@ def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
 def test_landmark_loss_is_equation_9_and_each_frequency_carries_its_own_sine(problem):
     X, y, rng = problem
     signal = y * np.exp(0.3 * rng.normal(size=len(y)))
-    frequencies = rng.normal(size=(4, 3))
+    frequencies, counts = rng.normal(size=(4, 3)), rng.uniform(0, 3, size=len(y))
     kernel = FourierMeasure(frequencies, np.ones(4))
 
     def equation_9(landmark):
         return sum(
-            np.exp(-signal[i] * np.mean([np.cos(w @ (landmark - X[i])) for w in frequencies])) for i in range(len(X))
+            counts[i] * np.exp(-signal[i] * np.mean([np.cos(w @ (landmark - X[i])) for w in frequencies]))
+            for i in range(len(X))
         )
 
     landmark = rng.normal(size=3)
-    value, by_phase = landmark_block(kernel, frequencies @ landmark, X, signal)
+    value, by_phase = landmark_block(kernel, frequencies @ landmark, X, signal, counts)
     assert value == pytest.approx(equation_9(landmark), rel=1e-12)
     numeric = approx_fprime(landmark, equation_9, 1e-7)
     np.testing.assert_allclose(frequencies.T @ by_phase, numeric, rtol=1e-5, atol=1e-4)
-    kept = landmark_block(None, frequencies @ landmark, kernel.features(X), signal)
+    kept = landmark_block(None, frequencies @ landmark, kernel.features(X), signal, counts)
     np.testing.assert_allclose(kept[1], by_phase, rtol=1e-12)
 
 
 def test_frequency_losses_are_the_sums_of_equation_10(problem):
     X, y, rng = problem
-    frequencies, landmark = rng.normal(size=(4, 3)), rng.normal(size=3)
+    frequencies, landmark, counts = rng.normal(size=(4, 3)), rng.normal(size=3), rng.uniform(0, 3, size=len(y))
     kernel = FourierMeasure(frequencies, np.ones(4))
-    expected = [sum(np.exp(-y[i] * np.cos(w @ (landmark - X[i]))) for i in range(len(X))) for w in frequencies]
-    np.testing.assert_allclose(frequency_losses_block(kernel, frequencies @ landmark, X, y), expected, rtol=1e-12)
+    expected = [
+        sum(counts[i] * np.exp(-y[i] * np.cos(w @ (landmark - X[i]))) for i in range(len(X))) for w in frequencies
+    ]
+    losses = frequency_losses_block(kernel, frequencies @ landmark, X, y, counts)
+    np.testing.assert_allclose(losses, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [40, 700])
@@ -103,8 +107,9 @@ def test_phase_is_the_global_minimum_by_brute_force(n_rows, seed):
     grid = np.linspace(-np.pi, np.pi, 2001)
     for _ in range(5):
         turns, signal = 3 * rng.normal(size=n_rows), 3 * rng.normal(size=n_rows)
-        best = min(np.exp(-signal * np.cos(np.pi * turns - b)).sum() for b in grid)
-        found = np.exp(-signal * np.cos(np.pi * turns - best_phase(turns, signal))).sum()
+        counts = rng.integers(4, size=n_rows).astype(float)
+        best = min(counts @ np.exp(-signal * np.cos(np.pi * turns - b)) for b in grid)
+        found = counts @ np.exp(-signal * np.cos(np.pi * turns - best_phase(turns, signal, counts)))
         assert found <= best * (1 + 1e-5)
 
 

@@ -18,13 +18,13 @@ def test_compiled_exponential_is_accurate_to_rounding(dtype, low, high, error):
 
 def test_phase_losses_and_derivatives(seed):
     rng = np.random.default_rng(seed)
-    turns, signal = rng.normal(size=300), rng.normal(size=300)
+    turns, signal, counts = rng.normal(size=300), rng.normal(size=300), rng.uniform(0, 2, size=300)
     phases = np.linspace(-3, 3, 7)
 
     def total(b):
-        return np.exp(-signal * np.cos(np.pi * turns - b)).sum()
+        return counts @ np.exp(-signal * np.cos(np.pi * turns - b))
 
-    sums = phase_losses_block(phases, turns, signal)
+    sums = phase_losses_block(phases, turns, signal, counts)
     np.testing.assert_allclose(sums[0], [total(b) for b in phases], rtol=1e-12)
     np.testing.assert_allclose(sums[1], [(total(b + 1e-6) - total(b - 1e-6)) / 2e-6 for b in phases], atol=1e-4)
     second = [(total(b + 1e-4) - 2 * total(b) + total(b - 1e-4)) / 1e-8 for b in phases]

@@ -3,15 +3,23 @@
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
-from sklearn.datasets import load_breast_cancer
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.dummy import DummyClassifier
-from sklearn.kernel_approximation import RBFSampler
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, certify
+from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, SpectralRidge, certify
 from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
 from bochner.bounds.risk import inverse_binary_kl
+from bochner.certificates import split_counts
+
+
+@pytest.fixture
+def moons():
+    return make_moons(300, noise=0.25, random_state=0)
 
 
 @pytest.mark.parametrize("n_errors", [0, 1, 7, 49])
@@ -155,3 +163,52 @@ def test_a_looser_confidence_gives_a_smaller_bound():
     for wrong in ({"prior_share": 1.5}, {"C": -1.0}, {"delta": 2}):
         with pytest.raises(ValueError):
             CertifiedClassifier(**wrong).fit(X, y)
+
+
+def test_weights_are_no_independent_rows_and_class_weights_leave_the_plain_risk(moons):
+    X, y = moons
+    plain = CertifiedClassifier(random_state=0).fit(X, y)
+    weighted = CertifiedClassifier(random_state=0).fit(X, y, sample_weight=np.full(len(y), 3.0))
+    costly = CertifiedClassifier(class_weight={1: 50.0}, random_state=0).fit(X, y)
+    for bound in (weighted.bound_, weighted.gibbs_bound_):
+        assert not bound.valid
+        assert "weighted rows" in bound.reason
+    assert plain.bound_.valid
+    assert costly.bound_.valid
+    # Dear errors are avoided, and what is certified is how often one errs, not what it costs.
+    missed = [np.mean(model.predict(X)[y == 1] == 0) for model in (plain, costly)]
+    assert missed[1] <= missed[0]
+    assert costly.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean()
+    assert costly.bound_.empirical > plain.bound_.empirical
+
+
+def test_split_counts_take_copies_one_by_one(seed):
+    counts = np.array([1.0, 5.0, 0.4, 2.5, 0.0])
+    first, second = split_counts(counts, 0.5, np.random.default_rng(seed))
+    np.testing.assert_allclose(first + second, counts)
+    assert first[1] == int(first[1])
+    assert min(first.sum(), second.sum()) > 0
+    whole = sum(split_counts(np.full(4, 1000.0), 0.25, np.random.default_rng(seed))[0])
+    assert whole == 1000
+    np.testing.assert_array_equal(split_counts(6, 0.5, np.random.default_rng(seed))[0].sum(), 3)
+
+
+def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights(moons):
+    X, y = moons
+    repeated = np.concatenate([X, X[:5]]), np.concatenate([y, y[:5]])
+    model = CertifiedClassifier(Nystroem(n_components=20, random_state=0), random_state=0)
+    assert model.fit(*repeated).bound_.valid  # equal rows are no weights
+    for fit in (
+        lambda: model.fit(X, y, np.ones(len(y)) * 2),
+        lambda: clone(model).set_params(class_weight="balanced").fit(X, y),
+    ):
+        with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
+            fit()
+    frozen = FrozenEstimator(Nystroem(n_components=20, random_state=0).fit(X))
+    assert CertifiedClassifier(frozen, random_state=0).fit(X, y, np.ones(len(y)) * 2).score(X, y) > 0.8
+    with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
+        SpectralRidge(Nystroem()).fit(X, X[:, 0], np.ones(len(y)) * 2)
+    scaled = SpectralRidge(StandardScaler(), alpha=1e-8)
+    repeated = np.repeat(np.arange(len(y)), 1 + y)
+    expected = clone(scaled).fit(X[repeated], X[repeated, 0] ** 2).features_
+    np.testing.assert_allclose(scaled.fit(X, X[:, 0] ** 2, 1.0 + y).features_.mean_, expected.mean_)

@@ -80,7 +80,7 @@ def test_a_share_of_the_rows_and_too_many_landmarks(problem, seed):
     X, y = problem
     tenth = LandmarkFeatures(n_landmarks=0.1, n_components=4, random_state=seed).fit(X, y)
     assert len(tenth.landmarks_) == 24
-    with pytest.warns(UserWarning, match="more than the 20 rows"):
+    with pytest.warns(UserWarning, match="more than the 20 different rows"):
         every = LandmarkFeatures(n_landmarks=50, landmarks="random", n_components=4).fit(X[:20], y[:20])
     assert len(every.landmarks_) == 20
 
@@ -293,3 +293,24 @@ def test_other_priors_and_no_labels(problem, seed):
 def test_wrong_parameters_are_refused(wrong, problem):
     with pytest.raises(ValueError, match="must"):
         LandmarkFeatures(**wrong).fit(*problem)
+
+
+def test_no_theorem_covers_weighted_rows(problem):
+    X, y = problem
+    settings = {"landmarks": "random", "n_landmarks": 6, "n_components": 5, "random_state": 0}
+    weighted = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y, np.full(len(X), 2.0))
+    assert "weighted rows" in weighted.alignment_bound().reason
+    assert LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y).alignment_bound().valid
+
+
+def test_rows_are_landmarks_in_proportion_to_their_weight():
+    X, weights = np.arange(4.0)[:, None], np.array([5.0, 1.0, 1.0, 0.0])
+    chosen = [
+        LandmarkFeatures(Gaussian(1.0), landmarks="random", n_landmarks=1, similarity="exact", random_state=seed)
+        .fit(X, sample_weight=weights)
+        .landmark_indices_[0]
+        for seed in range(300)
+    ]
+    shares = np.bincount(chosen, minlength=4) / 300
+    assert np.max(np.abs(shares - weights / 7)) < 5 * np.sqrt(0.25 / 300)
+    assert shares[3] == 0

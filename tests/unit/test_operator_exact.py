@@ -82,3 +82,19 @@ def test_sizes_beyond_the_limit_are_refused_before_anything_is_allocated():
 def test_bad_input_is_named(kernel, Y, error, message):
     with pytest.raises(error, match=message):
         OperatorKernelRidge(kernel).fit(problem()[0], Y)
+
+
+@pytest.mark.parametrize("alpha", [0.3, [0.05, 0.3, 1.0]], ids=str)
+@pytest.mark.parametrize("name", [*KERNELS, "covariance", "learned", "median"])
+def test_weights_are_repetitions_and_choose_the_same_ridge(name, alpha):
+    X, Y = problem(20)
+    words = {name: Decomposable(Gaussian("scale"), name) for name in ("covariance", "learned")}
+    kernel = (KERNELS | words | {"median": CurlFree(Gaussian("median"))})[name]
+    counts = np.random.default_rng(4).integers(0, 4, size=20)
+    repeated = np.repeat(np.arange(20), counts)
+    weighted = OperatorKernelRidge(kernel, alpha=alpha).fit(X, Y, counts)
+    longer = OperatorKernelRidge(kernel, alpha=alpha).fit(X[repeated], Y[repeated])
+    np.testing.assert_allclose(weighted.predict(X), longer.predict(X), atol=1e-7)
+    if not np.isscalar(alpha):
+        np.testing.assert_allclose(weighted.loo_errors_, longer.loo_errors_, rtol=1e-6)
+    assert len(weighted.dual_coef_) == np.count_nonzero(counts)

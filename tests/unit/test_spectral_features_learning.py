@@ -191,3 +191,32 @@ def test_targets_that_no_theorem_covers_are_named(problem, seed):
     large = features(seed).fit(X, TargetSimilarity(3 * np.sign(X[:, :1]))).alignment_bound()
     assert not large.valid
     assert "up to 9" in large.reason
+
+
+def test_weighted_batches_are_one_weighted_fit_without_a_theorem(seed):
+    rng = np.random.default_rng(seed)
+    X, weights = rng.normal(size=(90, 3)), rng.uniform(0, 3, size=90)
+    y = (X[:, 0] > 0).astype(int)
+    features = SpectralFeatures(Gaussian(0.5), PacBayes(), n_components=6, n_candidates=40, random_state=seed)
+    whole = clone(features).fit(X, y, weights)
+    parts, left, right = clone(features), clone(features), clone(features)
+    for some in (slice(0, 40), slice(40, 90)):
+        parts.partial_fit(X[some], y[some], classes=[0, 1], sample_weight=weights[some])
+    left.fit(X[:40], y[:40])
+    right.fit(X[40:], y[40:], weights[40:])
+    np.testing.assert_allclose(parts.transform(X), whole.transform(X), rtol=1e-9)
+    for weighted in (whole, parts, right, left.merge(right)):
+        assert "weighted rows" in weighted.alignment_bound().reason
+    assert clone(features).fit(X, y).alignment_bound().valid
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_a_bandwidth_from_weighted_rows_is_that_of_repeated_ones(rule, seed):
+    rng = np.random.default_rng(seed)
+    X, counts = rng.normal(size=(40, 2)), rng.integers(0, 4, size=40)
+    found, expected = (
+        Gaussian(rule).resolved(X, counts.astype(float)),
+        Gaussian(rule).resolved(np.repeat(X, counts, axis=0)),
+    )
+    assert found.gamma == pytest.approx(expected.gamma, rel=1e-12)
+    assert found.gamma != pytest.approx(Gaussian(rule).resolved(X).gamma, rel=1e-6)

@@ -6,11 +6,12 @@ reason as the sine: a call to libm inside the loop keeps LLVM from vectorising i
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from .blocks import TILE, tiles, working_dtype
-from .kernels import _FLAGS, _REDUCING, _sincos
+from .compiling import PART, compiled
+from .kernels import _sincos
 
 # exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
 # bits, from where a shift makes it the exponent.  Never compile this with reassociation: it would undo the rounding.
@@ -39,7 +40,7 @@ def _exp(x):
     raise RuntimeError("_exp only runs inside compiled kernels")
 
 
-@overload(_exp)
+@overload(_exp, jit_options=PART)
 def _exp_overload(x):
     if x == types.float32:
 
@@ -71,7 +72,7 @@ def _bounds(x):
     raise RuntimeError("_bounds only runs inside compiled kernels")
 
 
-@overload(_bounds)
+@overload(_bounds, jit_options=PART)
 def _bounds_overload(x):
     """(lowest argument, where the tangent begins) in the dtype of x."""
     if x == types.float32:
@@ -79,7 +80,7 @@ def _bounds_overload(x):
     return lambda x: (_LOWEST, TANGENT_FROM)
 
 
-@njit(**_FLAGS)
+@compiled
 def exponential(x, out):
     """out = exp(x), elementwise on 1-D arrays, x clipped to where the exponential is a number."""
     for i in range(x.shape[0]):
@@ -87,19 +88,22 @@ def exponential(x, out):
         out[i] = _exp(min(max(x[i], lowest), highest))
 
 
-@njit(**_FLAGS)
-def exponential_pull(turns, signal, phase, losses):
-    """losses = e(−ỹ cos θ) and, in place of turns, ỹ sin θ e'(−ỹ cos θ), with θ = π (turns − phase); e is exp, then its tangent."""
+@compiled
+def exponential_pull(turns, signal, counts, phase, losses):
+    """losses = h e(−ỹ cos θ) and, in place of turns, h ỹ sin θ e'(−ỹ cos θ), with θ = π (turns − phase); e is exp, then its tangent.
+
+    h ``counts``; where it is one, all is as without it, to the last bit.
+    """
     for i in range(turns.shape[0]):
         lowest, highest = _bounds(turns[i])
         s, c = _sincos(turns[i] - phase)
         z = max(-signal[i] * c, lowest)
-        value = _exp(min(z, highest))
+        value = counts[i] * _exp(min(z, highest))
         losses[i] = value * (1 + max(z - highest, 0 * z))
         turns[i] = signal[i] * s * value
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _sum(values):
     total = 0 * values[0]
     for i in range(values.shape[0]):
@@ -107,7 +111,7 @@ def _sum(values):
     return total
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _row_products(rows, direction, out):
     """out = rows @ direction."""
     for i in range(rows.shape[0]):
@@ -117,7 +121,7 @@ def _row_products(rows, direction, out):
         out[i] = total
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _weighted_rows(weights, rows, out):
     """out = weights @ rows, four rows at a time: the sums stay in registers four times as long."""
     out[:] = 0
@@ -132,9 +136,9 @@ def _weighted_rows(weights, rows, out):
             out[k] += weights[i] * row[k]
 
 
-@njit(**_FLAGS)
-def exponential_pass(rows, signal, direction, phase, gradient):
-    """Σ_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``, reading each tile of rows once."""
+@compiled
+def exponential_pass(rows, signal, counts, direction, phase, gradient):
+    """Σ_i h_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``, reading each tile of rows once."""
     n_rows, row_bytes = rows.shape[0], rows.shape[1] * rows.itemsize
     at_once = max(_FEWEST_PASS_ROWS, min(_MOST_PASS_ROWS, _PASS_BYTES // max(row_bytes, 1)))
     turns, losses = np.empty(at_once, rows.dtype), np.empty(at_once, rows.dtype)
@@ -147,7 +151,7 @@ def exponential_pass(rows, signal, direction, phase, gradient):
             np.dot(tile, direction, pull)
         else:
             _row_products(tile, direction, pull)
-        exponential_pull(pull, signal[start:stop], phase, losses[: stop - start])
+        exponential_pull(pull, signal[start:stop], counts[start:stop], phase, losses[: stop - start])
         if row_bytes < _LONG_ROW_BYTES:
             np.dot(pull, tile, part)
         else:
@@ -158,9 +162,9 @@ def exponential_pass(rows, signal, direction, phase, gradient):
     return value
 
 
-@njit(**_FLAGS)
-def phase_losses(turns, signal, phases, sums):
-    """sums[:, k] += Σ_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle, for all phases at once.
+@compiled
+def phase_losses(turns, signal, counts, phases, sums):
+    """sums[:, k] += Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle, for all phases at once.
 
     The loop runs over phases, side by side in the registers: cos(a − b) from cos a, sin a needs no further sine.
     """
@@ -179,14 +183,14 @@ def phase_losses(turns, signal, phases, sums):
             u = a * cosines[k] + b * sines[k]
             v = b * cosines[k] - a * sines[k]
             z = max(-u, lowest)
-            value = _exp(min(z, highest))
+            value = counts[i] * _exp(min(z, highest))
             values[k] += value * (1 + max(z - highest, 0 * z))
             slopes[k] -= v * value
             # On the tangent e'' loses its v² term; the bound keeps a Newton step from it harmless.
             curvatures[k] += (v * v + u) * value
 
 
-@njit(**_FLAGS)
+@compiled
 def cosine_values(turns, phase, out):
     """out = cos(π (turns − phase)) on 1-D arrays."""
     for i in range(turns.shape[0]):
@@ -202,28 +206,28 @@ def half_turns_block(frequency, X, out):
     out[...] = X @ (frequency / np.pi).astype(working_dtype(X))
 
 
-def exponential_block(frequency, phase, X, signal):
-    """Σ_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, one pass over X: each tile of rows is read while in cache."""
+def exponential_block(frequency, phase, X, signal, counts):
+    """Σ_i h_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, one pass over X: each tile of rows is read while in cache."""
     dtype = working_dtype(X)
     direction = (frequency / np.pi).astype(dtype)
     shift = dtype(phase / np.pi)
     gradient = np.zeros(len(frequency))
-    signal = np.ascontiguousarray(signal, dtype=dtype)
+    signal, counts = (np.ascontiguousarray(part, dtype=dtype) for part in (signal, counts))
     if not sp.issparse(X):
         rows = np.ascontiguousarray(X, dtype=dtype)
-        return np.float64(exponential_pass(rows, signal, direction, shift, gradient)), gradient
+        return np.float64(exponential_pass(rows, signal, counts, direction, shift, gradient)), gradient
     turns, losses = X @ direction, np.empty(X.shape[0], dtype)
-    exponential_pull(turns, signal, shift, losses)
+    exponential_pull(turns, signal, counts, shift, losses)
     return losses.sum(dtype=np.float64), (X.T @ turns).astype(np.float64)
 
 
-def phase_losses_block(phases, turns, signal):
-    """(3, n_phases): Σ_i e(−ỹ_i cos(πt_i − b)) for each phase b and its first two derivatives in b, in float64."""
+def phase_losses_block(phases, turns, signal, counts):
+    """(3, n_phases): Σ_i h_i e(−ỹ_i cos(πt_i − b)) for each phase b and its first two derivatives in b, in float64."""
     sums = np.zeros((3, len(phases)))
     shifts = (phases / np.pi).astype(turns.dtype)
-    signal = np.ascontiguousarray(signal, dtype=turns.dtype)
+    signal, counts = (np.ascontiguousarray(part, dtype=turns.dtype) for part in (signal, counts))
     for rows in tiles(len(turns), 4 * TILE):
         tile_sums = np.zeros(sums.shape, turns.dtype)
-        phase_losses(turns[rows], signal[rows], shifts, tile_sums)
+        phase_losses(turns[rows], signal[rows], counts[rows], shifts, tile_sums)
         sums += tile_sums
     return sums

@@ -9,16 +9,15 @@ Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 +
 """
 
 import numpy as np
-from numba import njit
 
 from .boosting_kernels import _LOWEST, _LOWEST32, _exp
-from .kernels import _FLAGS, _REDUCING
+from .compiling import compiled
 
 # What is read of the columns for one tile stays in the second-level cache for all its rows.
 _TILE = 1024
 
 
-@njit(**_FLAGS)
+@compiled(part=True)
 def _multiply_four(r0, r1, r2, r3, t0, t1, t2, t3, u0, u1, u2, u3, v0, v1, v2, v3, times, ups, downs, a, order):
     """Four rows r of the Gram matrix times the factor of one column: what is read of the column serves all of them.
 
@@ -51,7 +50,7 @@ def _multiply_four(r0, r1, r2, r3, t0, t1, t2, t3, u0, u1, u2, u3, v0, v1, v2, v
             r3[k] *= (a + e3) + e3 * (s3 + third * s3 * s3)
 
 
-@njit(**_FLAGS)
+@compiled(part=True)
 def _multiply_wide(row, time, times, decays, a, order):
     """One row times the factor of a wide column, whose decays b exp(−t) are given."""
     zero, one, third = row.dtype.type(0), row.dtype.type(1), row.dtype.type(1 / 3)
@@ -61,14 +60,14 @@ def _multiply_wide(row, time, times, decays, a, order):
         row[k] *= a + decays[k] * (one + growth)
 
 
-@njit(**_FLAGS)
+@compiled(part=True)
 def _decays(time, times, b, lowest, out):
     """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left to tell from zero."""
     for k in range(times.shape[0]):
         out[k] = b * _exp(max(-abs(time - times[k]), lowest))
 
 
-@njit(**_FLAGS)
+@compiled
 def product_rows(
     times, ups, downs, other_times, other_ups, other_downs, wide, a, b, order, first, last, symmetric, fresh, out
 ):
@@ -116,7 +115,7 @@ def product_rows(
                 )
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _slopes_of_row(pull, t0, u0, v0, times, ups, downs, a, order):
     """(−Σ_k q_k ∂(b κ)/∂ log t, Σ_k q_k b κ) with q = pull / (a + b κ), for one row and one column; u0 and v0 carry the factor b."""
     one, third = pull.dtype.type(1), pull.dtype.type(1 / 3)
@@ -146,7 +145,7 @@ def _slopes_of_row(pull, t0, u0, v0, times, ups, downs, a, order):
     return rate_sum, weight_sum
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _distance_sum(pull, t0, times):
     total = pull.dtype.type(0)
     for k in range(pull.shape[0]):
@@ -154,7 +153,7 @@ def _distance_sum(pull, t0, times):
     return total
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _multiplied_sum(row, factors):
     """Σ row · factors, with the products left in ``row``."""
     total = row.dtype.type(0)
@@ -164,7 +163,7 @@ def _multiplied_sum(row, factors):
     return total
 
 
-@njit(**_FLAGS)
+@compiled
 def product_slopes(times, ups, downs, wide, a, b, order, plain, gram, pull, first, last, rate_sums, weight_sums):
     """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums; ``pull`` becomes pull ∘ K.
 
@@ -197,7 +196,7 @@ def product_slopes(times, ups, downs, wide, a, b, order, plain, gram, pull, firs
                 weight_sums[j] += sums[1] - b[j] * total
 
 
-@njit(**_FLAGS)
+@compiled(part=True)
 def _add_squares(left, right, t0, t1, times):
     for k in range(left.shape[0]):
         t = times[k]
@@ -205,7 +204,7 @@ def _add_squares(left, right, t0, t1, times):
         right[k] += (t1 - t) * (t1 - t)
 
 
-@njit(**_FLAGS)
+@compiled
 def squared_distance_rows(times, other_times, first, last, symmetric, out):
     """out[i, k] = Σ_j (t_ij − t_kj)² for the entries that ``product_rows`` fills; nothing cancels, whatever the offset."""
     n_columns = times.shape[0]
@@ -228,8 +227,8 @@ def squared_distance_rows(times, other_times, first, last, symmetric, out):
                 _add_squares(left, right, times[j, i], times[j, h], other_times[j, start:stop])
 
 
-@njit(**_FLAGS)
-def profile_row(squares, order, lowest):
+@compiled(part=True)
+def _profile_row(squares, order, lowest):
     """In place, the kernel of squared distances s: exp(−s/2) for ``order`` −1, else the Matérn kernel at t = √s."""
     one, half, third = squares.dtype.type(1), squares.dtype.type(0.5), squares.dtype.type(1 / 3)
     if order < 0:
@@ -248,8 +247,8 @@ def profile_row(squares, order, lowest):
             squares[k] = (one + t + third * squares[k]) * _exp(max(-t, lowest))
 
 
-@njit(**_FLAGS)
-def slope_row(squares, order, lowest, pull):
+@compiled(part=True)
+def _slope_row(squares, order, lowest, pull):
     """In place, pull · ∂k/∂s; for order 0 infinite at s = 0, where it meets differences of zero: zero is put."""
     one, half, sixth = squares.dtype.type(1), squares.dtype.type(0.5), squares.dtype.type(1 / 6)
     tiny = squares.dtype.type(1e-30)
@@ -270,24 +269,24 @@ def slope_row(squares, order, lowest, pull):
             pull[k] *= -sixth * (one + t) * _exp(max(-t, lowest))
 
 
-@njit(**_FLAGS)
+@compiled
 def profile_rows(out, order, first, last, symmetric):
-    """``profile_row`` for first <= i < last, up to the diagonal where the matrix is ``symmetric``."""
+    """``_profile_row`` for first <= i < last, up to the diagonal where the matrix is ``symmetric``."""
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     for i in range(first, last):
-        profile_row(out[i, : i + 1] if symmetric else out[i], order, lowest)
+        _profile_row(out[i, : i + 1] if symmetric else out[i], order, lowest)
 
 
-@njit(**_FLAGS)
+@compiled
 def slope_rows(squares, order, first, last, pull):
-    """``slope_row`` left of the diagonal for first <= i < last, in the place of ``pull``; the diagonal is set to zero."""
+    """``_slope_row`` left of the diagonal for first <= i < last, in the place of ``pull``; the diagonal is set to zero."""
     lowest = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST)
     for i in range(first, last):
-        slope_row(squares[i, :i], order, lowest, pull[i, :i])
+        _slope_row(squares[i, :i], order, lowest, pull[i, :i])
         pull[i, i] = 0
 
 
-@njit(**_REDUCING)
+@compiled(sums=True)
 def skinny_rows(matrix, columns, start, stop, out):
     """out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns (n_columns, n).
 
@@ -328,7 +327,7 @@ def skinny_rows(matrix, columns, start, stop, out):
             out[j, i3], out[j1, i3], out[j2, i3], out[j3, i3] = s30, s31, s32, s33
 
 
-@njit(**_FLAGS)
+@compiled
 def add_lower(lower, share, other):
     """S ← S + share T for the lower halves of two symmetric matrices; what stands above, which may be anything, is left alone."""
     for i in range(lower.shape[0]):
@@ -337,7 +336,7 @@ def add_lower(lower, share, other):
             row[k] += share * others[k]
 
 
-@njit(**_REDUCING)
+@compiled(sums=True)
 def lower_inner_product(lower, other):
     """Σ_ij S_ij T_ij of two symmetric matrices from their lower halves; rows are added in float64."""
     total = 0.0

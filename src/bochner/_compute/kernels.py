@@ -7,21 +7,11 @@ exact, branch-free, and vectorised by LLVM.  They run on one thread and release 
 Non-finite numbers must be rejected before (``_validation``): the kernels assume there are none.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
-_FLAGS: Any = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    # No reassociation: it would move the rounding of the range reduction.
-    "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
-}
-# A sum along a row is vectorised only where additions may change their order: for kernels that sum, and do not take an exponential.
-_REDUCING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
+from .compiling import PART, compiled
 
 # sin(πr) = r · S(r²) and cos(πr) = C(r²) on |r| <= 1/2: polynomials through the Chebyshev nodes of r² in [0, 1/4],
 # computed with 60 digits.  Truncation error: 7e-9 and 3e-10 (float32), 4e-19 and 4e-18 (float64).
@@ -70,7 +60,7 @@ def _sincos(half_turns):
     raise RuntimeError("_sincos only runs inside compiled kernels")
 
 
-@overload(_sincos)
+@overload(_sincos, jit_options=PART)
 def _sincos_overload(half_turns):
     if half_turns == types.float32:
 
@@ -101,7 +91,7 @@ def _sincos_overload(half_turns):
     return sincos64
 
 
-@njit(**_FLAGS)
+@compiled
 def sincos(half_turns, sines, cosines):
     """sines, cosines = sin(π t), cos(π t), elementwise on 1-D arrays."""
     for i in range(half_turns.shape[0]):
@@ -114,7 +104,7 @@ def sincos(half_turns, sines, cosines):
 # wrap-around and gives up vectorising (8x slower).
 
 
-@njit(**_FLAGS)
+@compiled
 def paired_columns(projection, root_weights, out, first_atom):
     """out[:, first : first + m] = cos(πP) ∘ √w and, half the width further, sin(πP) ∘ √w, for a tile of m atoms."""
     n_rows, n_tile_atoms = projection.shape
@@ -129,7 +119,7 @@ def paired_columns(projection, root_weights, out, first_atom):
             sines[j] = root_weights[j] * s
 
 
-@njit(**_FLAGS)
+@compiled
 def add_fourier_sums(projection, signal, sums):
     """sums[k, 0] += signal[:, k]ᵀ cos(πP), sums[k, 1] += signal[:, k]ᵀ sin(πP) for one tile.
 
@@ -150,7 +140,7 @@ def add_fourier_sums(projection, signal, sums):
                     sine_sums[j] += a * sines[j]
 
 
-@njit(**_FLAGS)
+@compiled
 def potential_pull(projection, signal, sums):
     """In place, P[i, j] <- Σ_k signal[i, k] (cos(πP) sums[k, 1, j] − sin(πP) sums[k, 0, j]).
 

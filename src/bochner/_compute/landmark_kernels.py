@@ -1,12 +1,12 @@
 """Fused kernel of the landmark map; see ``kernels.py`` for the rules that such kernels follow."""
 
 import numpy as np
-from numba import njit
 
-from .kernels import _FLAGS, _REDUCING, _sincos
+from .compiling import compiled
+from .kernels import _sincos
 
 
-@njit(**_REDUCING)
+@compiled(sums=True, part=True)
 def _dot(left, right):
     total = left[0] * right[0]
     for j in range(1, left.shape[0]):
@@ -14,7 +14,7 @@ def _dot(left, right):
     return total
 
 
-@njit(**_FLAGS)
+@compiled
 def landmark_similarities(projection, phases, weights, out):
     """out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])) for a tile of whole landmarks.
 

@@ -6,17 +6,17 @@ Python, so that threads run side by side.  What several outputs share is left to
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from .blocks import TILE, tiles, working_dtype
 from .boosting_kernels import _exp
-from .kernels import _FLAGS, _REDUCING, _sincos, sincos
+from .compiling import compiled
+from .kernels import _sincos, sincos
 
 # Half-turns of one tile while it is worked on: within the second-level cache.
 _TILE_BYTES = 2**18
 
 
-@njit(**_FLAGS)
+@compiled
 def trigonometry(turns, sines, cosines):
     """(sines, cosines) of π turns for 2-D arrays of equal shape, row by row."""
     for i in range(turns.shape[0]):
@@ -26,7 +26,7 @@ def trigonometry(turns, sines, cosines):
 # --- one round of boosting -------------------------------------------------------------------------------------------
 
 
-@njit(**_REDUCING)
+@compiled(sums=True)
 def wave_sums(turns, gradient, curvature, cosines, sines, sums):
     """Σ_i g cos, g sin, h cos², h cos sin of π turns for each wave (row of ``turns``), and the cosines and sines themselves."""
     for j in range(turns.shape[0]):
@@ -44,7 +44,7 @@ def wave_sums(turns, gradient, curvature, cosines, sines, sums):
         sums[0, j], sums[1, j], sums[2, j], sums[3, j] = g_cos, g_sin, h_cos, h_mixed
 
 
-@njit(**_FLAGS)
+@compiled
 def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffness):
     """pull = (g + h f) f' and stiffness = h f'² row by row, f = A cos + B sin, f' its derivative in the angle."""
     for i in range(cosines.shape[0]):
@@ -57,7 +57,7 @@ def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffne
 # --- joint descent ---------------------------------------------------------------------------------------------------
 
 
-@njit(**_FLAGS)
+@compiled
 def standardized_rows(X, picked, shift, scale, out):
     """out = (X[picked] − shift) · scale: gathering, centring and conversion in one pass."""
     for i in range(picked.shape[0]):
@@ -66,8 +66,8 @@ def standardized_rows(X, picked, shift, scale, out):
             target[k] = (row[k] - shift[k]) * scale[k]
 
 
-@njit(**_REDUCING)
-def joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores):
+@compiled(sums=True, part=True)
+def _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores):
     """scores_i = b + x_i·v + Σ_j A_j cos(ω_j·x_i) + B_j sin(ω_j·x_i) for one output; leaves ω_j·x_i / π in ``turns``."""
     np.dot(rows, frequencies.T, turns)
     np.dot(rows, slopes, scores)
@@ -82,18 +82,18 @@ def joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, s
         scores[i] = total
 
 
-@njit(**_FLAGS)
+@compiled
 def gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores):
-    """``standardized_rows``, then ``joint_forward``."""
+    """``standardized_rows``, then ``_joint_forward``."""
     standardized_rows(X, picked, shift, scale, rows)
-    joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores)
+    _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores)
 
 
-@njit(**_FLAGS)
+@compiled
 def joint_backward(
     rows, turns, pull, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
 ):
-    """Gradients of Σ_i pull_i f(x_i) in ω, A, B and v for the f of ``joint_forward``.
+    """Gradients of Σ_i pull_i f(x_i) in ω, A, B and v for the f of ``_joint_forward``.
 
     Overwrites the turns with pull_i (B_j cos − A_j sin).  Sines are computed again: cheaper than storing them.
     """
@@ -112,8 +112,8 @@ def joint_backward(
     np.dot(pull, rows, slope_gradient)
 
 
-@njit(**_FLAGS)
-def logistic_pull(targets, scores, weights, pull):
+@compiled(part=True)
+def _logistic_pull(targets, scores, weights, pull):
     """pull = −w y / (1 + exp(yf)), the weighted gradient of ln(1 + exp(−yf)), y = ±1."""
     lowest, highest = scores.dtype.type(-60), scores.dtype.type(60)
     for i in range(targets.shape[0]):
@@ -121,20 +121,20 @@ def logistic_pull(targets, scores, weights, pull):
         pull[i] = -weights[i] * targets[i] / (1 + _exp(margin))
 
 
-@njit(**_FLAGS)
+@compiled
 def logistic_gradient(
     X, picked, shift, scale, targets, weights, frequencies, cosines, sines, slopes, intercept,
     rows, turns, scores, pull, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient,
 ):  # fmt: skip
     """The weighted logistic loss's gradients without a stop between forward and backward; leaves scores and pull."""
     gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores)
-    logistic_pull(targets, scores, weights, pull)
+    _logistic_pull(targets, scores, weights, pull)
     joint_backward(
         rows, turns, pull, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
     )
 
 
-@njit(**_FLAGS)
+@compiled
 def adam_step(
     vector, gradient, first, second, rates, decays, penalties,
     remaining, mean_scale, root_scale, first_decay, second_decay,
@@ -156,7 +156,7 @@ def adam_step(
 # --- evaluation ------------------------------------------------------------------------------------------------------
 
 
-@njit(**_REDUCING)
+@compiled(sums=True)
 def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores):
     """scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions (n_features, n_waves), by tiles of rows."""
     n_rows, n_waves = rows.shape[0], directions.shape[1]

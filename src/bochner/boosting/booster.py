@@ -17,17 +17,16 @@ from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from .fitting import Rounds, at_most, draw_sample, with_waves, without_repetitions
+from ..repetitions import FEW_ROWS, without_repetitions
+from .fitting import Rounds, at_most, draw_sample, with_waves
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
 # Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting alone, in the input's dtype,
 # whose result depends on weighted sums only (so weights and repeated rows are the same thing).
-LARGE = 4000
+LARGE = FEW_ROWS
 # Validation rows looked at after each round; a mean over as many is exact enough to stop on.
 _MOST_CHECKED = 50_000
-# Numbers of a table whose rows are compared with each other.
-_MOST_COMPARED = 2**24
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.
 _LEAST_WEIGHT = 1e-20
@@ -205,17 +204,17 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         # Running out of patience ends the rounds, not the fit: only a callback's wish goes further.
         return with_waves(fit, waves if checked is None else waves[: best_round - begun]), asked
 
-    def _once_each(self, rows, target, columns, weights):
+    def _once_each(self, rows, target, weights):
         """What a fit on few rows looks at; of many rows, or where some are kept apart by number, all as they are."""
         if weights is not None and not _LEAST_WEIGHT < weights.max() < 1 / _LEAST_WEIGHT:
             raise ValueError(
                 f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, which float32 sums lose. "
                 "Write sample_weight / sample_weight.mean()."
             )
-        few = len(rows) <= LARGE and len(rows) * rows.n_features <= _MOST_COMPARED
-        if not few or self.stopping is not None:
+        if self.stopping is not None:
             return rows, target, weights
-        return without_repetitions(rows, target, columns, weights)
+        different = without_repetitions(rows, target, weights, in_order=True)
+        return different.rows, different.target, different.weights
 
     def _prior_of(self, sample):
         if self.prior is not None:

@@ -6,11 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_sample_weight
 
 from .._callbacks import with_callbacks
 from .._state import all_or_nothing
-from .._validation import check_choice, check_rows, check_weights
+from .._validation import check_choice, check_rows
 from ..losses import Exponential, Logistic, Loss, Multinomial
 from ..targets import Labels
 from .booster import SHARED_DOCUMENTATION, FourierBooster
@@ -48,16 +47,10 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        labels = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         if continued:
             self._check_same_classes(labels)
-        weights = check_weights(sample_weight, len(rows))
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, labels.decode(labels.codes))
-            weights = by_class if weights is None else weights * by_class
-        if weights is not None and len(np.unique(labels.codes[weights > 0])) < 2:
-            raise ValueError("All rows with a positive weight have one class; at least two classes are needed.")
-        rows, labels, weights = self._once_each(rows, labels, labels.codes, weights)
+        rows, labels, weights = self._once_each(rows, labels, weights)
         self.classes_, self.loss_ = labels.classes, self._loss(len(labels.classes))
         targets = labels.one_hot() if isinstance(self.loss_, Multinomial) else labels.signs(np.float32)
         return self._fit(X, y, rows, targets, weights, strata=labels.codes)

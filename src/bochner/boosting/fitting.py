@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import LocalRows, Rows, as_dense
+from .._compute import Rows, as_dense
 from ..descent import Standardization
 from ..expansions import Expansion
 from ..losses import Loss
@@ -172,24 +172,6 @@ def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
         return expansion
     frequencies, cosine, sine = map(np.stack, zip(*waves))
     return expansion.extended(Expansion(frequencies, cosine, sine, expansion.intercept))
-
-
-def without_repetitions(
-    rows: Rows, target: Any, columns: np.ndarray, weights: np.ndarray | None
-) -> tuple[Rows, Any, Any]:
-    """(rows, target, weights): equal rows of equal target merged into one of their summed weight, in an order of their own.
-
-    With few rows and many waves the rounds amplify rounding, so weights and repeated rows, and rows in another order, would give
-    models that differ in the fourth digit; this makes them one and the same.  ``columns`` are the numbers of the target.
-    """
-    points = as_dense(rows.take(np.arange(len(rows))))
-    # Rows are compared by their bytes, so without negative zeros.
-    table = np.ascontiguousarray(np.column_stack([points, columns]), dtype=np.float64) + 0.0
-    as_bytes = table.view(f"V{table.itemsize * table.shape[1]}")
-    _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
-    totals = np.bincount(group.ravel(), weights)
-    kept = first[totals > 0]
-    return LocalRows(points[kept]), target.take(kept), totals[totals > 0].astype(np.float64)
 
 
 def draw_sample(

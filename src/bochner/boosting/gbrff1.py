@@ -40,6 +40,7 @@ class GBRFF1Classifier(PublishedBooster):
     learning_rate : float in (0, 1], default 1.0
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
+    class_weight : None, "balanced" or dict
     warm_start : bool
     random_state : None, int, RandomState or Generator
 
@@ -67,35 +68,35 @@ class GBRFF1Classifier(PublishedBooster):
     def _atoms_per_learner(self) -> int:
         return self.n_components
 
-    def _boost(self, rows, signs, continued):
+    def _boost(self, rows, signs, counts, continued):
         landmarks = list(self.landmarks_) if continued else []
         self._landmarks = landmarks
-        super()._boost(rows, signs, continued)
+        super()._boost(rows, signs, counts, continued)
         self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 
-    def _weak_learner(self, rows, signal, rng):
-        n_rows, n_frequencies = len(rows), self.n_components
+    def _weak_learner(self, rows, signal, counts, rng):
+        n_samples, n_frequencies = counts.sum(), self.n_components
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
         measure = FourierMeasure(frequencies, np.ones(n_frequencies))
-        kept = n_rows * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
+        kept = len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
         rows, kernel = (in_few_blocks(measure.features(rows)), None) if kept else (rows, measure)
 
         def total(function, phases):
-            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal)
+            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal, counts)
 
         def objective(landmark):
             value, by_phase = total(landmark_block, frequencies @ landmark)
-            return float(value) / n_rows, frequencies.T @ by_phase / n_rows
+            return float(value) / n_samples, frequencies.T @ by_phase / n_samples
 
         landmark = np.zeros(frequencies.shape[1])
         if self.max_iterations:
             landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)
         self._landmarks.append(landmark)
         phases = frequencies @ landmark
-        losses = total(frequency_losses_block, phases) / n_rows
+        losses = total(frequency_losses_block, phases) / n_samples
         equal = np.full(n_frequencies, 1 / n_frequencies)
-        shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_rows).weights
+        shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
         prediction = rows.map(
             Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies), dtype=np.float64
@@ -108,19 +109,21 @@ class GBRFF1Classifier(PublishedBooster):
         self._part("learner", AlignmentLearner).check_parameters()
 
 
-def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:
+def landmark_block(
+    kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray, counts: np.ndarray
+) -> Any:
     r"""Summed loss of a landmark and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected gradient).
 
-    .. math:: \sum_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
+    .. math:: \sum_i h_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
-    ``rows`` holds the cosines and sines of ω_j·x_i, or the points themselves when a kernel is given.
+    ``rows`` holds the cosines and sines of ω_j·x_i, or the points themselves when a kernel is given; h ``counts``.
     """
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
     cosine, sine = np.cos(phases) / n_frequencies, np.sin(phases) / n_frequencies
     similarity = pairs @ np.concatenate([cosine, sine])
     exponents = -signal * similarity
-    losses = np.exp(np.minimum(exponents, 60.0))
+    losses = counts * np.exp(np.minimum(exponents, 60.0))
     back = (-signal * losses) @ pairs
     # Beyond e^60 the loss goes on as its tangent, so that one heavy row cannot overflow it.
     value = np.sum(losses * (1 + np.maximum(exponents - 60.0, 0.0)))
@@ -128,12 +131,14 @@ def landmark_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any,
     return np.float64(value), gradient
 
 
-def frequency_losses_block(kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray) -> Any:
-    """Σ_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) for each frequency (the sum inside Eq. 10)."""
+def frequency_losses_block(
+    kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray, counts: np.ndarray
+) -> Any:
+    """Σ_i h_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) for each frequency (the sum inside Eq. 10)."""
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
     similarity = pairs[:, :n_frequencies] * np.cos(phases) + pairs[:, n_frequencies:] * np.sin(phases)
-    return np.exp(np.minimum(-signal[:, None] * similarity, 60.0)).sum(axis=0)
+    return (counts[:, None] * np.exp(np.minimum(-signal[:, None] * similarity, 60.0))).sum(axis=0)
 
 
 def _prediction_block(kernel, coefficients, rows, out):

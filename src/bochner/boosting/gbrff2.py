@@ -18,8 +18,8 @@ _GRID_ROWS = 2**13
 _GRID = np.linspace(-np.pi, np.pi, 64, endpoint=False)
 
 
-def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
-    """argmin over b of Σ_i exp(−ỹ_i cos(π turns_i − b)): a periodic grid, two finer ones, one safeguarded Newton step.
+def best_phase(turns: np.ndarray, signal: np.ndarray, counts: np.ndarray) -> float:
+    """argmin over b of Σ_i h_i exp(−ỹ_i cos(π turns_i − b)): a periodic grid, two finer ones, one safeguarded Newton step.
 
     The function often has two minima or more; a bounded scalar search, as in the authors' scripts, ends in the wrong one in
     a third of the rounds.
@@ -29,8 +29,8 @@ def best_phase(turns: np.ndarray, signal: np.ndarray) -> float:
     # Where to look is decided on some of the rows, what is found there on all of them.
     for n_rows in (_GRID_ROWS, 4 * _GRID_ROWS, len(turns)):
         stride = max(1, len(turns) // n_rows)
-        some = (turns, signal) if stride == 1 else (np.ascontiguousarray(turns[::stride]), signal[::stride])
-        values, slopes, curvatures = in_few_blocks(some[0]).sum(Block(kernels.phase_losses_block, phases), some[1])
+        some, *signals = (np.ascontiguousarray(part[::stride]) for part in (turns, signal, counts))
+        values, slopes, curvatures = in_few_blocks(some).sum(Block(kernels.phase_losses_block, phases), *signals)
         best = int(np.argmin(values))
         center, radius = phases[best], 2 * radius / (len(phases) - (phases is not _GRID))
         phases = center + radius * np.linspace(-1, 1, 8)
@@ -62,6 +62,7 @@ class GBRFF2Classifier(PublishedBooster):
     learning_rate : float in (0, 1], default 1.0
     max_iterations : int, default 10
         L-BFGS iterations a round; 0 keeps the drawn frequency.
+    class_weight : None, "balanced" or dict
     warm_start : bool
     random_state : None, int, RandomState or Generator
 
@@ -84,16 +85,16 @@ class GBRFF2Classifier(PublishedBooster):
     _: KW_ONLY
     rephase: bool = False
 
-    def _weak_learner(self, rows, signal, rng):
+    def _weak_learner(self, rows, signal, counts, rng):
         frequency = self.prior_.sample(1, rows.n_features, rng).frequencies[0]
         turns = rows.map(Block(kernels.half_turns_block, frequency))
-        phase = best_phase(turns, signal)
+        phase = best_phase(turns, signal, counts)
         if self.max_iterations:
-            objective = partial(frequency_objective, rows, signal, phase, self.penalty)
+            objective = partial(frequency_objective, rows, signal, counts, phase, self.penalty)
             frequency, _, _ = fmin_l_bfgs_b(objective, frequency, maxiter=self.max_iterations)
             turns = rows.map(Block(kernels.half_turns_block, frequency))
             if self.rephase:
-                phase = best_phase(turns, signal)
+                phase = best_phase(turns, signal, counts)
         prediction = np.empty_like(turns)
         kernels.cosine_values(turns, turns.dtype.type(phase / np.pi), prediction)
         return frequency[None], np.array([phase]), np.ones(1), prediction
@@ -104,8 +105,13 @@ class GBRFF2Classifier(PublishedBooster):
         check_flag(self.rephase, "rephase")
 
 
-def frequency_objective(rows: Rows, signal: np.ndarray, phase: float, penalty: float, frequency: np.ndarray) -> Any:
-    """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows."""
-    value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal)
-    n_samples = len(rows)
+def frequency_objective(
+    rows: Rows, signal: np.ndarray, counts: np.ndarray, phase: float, penalty: float, frequency: np.ndarray
+) -> Any:
+    """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows.
+
+    The mean is that of rows of weight h, ``counts``.
+    """
+    value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal, counts)
+    n_samples = counts.sum()
     return value / n_samples + penalty * frequency @ frequency, gradient / n_samples + 2 * penalty * frequency

@@ -16,6 +16,7 @@ from ..expansions import Expansion
 from ..losses import Exponential
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
+from ..repetitions import without_repetitions
 from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .predicting import ExpansionClassifier
@@ -55,12 +56,16 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     _: KW_ONLY
     learning_rate: float = 1.0
     max_iterations: int = 10
+    class_weight: Any = None
     warm_start: bool = False
     random_state: Any = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Any:
-        """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing.
+
+        A row of weight h counts as h rows: every sum over rows, and n, is that of the weights.
+        """
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
         rows = check_rows(self, X, reset=not continued)
@@ -69,20 +74,23 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
                 f"{type(self).__name__} passes over the rows many times a round and works on arrays in memory or memory "
                 "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
             )
-        labels = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        different = without_repetitions(rows, labels, weights)
+        rows, labels, weights = different.rows, different.target, different.weights
         if not continued:
             self.classes_, self.loss_ = labels.classes, Exponential()
-            self.prior_ = self._part("prior", SpectralPrior).resolved(rows)
+            self.prior_ = self._part("prior", SpectralPrior).resolved(rows, weights)
             self._seed = int(as_generator(self.random_state).integers(2**63))
         else:
             self._check_same_classes(labels)
-        self._boost(in_few_blocks(rows), np.ascontiguousarray(labels.signs().T), continued)
+        counts = np.ones(len(rows)) if weights is None else weights
+        self._boost(in_few_blocks(rows), np.ascontiguousarray(labels.signs().T), counts, continued)
         return self
 
-    def _boost(self, rows, signs, continued):
+    def _boost(self, rows, signs, counts, continued):
         n_outputs = len(signs)
         if not continued:
-            start, losses = self.loss_.start(signs.T, np.ones(len(rows))), np.zeros((0, n_outputs))
+            start, losses = self.loss_.start(signs.T, counts), np.zeros((0, n_outputs))
             expansion = Expansion.constant(start, rows.n_features)
         else:
             expansion, losses = self.expansion_, self.train_loss_
@@ -100,32 +108,34 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
         for t in track(range(done, self.n_rounds), type(self).__name__):
             with threads_for_rows_only():
                 weak_learners = [
-                    self._round(rows, signs[k], scores[k], weights[k], np.random.default_rng([self._seed, t, k]))
+                    self._round(
+                        rows, signs[k], scores[k], weights[k], counts, np.random.default_rng([self._seed, t, k])
+                    )
                     for k in range(n_outputs)
                 ]
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
                 added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
-            fresh_losses.append(weights.mean(axis=1))
+            fresh_losses.append(np.average(weights, axis=1, weights=counts))
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
             expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
             losses = np.concatenate([losses, fresh_losses])
         self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, self.n_rounds
 
-    def _round(self, rows, signs, scores, weights, rng):
+    def _round(self, rows, signs, scores, weights, counts, rng):
         """One weak learner; updates ``scores`` and ``weights``, returns its frequencies, phases and signed amplitudes."""
         # The weights are not normalised: they stand inside an exponential, so their scale is part of the objective.
-        frequencies, phases, shares, prediction = self._weak_learner(rows, signs * weights, rng)
-        step = self.learning_rate * bound_minimizer(signs * prediction, weights)
+        frequencies, phases, shares, prediction = self._weak_learner(rows, signs * weights, counts, rng)
+        step = self.learning_rate * bound_minimizer(signs * prediction, counts * weights)
         scores += step * prediction
         np.multiply(-signs, scores, out=weights)
         np.exp(np.minimum(weights, LARGEST_LOG_WEIGHT, out=weights), out=weights)
         return frequencies, phases, step * shares
 
     @abstractmethod
-    def _weak_learner(self, rows, signal, rng):
-        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ."""
+    def _weak_learner(self, rows, signal, counts, rng):
+        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count."""
 
     def _atoms_per_learner(self) -> int:
         return 1

@@ -54,7 +54,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
             raise ValueError(
                 f"loss='poisson' needs non-negative targets, got {values.rows.min():.3g}. Write loss='squared'."
             )
-        rows, values, weights = self._once_each(rows, values, values.rows, weights)
+        rows, values, weights = self._once_each(rows, values, weights)
         if not continued:
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)

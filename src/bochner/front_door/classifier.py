@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from .._callbacks import with_callbacks
 from .._random import as_generator
@@ -104,12 +103,8 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         return self
 
     def _costs(self, labels, counts):
-        if self.class_weight is None:
-            return np.ones(len(labels))
-        weights = compute_class_weight(
-            self.class_weight, classes=labels.classes, y=labels.decode(labels.codes), sample_weight=counts
-        )
-        return weights[labels.codes]
+        costs = labels.costs(self.class_weight, counts)
+        return np.ones(len(labels)) if costs is None else costs
 
     @on_n_jobs
     def scores(self, X: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from .._compute import ordered_map
 from ..evidence import Evidence
 from ..inputs import TableInputs
 from ..priors import Laplace
+from ..repetitions import different, target_columns
 from ..targets import Labels, Values
 
 # What the choice between numbers and ranks is made by: a few steps on some rows tell which of the two describes a target better.
@@ -34,12 +35,8 @@ def merged(Z: np.ndarray, target: Labels | Values, counts: np.ndarray) -> tuple[
 
     In the order of their values, so that neither the order of rows nor how repetitions are written changes a model.
     """
-    columns = np.column_stack([Z, target.codes if isinstance(target, Labels) else target.rows])
-    order = np.lexsort(columns.T[::-1])
-    ordered = columns[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-    return order[first], np.add.reduceat(counts[order], np.flatnonzero(first))
+    first, places = different(np.column_stack([Z, *target_columns(target)]))
+    return first, np.bincount(places, counts)
 
 
 def with_ranks_where_better(

@@ -59,8 +59,4 @@ def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, np.ndarr
     """What a learner works on.  Classes of weight zero are left out, as repeated rows would not show them."""
     rows = as_rows(X)
     target, weights = as_target(y, len(rows)), check_weights(weights, len(rows))
-    if weights is None or not isinstance(target, Labels):
-        return rows, target, weights
-    present = np.flatnonzero(np.bincount(target.codes, weights, minlength=len(target.classes)))
-    codes = np.minimum(np.searchsorted(present, target.codes), len(present) - 1)
-    return rows, Labels(target.classes[present], codes), weights
+    return rows, target.present(weights) if isinstance(target, Labels) else target, weights

@@ -10,6 +10,7 @@ from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
 from ..losses import Logistic, Loss, Multinomial, Squared
 from ..measures import FourierMeasure
+from ..repetitions import without_repetitions
 from ..targets import Labels, Target, Values
 from .base import Learned, Learner
 
@@ -79,6 +80,9 @@ class JointDescent(Learner):
     def _learn(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
+        # Batches are drawn by number: few rows are taken once each, so that weights and repeated rows have the same batches.
+        different = without_repetitions(rows, target, weights, in_order=True)
+        rows, target, weights = different.rows, different.target, different.weights
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))

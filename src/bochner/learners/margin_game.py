@@ -11,6 +11,7 @@ from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
 from ..measures import concatenate
+from ..repetitions import without_repetitions
 from .base import Learned, Learner, as_data
 from .duals import LOSSES, PROJECTIONS, make_dual
 from .game_value import GameCertificate, lower_value, on_features, upper_value
@@ -108,6 +109,9 @@ class MarginGame(NestedDefaults, Learner):
     certificate: bool = True
 
     def _learn(self, measure, rows, target, rng, weights):
+        # A local search follows rounding: on different rows, weights and repetitions are the same search.
+        different = without_repetitions(rows, target, weights)
+        rows, target, weights = different.rows, different.target, different.weights
         dual = make_dual(self.loss, target, self.C, weights, self.projection)
         search = self._part("peaks").prepare(measure, rows, weights)
         total = self._total_rounds(measure)
@@ -130,7 +134,7 @@ class MarginGame(NestedDefaults, Learner):
             exact = make_dual(self.loss, target, self.C, weights)
             certificate = self._certificate(learned, rows, exact, search, averages, rng)
         potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
-        return Learned(learned, GameReport(potentials, values, played.dual_weights, certificate))
+        return Learned(learned, GameReport(potentials, values, different.of_given(played.dual_weights), certificate))
 
     def rounds(
         self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None

@@ -64,12 +64,12 @@ class OperatorKernel(NestedDefaults, ABC):
         self.n_outputs(X.shape[1])
         return self._gram(prior, X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
-    def resolved(self, X: Any) -> Self:
-        """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the data X gives."""
+    def resolved(self, X: Any, weights: Any = None) -> Self:
+        """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the (weighted) rows X give."""
         prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             return self
-        return clone(self).set_params(prior=prior.resolved(X))
+        return clone(self).set_params(prior=prior.resolved(X, weights))
 
     def space(self, n_features: int) -> np.ndarray:
         """The columns of X that the outputs are directions of, as indices."""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
+from .._columns import counted, quantile
 from .._compute import Block, as_dense, as_rows
 from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
@@ -147,14 +148,21 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     """A length read off the data: ``"scale"`` from the variance of all entries, ``"median"`` from pairwise distances.
 
     ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``; for the ℓ1 metric d · std.
-    A row of weight 2 counts as two rows there.  ``"median"`` looks at 1000 rows at most, evenly spread over the data; of weights it
-    only sees which are zero.
+    A row of weight 2 counts as two rows.  ``"median"`` looks at 1000 rows at most, evenly spread over those that have a weight.
     """
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
-        points = as_dense(rows.take(rows.spread(_MEDIAN_ROWS, weights))).astype(np.float64)
-        return float(np.median(pdist(points, metric))) if len(points) > 1 else 0.0
+        some = rows.spread(_MEDIAN_ROWS, weights)
+        distances = pdist(as_dense(rows.take(some)).astype(np.float64), metric)
+        if weights is None:
+            return float(np.median(distances)) if len(distances) else 0.0
+        counts = weights[some]
+        # h equal rows are h (h − 1) / 2 pairs that lie nowhere apart.
+        pairs = np.outer(counts, counts)[np.triu_indices(len(counts), 1)]
+        pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)
+        lengths, counts = counted(np.append(distances, 0.0), pairs)
+        return quantile(lengths, counts, 0.5) if pairs.sum() > 0 else 0.0
     center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
     signals = [] if weights is None else [weights]
     total = len(rows) if weights is None else weights.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compute import Block, gathered
 from .._state import all_or_nothing
-from .._validation import check_rows, check_weights
+from .._validation import check_rows
 from ..expansions import Expansion, ExpansionModel
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
 
 
+@dataclass(eq=False, repr=False)
 class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameters):
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
 
     A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
     angle.  Parameters are those of ``OperatorRidge``; the kernel needs n_classes − 1 outputs (``Decomposable`` without an
-    output matrix fits itself).  A learner of the features learns from the labels.
+    output matrix fits itself), and ``class_weight``: None, "balanced" or a dictionary of label and weight.  A learner of the features learns
+    from the labels.
 
     ``predict_proba`` is a softmax of the inner products with the corners; its one temperature minimizes the log-loss of
     leave-one-out predictions, approximated with the mean leverage (for solvers without a factorization the leverage
@@ -46,14 +49,18 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
     True
     """
 
+    _: KW_ONLY
+    class_weight: Any = None
+
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
-        ridge = OperatorRidge(**self.get_params(deep=False))
+        parameters = self.get_params(deep=False)
+        del parameters["class_weight"]
+        ridge = OperatorRidge(**parameters)
         ridge._check_parameters()
         rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size)
-        labels = Labels.of(y, len(rows), fewest=2, owner=type(self).__name__)
-        weights = check_weights(sample_weight, len(rows))
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
         self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights)

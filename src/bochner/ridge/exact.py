@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compute import Block
 from .._defaults import NestedDefaults
 from .._state import all_or_nothing
-from .._validation import check_count, check_rows
+from .._validation import check_count, check_rows, check_weights
 from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
@@ -20,7 +20,7 @@ from .model import check_alphas
 
 
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
-    """f(x) = Σ_j K(x, x_j) c_j with (G + αI) c = y, G the matrix of all K(x_i, x_j): exact, and cubic in n.
+    """f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y, G the matrix of all K(x_i, x_j), h the weights: exact, and cubic in n.
 
     Decomposable kernels are solved through k and A apart (n x n instead of (n p) x (n p)).
 
@@ -28,13 +28,14 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     ----------
     kernel : Decomposable, CurlFree, DivergenceFree or Helmholtz; None is ``Decomposable()``
     alpha : float or list of floats, default 1.0
-        From a list the ridge with the smallest exact leave-one-out error is taken.
+        From a list the ridge with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one of which
+        is left out).
     max_bytes : int, default 2 GiB
         Kernel matrices larger than this are refused before they are allocated.
 
     Attributes
     ----------
-    dual_coef_ : (n_samples, n_outputs), the c_j
+    dual_coef_ : (n_samples, n_outputs), the c_j, of rows that have a weight
     kernel_ : the kernel with its bandwidth and output matrix as numbers
     alpha_, loo_errors_ : the ridge in use, and the mean squared leave-one-out error of each of several
 
@@ -57,8 +58,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         self.max_bytes = max_bytes
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> OperatorKernelRidge:
-        """Solve for the coefficients of the training points."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRidge:
+        """Solve for the coefficients of the training points; a row of weight 2 counts as two rows."""
         alphas = check_alphas(self.alpha)
         check_count(self.max_bytes, "max_bytes")
         rows = check_rows(self, X, reset=True)
@@ -68,17 +69,20 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
             )
         target = Values.of(y, len(rows), owner=type(self).__name__)
         y, self._one_dimensional = target.rows, target.one_dimensional
-        kernel = self._part("kernel", OperatorKernel).resolved(rows)
+        weights = check_weights(sample_weight, len(rows))
+        kernel = self._part("kernel", OperatorKernel).resolved(rows, weights)
         kernel.check_outputs(rows.n_features, y.shape[1])
-        side = len(rows) * (1 if kernel.decomposable else y.shape[1])
+        kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
+        weights = np.ones(len(rows)) if weights is None else weights[kept]
+        side = len(kept) * (1 if kernel.decomposable else y.shape[1])
         if 8 * side**2 > self.max_bytes:
             raise ValueError(
-                f"The exact kernel matrix of {len(rows)} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
+                f"The exact kernel matrix of {len(kept)} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
-        self.X_fit_ = rows.source
+        self.X_fit_ = rows.take(kept)
         self.__dict__.pop("loo_errors_", None)
-        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, alphas, y)
+        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, alphas, y[kept], weights)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -96,45 +100,53 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         else:
             out[...] = np.tensordot(self.kernel_.kernel(X, self.X_fit_), self.dual_coef_, axes=([1, 3], [0, 1]))
 
-    def _fit_decomposable(self, kernel, alphas, y):
+    # With r = √h, (G + α / h) c = y is (r G r + α) z = r y for c = r z: the system of rows that count once.
+
+    def _fit_decomposable(self, kernel, alphas, y, weights):
         """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z / t."""
-        gram = np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64)
-        system = Eigensystem.of(gram, y) if len(alphas) > 1 or kernel.learns_outputs else None
+        root = np.sqrt(weights)[:, None]
+        gram = root * np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64) * root.T
+        system = Eigensystem.of(gram, root * y) if len(alphas) > 1 or kernel.learns_outputs else None
         known = None
         if system is not None:
-            known = (system.values, np.sqrt(system.values)[:, None] * system.projections, y.T @ y, float(len(y)))
-        self.kernel_ = kernel.resolved_outputs(np.atleast_2d(np.cov(y.T, bias=True)), known)
+            projections = np.sqrt(system.values)[:, None] * system.projections
+            known = (system.values, projections, (weights[:, None] * y).T @ y, float(weights.sum()))
+        covariance = np.atleast_2d(np.cov(y.T, bias=True, aweights=weights))
+        self.kernel_ = kernel.resolved_outputs(covariance, known)
         outputs = DecoupledOutputs.of(self.kernel_.matrix())
         y = outputs.turned(y)
         if system is None:
             self.alpha_ = float(alphas[0])
-            solution = ridge_solution(gram, y, outputs.penalties(self.alpha_))
+            solution = ridge_solution(gram, root * y, outputs.penalties(self.alpha_))
         else:
             system = system.turned(outputs.vectors)
-            self.alpha_ = self._chosen(alphas, system, outputs.penalties, system.vectors * np.sqrt(system.values), y)
+            design = system.vectors * np.sqrt(system.values) / root
+            self.alpha_ = self._chosen(alphas, system, outputs.penalties, design, y, weights)
             solution = system.solution(outputs.penalties(self.alpha_))
-        scaled = np.divide(solution, outputs.scales, out=y / self.alpha_, where=outputs.scales > 0)
-        self.dual_coef_ = outputs.turned(scaled, back=True)
+        scaled = np.divide(solution, outputs.scales, out=root * y / self.alpha_, where=outputs.scales > 0)
+        self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
-    def _fit_whole(self, kernel, alphas, y):
+    def _fit_whole(self, kernel, alphas, y, weights):
         self.kernel_ = kernel
-        gram = kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size)
+        root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
+        gram = root * kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size) * root.T
         if len(alphas) == 1:
             self.alpha_ = float(alphas[0])
-            self.dual_coef_ = ridge_solution(gram, y.reshape(-1, 1), alphas).reshape(y.shape)
+            self.dual_coef_ = (root * ridge_solution(gram, root * y.reshape(-1, 1), alphas)).reshape(y.shape)
             return
-        system = Eigensystem.of(gram, y.reshape(-1, 1))
-        design = (system.vectors * np.sqrt(system.values)).reshape(*y.shape, -1)
-        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y)
-        self.dual_coef_ = system.solution(np.array([self.alpha_])).reshape(y.shape)
+        system = Eigensystem.of(gram, root * y.reshape(-1, 1))
+        design = (system.vectors * np.sqrt(system.values) / root).reshape(*y.shape, -1)
+        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y, weights)
+        self.dual_coef_ = (root * system.solution(np.array([self.alpha_]))).reshape(y.shape)
 
-    def _chosen(self, alphas, system, penalties, design, y):
+    def _chosen(self, alphas, system, penalties, design, y, weights):
         """The ridge with the smallest leave-one-out error; ``design`` are the rows of a root of the kernel matrix."""
         if len(alphas) == 1:
             return float(alphas[0])
         root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
-        ones = np.ones(len(y))
-        errors = [np.mean(left_out_residuals(design, y, root, penalties(alpha), ones) ** 2) for alpha in alphas]
+        units = np.minimum(weights, 1)  # one of the rows that a row counts for is left out
+        left_out = [left_out_residuals(design, y, root, penalties(alpha), units) for alpha in alphas]
+        errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
         self.loo_errors_ = np.array(errors)
         return float(alphas[np.argmin(errors)])
 

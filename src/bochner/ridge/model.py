@@ -16,7 +16,7 @@ from .._random import as_generator
 from .._state import all_or_nothing
 from .._validation import check_flag, check_positive, check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
-from ..features import SpectralFeatures
+from ..features import SpectralFeatures, fitted_transformer
 from ..landmarks import LandmarkFeatures
 from ..measures import FourierMeasure
 from ..operators import OperatorKernel
@@ -202,10 +202,10 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
         if self.random_state is not None:
             features.set_params(random_state=self.random_state)
         if not isinstance(features, SpectralFeatures):
-            return features.fit(rows.source, taught.as_given(taught.rows))
+            return fitted_transformer(features, rows.source, taught.as_given(taught.rows), weights)
         if features.learner is not None and isinstance(taught, Values):
             taught = replace(taught, rows=np.asarray(taught.rows))  # learners look at targets in memory
-        return features._fit_rows(rows, taught, weights)
+        return features.fit(rows, taught, weights)
 
     def _check_parameters(self):
         check_solver(self.solver)

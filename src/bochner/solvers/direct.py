@@ -78,7 +78,10 @@ class EigenFactorization(Factorization):
         return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
 
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
-        """Mean squared leave-one-out error for each ridge, infinite where it cannot be told from rounding."""
+        """Mean squared leave-one-out error for each ridge, infinite where it cannot be told from rounding.
+
+        A row of weight h counts as h rows, one of which is left out, or all of it where it is less than one.
+        """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
         sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals)
@@ -110,7 +113,7 @@ class EigenFactorization(Factorization):
     def _errors_block(self, alphas, X, Y, weights=None):
         weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
         sums = np.zeros(len(alphas))
-        for rows, number, residuals in self._left_out(alphas, X, Y, weights):
+        for rows, number, residuals in self._left_out(alphas, X, Y, np.minimum(weights, 1)):
             sums[number] += np.sum(weights[rows, None] * residuals**2)
         return sums, weights.sum()
 

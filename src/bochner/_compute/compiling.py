@@ -1,0 +1,71 @@
+"""How kernels are compiled: one set of flags, and a cache on disk where there is a place for one."""
+
+import warnings
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+
+_FLAGS: Any = {
+    "nogil": True,
+    "error_model": "numpy",
+    # No reassociation: it would move the rounding of the range reduction.
+    "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
+    "no_cfunc_wrapper": True,  # nobody calls a kernel from C
+}
+# A sum along a row is vectorised only where additions may change their order: for kernels that sum, and do not take an exponential.
+_SUMMING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
+# What only other kernels call needs no way in from Python, which takes longer to compile than a short loop.
+PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+_warned = False
+
+
+def compiled(function: Callable | None = None, *, sums: bool = False, part: bool = False) -> Any:
+    """A kernel, compiled at its first call for the types it is given; ``sums`` may add in any order, a ``part`` is called by kernels only.
+
+    Where numba finds no folder for its cache (packages that are read-only, and no home), or cannot write there, kernels are compiled anew in
+    each process.  A folder of temporary files would not do in its place: a cache is code, and others may write there.
+    """
+    if function is None:
+        return lambda function: compiled(function, sums=sums, part=part)
+    kernel = njit(**(_SUMMING if sums else _FLAGS) | (PART if part else {}))(function)
+    try:
+        kernel._cache = _Cache(function)
+    except RuntimeError as error:  # numba's way to say that there is no such folder
+        _warn(error)
+    return kernel
+
+
+# A folder that is gone, closed or full, and files that are torn.
+_UNUSABLE = OSError, EOFError, UnpicklingError
+
+
+class _Cache(FunctionCache):
+    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the same."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except _UNUSABLE as error:
+            return _warn(error)
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except _UNUSABLE as error:
+            _warn(error)
+
+
+def _warn(error):
+    """Once in a process."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"Compiled code cannot be kept for the next process, which will compile it again for some seconds ({error}). Set the "
+            "environment variable NUMBA_CACHE_DIR to a folder where you, and nobody else, may write.",
+            stacklevel=3,
+        )
