@@ -1,9 +1,10 @@
 """scikit-learn's callbacks (1.9 and later): a fit tells of its parts as they are begun and done; older versions run without them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any
 
-from ._progress import track
+from ._progress import listening, track
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -23,7 +24,7 @@ class FitTasks:
     ``with_callbacks`` closes callbacks by what it finds on the estimator, so ``all_or_nothing`` stands above it, not below.
     """
 
-    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any):
+    def __init__(self, estimator: Any, n_tasks: int | None, X: Any, y: Any):
         self.told = {"estimator": estimator, "X": X, "y": y}
         listened = hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
         self.context = estimator._init_callback_context(max_subtasks=n_tasks) if listened else None
@@ -45,6 +46,13 @@ class FitTasks:
             if task.call_on_fit_task_end(**self.told):
                 return
 
+    def step(self, name: str) -> bool:
+        """One more task is done, of which there is no fitted copy yet; True when a callback asks to stop."""
+        assert self.context is not None
+        task = self.context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(**self.told)
+        return bool(task.call_on_fit_task_end(**self.told))
+
     def finished(self, name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
         """One more task is done; True when a callback asks to stop.  ``attributes`` make a fitted copy, if one is asked for."""
         if self.context is None:
@@ -57,3 +65,20 @@ class FitTasks:
         """The fit itself is done."""
         if self.context is not None:
             self.context.call_on_fit_task_end(**self.told, reconstruction_attributes=attributes)
+
+
+def reporting(fit: Callable) -> Callable:
+    """A fit whose steps, all that ``track`` and ``step_done`` tell of, are tasks of its callbacks; one that is asked to stop ends there."""
+
+    @with_callbacks
+    @wraps(fit)
+    def fit_and_tell(self, X, y=None, *arguments, **keywords):
+        tasks = FitTasks(self, None, X, y)
+        if tasks.context is None:  # nobody listens, or somebody who listens to an estimator around this one
+            return fit(self, X, y, *arguments, **keywords)
+        with listening(tasks.step):
+            fit(self, X, y, *arguments, **keywords)
+        tasks.close(dict)
+        return self
+
+    return fit_and_tell

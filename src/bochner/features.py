@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from ._callbacks import CallbackSupportMixin, reporting
 from ._compute import Rows
 from ._defaults import NestedDefaults
 from ._random import as_generator
@@ -37,7 +38,7 @@ def _learns_by_sums(estimator):
 
 
 @dataclass(eq=False, repr=False)
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults):
+class FeatureMap(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults):
     """What ``SpectralFeatures`` and ``LandmarkFeatures`` share: a prior, a learner, and how rows and targets are read."""
 
     prior: SpectralPrior | None = None
@@ -140,6 +141,7 @@ class SpectralFeatures(FeatureMap):
     sampling: str = "iid"
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``.
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._callbacks import CallbackSupportMixin, reporting
 from ._compute import Block, as_dense
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -37,7 +38,7 @@ _NYSTROM = (100, 1000)
 _TOL_OF_FLOAT32 = 1e-4
 
 
-class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression: minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions of a prior's closed-form kernel.
 
     The kernel is k(x, z) + Σ_j linear_j x_j z_j / d, and the intercept b is free.  No features are sampled: this is what
@@ -110,6 +111,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
         alphas = self._checked_parameters()

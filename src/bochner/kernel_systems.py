@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from ._compute.grams import skinny_product
 from ._compute.matrices import factorize, inner_products, invert, mirror, solve_lower
+from ._progress import step_done
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
 
@@ -316,6 +317,8 @@ def conjugate_gradients(
         solution[at] += length * ahead
         residual[at] -= length * image
         direction[at], before[at] = ahead, np.where(squares > 0, squares, 1)
+        if step_done("conjugate gradients"):
+            break
     return solution
 
 

@@ -10,6 +10,7 @@ from scipy.special import rel_entr
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
+from ._callbacks import reporting
 from ._compute import Block, Rows
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -90,6 +91,7 @@ class LandmarkFeatures(FeatureMap):
     share_frequencies: bool = False
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``.
 

@@ -161,6 +161,34 @@ def test_a_killed_run_goes_on_without_losing_or_repeating_a_case(lab, tmp_path):
     assert errors(summary) == [case_rng(task).random() for task in tasks], "the table of an uninterrupted run"
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_forty_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path):
+    lab("slow")
+    path, rng, n_kills = result_path(lab.out, "slow", "quick"), np.random.default_rng(0), 0
+    begun, process = time.monotonic(), start(lab, tmp_path)
+    wait_for_lines(path, 1, process)
+    process.kill()
+    process.wait()
+    to_first_line = time.monotonic() - begun
+    while n_kills < 40:
+        known: dict = {}
+        path.unlink(missing_ok=True)
+        while len(known) < 12:
+            process = start(lab, tmp_path)
+            try:
+                process.wait(timeout=to_first_line * rng.uniform(0.8, 1.6))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                n_kills += 1
+            found = {key: record["result"]["error"] for key, record in finished_records(path).items()}
+            assert found.items() >= known.items(), "a finished case was lost or changed"
+            known = found
+        names = [case_key(record["case"]) for record in lines(path)]
+        assert len(names) == len(set(names)) == 12
+
+
 def lines(path):
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import LocalRows, Rows, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._progress import track
@@ -48,7 +49,7 @@ def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class PublishedBooster(ExpansionClassifier, NestedDefaults):
+class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults):
     """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for several classes."""
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
@@ -61,6 +62,7 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
     random_state: Any = None
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing.
 
@@ -121,7 +123,7 @@ class PublishedBooster(ExpansionClassifier, NestedDefaults):
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
             expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
             losses = np.concatenate([losses, fresh_losses])
-        self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, self.n_rounds
+        self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, len(losses)
 
     def _round(self, rows, signs, scores, weights, counts, rng):
         """One weak learner; updates ``scores`` and ``weights``, returns its frequencies, phases and signed amplitudes."""

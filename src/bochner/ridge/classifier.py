@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import Block, gathered
 from .._state import all_or_nothing
 from .._validation import check_rows
@@ -20,7 +21,7 @@ from .operator import OperatorParameters, OperatorRidge
 
 
 @dataclass(eq=False, repr=False)
-class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameters):
+class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMixin, OperatorParameters):
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
 
     A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
@@ -53,6 +54,7 @@ class OperatorRidgeClassifier(ExpansionModel, ClassifierMixin, OperatorParameter
     class_weight: Any = None
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
         parameters = self.get_params(deep=False)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import Block, Rows, as_dense, mean_rows
 from .._defaults import NestedDefaults
 from .._random import as_generator
@@ -65,7 +66,7 @@ class RidgeFit:
     outputs: Outputs
 
 
-class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefaults):
+class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefaults):
     """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
 
     ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_source``.
@@ -89,6 +90,7 @@ class RidgeModel(ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefault
     # --- fitting --------------------------------------------------------------------------------------------------
 
     @all_or_nothing
+    @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features, then the ridge."""
         self._check_parameters()

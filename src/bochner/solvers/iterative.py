@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import Block, tiles
-from .._progress import track
+from .._progress import step_done, track
 from .._validation import check_count, check_positive
 from .base import Factorization, RidgeProblem, Solution, Solver
 from .statistics import TILE_ROWS, TrainingRows
@@ -42,21 +42,30 @@ class IterativeSolver(Solver):
         """operator⁻¹ right_side, both (n, n_right_sides), and the number of steps; ``diagonal`` is that of the operator."""
 
 
+class _Stopped(Exception):
+    """Somebody asked to stop; holds what was reached."""
+
+
 class ConjugateGradient(IterativeSolver):
     """Conjugate gradients, preconditioned by the diagonal; ``tol`` is the relative residual."""
 
     def steps(self, operator, right_side, diagonal):
         n_iter = 0
 
-        def count(_):
+        def count(reached):
             nonlocal n_iter
             n_iter += 1
+            if step_done("conjugate gradients"):
+                raise _Stopped(reached)
 
         size, shape = right_side.size, right_side.shape
         applied = LinearOperator((size, size), lambda z: operator(z.reshape(shape)).ravel(), dtype=right_side.dtype)
         inverse = diags_array((1 / np.broadcast_to(diagonal, shape)).ravel())
         limits = {"rtol": self.tol, "atol": 0.0, "maxiter": self.max_iter}
-        solution, _ = cg(applied, right_side.ravel(), M=inverse, callback=count, **limits)
+        try:
+            solution, _ = cg(applied, right_side.ravel(), M=inverse, callback=count, **limits)
+        except _Stopped as stopped:
+            (solution,) = stopped.args
         return solution.reshape(shape), n_iter
 
 
@@ -76,7 +85,13 @@ class LBFGS(IterativeSolver):
 
         goal = max(self.tol * np.abs(right_side / root).max(), 1e-300)
         options = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "maxcor": 30, "gtol": goal, "ftol": 0.0}
-        found = minimize(value_and_gradient, np.zeros(root.size), jac=True, method="L-BFGS-B", options=options)
+
+        def tell(_):
+            if step_done("L-BFGS"):
+                raise StopIteration  # what SciPy ends by
+
+        start = np.zeros(root.size)
+        found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=tell)
         return found.x.reshape(root.shape) / root, int(found.nit)
 
 
@@ -182,4 +197,5 @@ class StochasticFactorization(Factorization):
                 if 2 * epoch >= n_epochs:
                     n_averaged += 1
                     average += (z - average) / n_averaged
-        return Solution(outputs.coefficients(average), n_epochs)
+        # One that was ended before its second half has nothing averaged.
+        return Solution(outputs.coefficients(average if n_averaged else z), epoch + 1)
