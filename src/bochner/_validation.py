@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
@@ -163,5 +164,5 @@ def check_flag(value: Any, name: str) -> bool:
 
 def check_transformer(value: Any, name: str) -> None:
     """A transformer of scikit-learn's kind, or a pipeline that ends in one."""
-    if not isinstance(value, (TransformerMixin, Pipeline)):
+    if not isinstance(value, (TransformerMixin, Pipeline, FrozenEstimator)):
         raise TypeError(f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures().")

@@ -7,6 +7,7 @@ from cases import SOLVERS
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 from bochner import (
@@ -147,9 +148,10 @@ def test_variance_far_from_the_data_is_that_of_a_gaussian_process(kernel, n_samp
 
 def _models():
     features = SpectralFeatures(Gaussian(0.4), n_components=8, random_state=0)
+    powers = FrozenEstimator(PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, 2))))
     return {
         "spectral": SpectralRidge(features, alpha=0.3),
-        "polynomial": SpectralRidge(PolynomialFeatures(2, include_bias=False), alpha=0.3),
+        "polynomial": SpectralRidge(powers, alpha=0.3),
         "matrix": OperatorRidge(
             Decomposable(Gaussian(0.4), MATRIX), n_components=8, fit_intercept=True, random_state=0
         ),
