@@ -12,6 +12,7 @@ from bochner import (
     JointEpochs,
     WaveSearch,
 )
+from bochner.boosting.fitting import Sample
 
 RIDGE, PENALTY = 3.0, 0.05
 
@@ -42,7 +43,7 @@ def one_round(X, Y, seed, n_refinements):
     search = WaveSearch(1, n_refinements, amplitude_penalty=RIDGE, frequency_penalty=PENALTY)
     prior = Gaussian(gamma=0.3 / X.shape[1])
     model = FourierBoostingRegressor(
-        n_rounds=1, learning_rate=1.0, prior=prior, search=search, linear=False, random_state=seed
+        n_rounds=1, learning_rate=1.0, prior=prior, search=search, linear=False, n_pilots=0, random_state=seed
     )
     return model.fit(X, Y)
 
@@ -71,11 +72,46 @@ def test_a_round_takes_the_amplitudes_of_its_closed_form(n_outputs, seed):
     np.testing.assert_allclose(model.predict(X).reshape(fitted.shape), fitted, atol=1e-8)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_each_round_weighs_the_penalty_by_the_loss_that_is_left(loss, seed):
+    """Of all candidates a round takes that of the largest gain − λ d ‖ω‖² · (loss now / loss of the best constant)."""
+    X, Y = wave_problem(3, 1, seed)
+    settings = {"learning_rate": 1.0, "linear": False, "n_pilots": 0, "random_state": seed}
+    search = WaveSearch(64, 0, amplitude_penalty=RIDGE, frequency_penalty=0.5, line_search=False)
+    model = FourierBoostingRegressor(loss, n_rounds=6, search=search, level=0.5, **settings).fit(X, Y[:, 0])
+    rows, draws = np.unique(np.column_stack([X, Y]), axis=0), []  # only for the order: sums do not depend on it
+    X, Y = rows[:, :3], rows[:, 3:]
+    for t in range(6):
+        rng = np.random.default_rng([model._seed, 1, t // 32])
+        drawn = model._prior_of(Sample(X.T, Y, np.ones(len(X)))).sample(32 * 64, 3, rng).frequencies
+        draws.append(drawn[64 * (t % 32) : 64 * (t % 32 + 1)])
+    constant = model.loss_.start(Y, np.ones(len(Y)))
+    whole = np.mean(model.loss_.values(Y, np.tile(constant, (len(Y), 1))))
+    scores = [
+        np.tile(constant, (len(Y), 1)),
+        *((stage[:, None] - Y.mean()) / Y.std() for stage in model.staged_predict(X)),
+    ]
+    shares = []
+    for t in range(6):
+        gradient, _ = model.loss_.derivatives(Y, scores[t])
+        share = np.mean(model.loss_.values(Y, scores[t])) / whole
+        shares.append(share)
+        gains = []
+        for frequency in draws[t]:
+            waves = np.column_stack([np.cos(X @ frequency), np.sin(X @ frequency)])
+            pull = (waves.T @ gradient)[:, 0]
+            explained = pull @ np.linalg.solve(waves.T @ waves + RIDGE * np.eye(2), pull) / 2
+            gains.append(explained - share * 0.5 * 3 * frequency @ frequency)
+        np.testing.assert_allclose(model.expansion_.frequencies[t], draws[t][np.argmax(gains)], rtol=1e-6)
+    assert shares[0] == pytest.approx(1)
+    assert shares[-1] < 0.8
+
+
 def test_candidates_come_from_the_prior(seed):
     """N(0, 2γ I) on standardised rows: the mean of 1500 squares is 2γ up to its standard error."""
     X, Y = wave_problem(5, 1, seed)
     model = FourierBoostingRegressor(
-        n_rounds=300, search=WaveSearch(1, 0), prior=Gaussian(gamma=0.7), linear=False, random_state=seed
+        n_rounds=300, search=WaveSearch(1, 0), prior=Gaussian(gamma=0.7), linear=False, n_pilots=0, random_state=seed
     ).fit(X, Y[:, 0])
     mean_square = np.mean(model.expansion_.frequencies**2)
     assert abs(mean_square / 1.4 - 1) < 5 * np.sqrt(2 / 1500)
@@ -99,7 +135,7 @@ def test_the_first_step_of_an_epoch_is_its_learning_rate_in_every_coordinate(see
     """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
     X, Y = wave_problem(3, 1, seed)
     X, y = X[:200].astype(np.float32), Y[:200, 0]  # one batch
-    settings = {"n_rounds": 10, "linear": False, "random_state": seed}
+    settings = {"n_rounds": 10, "linear": False, "n_pilots": 0, "random_state": seed}
     before, after = (
         FourierBoostingRegressor(epochs=JointEpochs(n, learning_rate=0.003), **settings).fit(X, y).expansion_
         for n in (0, 1)

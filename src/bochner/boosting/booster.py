@@ -1,11 +1,10 @@
 """What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs, stopping."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import train_test_split
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._compute import row_numbers
@@ -25,8 +24,8 @@ from .rounds import WaveSearch
 # Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting alone, in the input's dtype,
 # whose result depends on weighted sums only (so weights and repeated rows are the same thing).
 LARGE = FEW_ROWS
-# Validation rows looked at after each round; a mean over as many is exact enough to stop on.
-_MOST_CHECKED = 50_000
+# Rows kept apart at most: a mean over as many is exact enough to stop on, and the rest is better learned from.
+_MOST_APART = 10_000
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.
 _LEAST_WEIGHT = 1e-20
@@ -64,7 +63,10 @@ class JointEpochs(BaseEstimator):
 
 
 class EarlyStopping(BaseEstimator):
-    """Keep ``fraction`` of the rows apart, stop after ``patience`` rounds without a better loss there, keep the best round and epoch."""
+    """Keep ``fraction`` of the rows apart, stop after ``patience`` rounds without a better loss there, keep the best round and epoch.
+
+    At most 10 000 rows are kept apart, of each class its share; a fraction of 0 keeps none and runs all rounds and epochs.
+    """
 
     def __init__(self, fraction: float = 0.1, patience: int = 10):
         self.fraction = fraction
@@ -72,14 +74,32 @@ class EarlyStopping(BaseEstimator):
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
-        check_share(self.fraction, "fraction")
+        if check_positive(self.fraction, "fraction", allow_zero=True) > 0:
+            check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
-    def split(self, n_rows: int, strata: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Sorted numbers of the rows to learn from, and of those kept apart."""
-        seed = int(rng.integers(2**31))
-        parts = train_test_split(row_numbers(n_rows), test_size=self.fraction, random_state=seed, stratify=strata)
-        return np.sort(parts[0]), np.sort(parts[1])
+    def split(
+        self, n_rows: int, strata: Any, rng: np.random.Generator, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sorted numbers of the rows to learn from, and of those kept apart.
+
+        Rows without weight judge nothing, and a class too small to give one row of its share is learned from whole.
+        """
+        numbers = row_numbers(n_rows)
+        if self.fraction == 0:
+            return numbers, numbers[:0]
+        able = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+        share = min(self.fraction, _MOST_APART / n_rows)
+        parts = [able] if strata is None else [able & (strata == code) for code in np.unique(strata)]
+        members = [np.flatnonzero(part) for part in parts]
+        # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
+        sizes = [int(share * len(part) * (1 + 1e-12)) for part in members]
+        if not any(sizes):
+            members, sizes = [np.flatnonzero(able)], [1]
+        apart = np.zeros(n_rows, dtype=bool)
+        for part, size in zip(members, sizes):
+            apart[rng.choice(part, size, replace=False)] = True
+        return numbers[~apart], numbers[apart]
 
 
 @dataclass(eq=False, repr=False)
@@ -129,22 +149,21 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         rng = np.random.default_rng([self._seed, 0])
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
-        train, valid = row_numbers(len(rows)), row_numbers(0)
-        if self.stopping is not None:
-            train, valid = self.stopping.split(len(rows), strata, rng)
+        stopping = self._stopping_for(len(rows))
+        train, valid = stopping.split(len(rows), strata, rng, weights)
         sample, standardization = draw_sample(
             rows, targets, weights, at_most(self.max_rows, train, rng), self._standardization, dtype
         )
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
-        n_pilots = (2 if large else 0) if isinstance(self.n_pilots, str) else self.n_pilots
+        rounds = replace(rounds, whole_loss=self._whole_loss(rounds, sample))
+        n_pilots = self._pilots_for(len(rows)) if isinstance(self.n_pilots, str) else self.n_pilots
         if n_pilots and self._grown is None:
             factors = rounds.pilot_factors(sample, n_pilots, rng)
             sample = sample.scaled(factors)
             standardization = Standardization(standardization.shift, standardization.scale * factors)
         checked = None
         if len(valid):
-            some = at_most(_MOST_CHECKED, valid, rng)
-            checked, _ = draw_sample(rows, targets, weights, some, standardization, dtype)
+            checked, _ = draw_sample(rows, targets, weights, valid, standardization, dtype)
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
 
@@ -152,7 +171,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             whole = self._in_units_of_the_target(fit)
             return {"expansion_": whole.after_scaling(standardization.shift, standardization.scale)}
 
-        fit, stopped = self._boost(rounds, fit, sample, checked, tasks, published)
+        fit, stopped = self._boost(rounds, fit, sample, checked, stopping.patience, tasks, published)
         if n_epochs and len(fit) and not stopped:
             kept = None
             if len(valid):
@@ -177,12 +196,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         tasks.close(lambda: {"expansion_": self.expansion_})
         return self
 
-    def _boost(self, rounds, fit, sample, checked, tasks, published):
+    def _boost(self, rounds, fit, sample, checked, patience, tasks, published):
         """Rounds until ``n_rounds``; with a validation part, back to its best round when it has not improved for a while."""
         begun, waves = len(fit), []
         losses, validation_losses = list(self.train_loss_), list(self.validation_loss_)
         best_loss, best_round = np.inf, begun
-        patience = self._part("stopping", EarlyStopping).patience
         if checked is not None:
             valid_scores = checked.scores(fit)
             best_loss = rounds.mean_loss(checked, valid_scores)
@@ -205,16 +223,26 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         return with_waves(fit, waves if checked is None else waves[: best_round - begun]), asked
 
     def _once_each(self, rows, target, weights):
-        """What a fit on few rows looks at; of many rows, or where some are kept apart by number, all as they are."""
+        """What a fit on few rows looks at; of many rows, all as they are."""
         if weights is not None and not _LEAST_WEIGHT < weights.max() < 1 / _LEAST_WEIGHT:
             raise ValueError(
                 f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, which float32 sums lose. "
                 "Write sample_weight / sample_weight.mean()."
             )
-        if self.stopping is not None:
-            return rows, target, weights
         different = without_repetitions(rows, target, weights, in_order=True)
         return different.rows, different.target, different.weights
+
+    def _stopping_for(self, n_rows: int) -> EarlyStopping:
+        if self.stopping is None and n_rows <= LARGE:
+            return EarlyStopping(0)
+        return self._part("stopping", EarlyStopping)
+
+    def _pilots_for(self, n_rows: int) -> int:
+        return 2 if n_rows > LARGE else 0
+
+    def _whole_loss(self, rounds: Rounds, sample: Any) -> float | None:
+        """What ``Rounds`` weighs its penalty by; labels have no unit that could be left over."""
+        return None
 
     def _prior_of(self, sample):
         if self.prior is not None:
@@ -256,7 +284,7 @@ def check_more_rounds(n_rounds: int, done: int) -> None:
 
 # What classifier and regressor say of their parameters and attributes, behind those that only one has.
 SHARED_DOCUMENTATION = """
-    n_rounds : int, default 100
+    n_rounds : int, default 100 for labels and 300 for values
         Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
         Share of each optimal step that is taken.
@@ -268,11 +296,12 @@ SHARED_DOCUMENTATION = """
     epochs : JointEpochs, optional
         Epochs of joint descent on all waves over all rows.
     stopping : EarlyStopping, optional
-        By default no row is kept apart, and all rounds and epochs are run.
+        By default ``EarlyStopping()`` above 4000 rows; up to there, and with ``EarlyStopping(0)``, no row is kept apart and all rounds
+        and epochs are run.
     linear : bool, default True
-        Begin with a linear part.  With it predictions go on linearly far from the data, without it they stay bounded.
+        Begin with a linear part.  With it scores go on linearly far from the data, without it they stay bounded.
     n_pilots : "auto" or int
-        Short boosts that weigh the columns by their relevance first; "auto": 2 above 4000 rows, else 0.
+        Short boosts that weigh the columns by their relevance first; "auto": 2, but none for labels of up to 4000 rows.
     max_rows : int, default 5000
         Rows that boosting looks at; the joint epochs see all of them.
     warm_start : bool
@@ -285,5 +314,5 @@ SHARED_DOCUMENTATION = """
     loss_ : the loss, whose link makes predictions or probabilities of scores
     feature_relevance_ : mean squared derivative of the score in each standardised column
     train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch); of values standardised ones
-    n_rounds_, n_features_in_; of a classifier classes_
+    n_rounds_, n_features_in_; of a classifier classes_, of a regressor target_bounds_
 """

@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from .._compute import Rows, as_dense
 from ..descent import Standardization
 from ..expansions import Expansion
-from ..losses import Loss
+from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
 from .rounds import QuadraticModel, Wave, WaveSearch, exact_step
 
@@ -24,6 +24,8 @@ _DRAWN_ROUNDS = 32
 _RELEVANCE_ROWS, _MATRIX_ROWS = 2000, 1024
 _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
+# A column with a value so many deviations away is looked at for outliers, and no value counts for more than the second.
+_WILD, _FARTHEST = 10.0, 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +64,18 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rules of boosting on standardised rows: where frequencies come from, how a wave is found, how far to step."""
+    """The rules of boosting on standardised rows: where frequencies come from, how a wave is found, how far to step.
+
+    With ``whole_loss``, the mean loss of a constant, the penalty on frequencies counts in units of what is left of it: where little
+    is left there is little noise, and a penalty that stayed as it was would end the search for fine structure.
+    """
 
     loss: Loss
     prior: SpectralPrior
     search: WaveSearch
     learning_rate: float
     linear: bool
+    whole_loss: float | None = None
 
     def start(self, sample: Sample) -> Expansion:
         """The best constant, then a ridge-penalised linear part by damped Newton steps."""
@@ -131,13 +138,19 @@ class Rounds:
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
         model = QuadraticModel(gradient * weights, curvature * weights, self.search.amplitude_penalty)
-        wave, values = self.search.find(rows.columns, rows.thinned_columns, model, candidates)
+        wave, values = self._search(rows, here).find(rows.columns, rows.thinned_columns, model, candidates)
         step = self.learning_rate
         if self.search.line_search:
             step *= exact_step(self.loss, rows.targets, here, rows.weights, values)
         wave = Wave(wave.frequency, step * wave.cosine.astype(np.float64), step * wave.sine.astype(np.float64))
         added = scores.dtype.type(step) * values if chosen is None else wave.values(sample.columns)
         return wave, scores + added
+
+    def _search(self, rows, scores):
+        if not self.whole_loss:
+            return self.search
+        share = self.mean_loss(rows, scores) / self.whole_loss
+        return replace(self.search, frequency_penalty=self.search.frequency_penalty * share)
 
     def mean_loss(self, sample: Sample, scores: np.ndarray) -> float:
         """Weighted mean of the loss."""
@@ -191,7 +204,18 @@ def draw_sample(
         deviation = np.sqrt(np.average(np.square(points - center, dtype=np.float64), axis=0, weights=row_weights))
         # A constant column stays constant: its deviation is rounding, relative to the size of its values.
         constant = deviation <= 1e-12 * np.maximum(np.abs(center), 1e-300) + 1e-150
+        wild = np.flatnonzero((np.abs(points - center) > _WILD * deviation).any(axis=0) & ~constant)
+        for j in wild:
+            center[j], deviation[j] = _without_outliers(points[:, [j]], row_weights, center[j], deviation[j])
         standardization = Standardization(center, 1 / np.where(constant, np.inf, deviation))
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
+    np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
     sample = Sample(columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype))
     return sample, standardization
+
+
+def _without_outliers(column, weights, center, deviation):
+    """Center and deviation, or where the quartiles say that the latter is due to a few values, those the quartiles tell."""
+    low, median, high = (float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75))
+    robust = (high - low) / 1.349  # the deviation, for a normal law
+    return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

@@ -16,10 +16,16 @@ from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
 from ..targets import Values
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 
+# How far predictions may leave the targets they were learned from, as a share of their range.
+_MARGIN = 0.5
+
 
 @dataclass(eq=False, repr=False)
 class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
     __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
+
+    Predictions stay within the range of the targets and half of it on either side (``target_bounds_``): far from all training rows,
+    where a linear part goes on for ever, one wrong number in a row is not worth more.
 
     Parameters
     ----------
@@ -39,6 +45,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
     loss: str = "squared"
     _: KW_ONLY
     level: float = 0.9
+    n_rounds: int = 300
 
     @all_or_nothing
     @with_callbacks
@@ -58,9 +65,19 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         if not continued:
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
+            self.target_bounds_ = _bounds(values.rows if weights is None else values.rows[weights > 0])
         targets = (values.rows - self._target_shift) / self._target_scale
         self.loss_ = self._loss(targets, weights)
         return self._fit(X, y, rows, targets, weights)
+
+    def _pilots_for(self, n_rows):
+        return 2
+
+    def _whole_loss(self, rounds, sample):
+        if self.loss == "poisson":  # whose loss may be negative
+            return None
+        constant = np.tile(self.loss_.start(sample.targets, sample.weights), (len(sample.targets), 1))
+        return rounds.mean_loss(sample, constant)
 
     def _mean_and_scale(self, targets, weights):
         if self.loss == "poisson":
@@ -92,4 +109,13 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
 
     def _answer(self, scores):
         predicted = self.loss_.link(scores)
+        predicted = np.clip(predicted, *self.target_bounds_.astype(predicted.dtype))
         return predicted[:, 0] if self._one_dimensional else predicted
+
+
+def _bounds(targets):
+    """(2, n_outputs): the least and the largest prediction."""
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    with np.errstate(over="ignore"):  # no bound for the largest numbers there are
+        margin = _MARGIN * (high - low)
+        return np.stack([low - margin, high + margin])

@@ -101,7 +101,7 @@ class WaveSearch(BaseEstimator):
         Gauss–Newton steps on the best one; above 128 columns twice as many L-BFGS iterations.
     amplitude_penalty, frequency_penalty : float, default 3.0 and 0.01
         Ridge on amplitudes, and on ‖ω‖² times the number of columns, in units of the summed loss: both count for less as rows
-        are added.
+        are added.  Of values that are regressed (but counts), the unit of the second is the loss that is left, relative to a constant.
     line_search : bool, default True
         Exact search along each wave before the learning rate is applied: the training loss never rises.
     subsample : float, default 1.0

@@ -71,7 +71,8 @@ def _table_inputs(estimator: TableInputs, graph: Graph) -> tuple[Tensor, ...]:
 @written.register
 def _boosting_regressor(estimator: FourierBoostingRegressor, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
-    return (link(estimator.loss_, expansion(f, graph.rows), f.n_outputs),)
+    predicted = link(estimator.loss_, expansion(f, graph.rows), f.n_outputs)
+    return (graph.between(predicted, *estimator.target_bounds_),)
 
 
 @written.register
