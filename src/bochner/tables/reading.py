@@ -14,10 +14,25 @@ class TableError(ValueError):
 
 
 def load_table(path: str | Path) -> Any:
-    """The table in a file as a pandas DataFrame with at least one row; column names become strings.
+    r"""The table in a file as a pandas DataFrame with at least one row; column names become strings.
 
     Text is read as UTF-8, and as Latin-1 where that fails.  A ``.csv`` file whose header has semicolons or tabs but no comma
     is read with those.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its ending says of which kind it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "table.csv")
+    ...     _ = file.write_text("size;kind\n1;a\n2;b\n")
+    ...     load_table(file).columns.tolist()
+    ['size', 'kind']
     """
     path, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
