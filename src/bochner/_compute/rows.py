@@ -312,7 +312,7 @@ def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_n
     where = f"in row {first_row + row}{place}"
     if column is not None:
         where = f"in column {column if names is None else repr(str(names[column]))}, {where}"
-    advice = "replace or clip it" if allow_nan else "impute them first, e.g. make_pipeline(SimpleImputer(), ...)"
+    advice = "impute first, e.g. make_pipeline(SimpleImputer(), ...)" if kind == "NaN" else "replace or clip it first"
     raise ValueError(
         f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite numbers: {advice}."
     )

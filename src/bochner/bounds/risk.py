@@ -95,7 +95,7 @@ def pac_bayes_kl(
     Examples
     --------
     >>> round(pac_bayes_kl(0.1, 3.0, 1000).value, 3)
-    0.147
+    0.148
     """
     n_samples = check_count(n_samples, "n_samples")
     check_share(delta, "delta", example=0.05)

@@ -62,7 +62,7 @@ def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> B
 
     Examples
     --------
-    >>> circles(100, 0).target.sum()
+    >>> int(circles(100, 0).target.sum())
     0
     """
     rng = np.random.default_rng(rng)

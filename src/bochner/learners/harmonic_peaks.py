@@ -42,7 +42,8 @@ class HarmonicPeaks(PeakSearch):
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
     >>> game = MarginGame(10, peaks=HarmonicPeaks(max_degree=8))
-    >>> SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_.indices.max() <= 64
+    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
+    >>> bool(measure.indices[:, 0].max() <= 8)
     True
     """
 

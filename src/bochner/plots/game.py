@@ -44,8 +44,8 @@ def plot_potential(
     --------
     >>> from bochner.datasets import windmill
     >>> disc = windmill(100, 0)
-    >>> plot_potential(disc.data, disc.target, bandwidth=10.0).get_xlim()
-    (-10.0, 10.0)
+    >>> plot_potential(disc.data, disc.target, bandwidth=10.0).get_aspect()
+    1.0
     """
     X, signal = plane_points(X), np.asarray(signal, dtype=np.float64)
     ax = given_or_new(ax)
