@@ -219,7 +219,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest mean score, which is also the class of most votes."""
-        return self.classes_[_winners(self.decision_function(X))]
+        winners = _winners(self.decision_function(X))
+        return self.classes_[winners]
 
     def votes(self, X: Any) -> np.ndarray:
         """How often the randomized classifier says each class of a row, (n_rows, n_classes).

@@ -196,7 +196,7 @@ def test_certificates_cover_the_true_risk(world, n):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n", [5, 20, 100, 500, 2000])
+@pytest.mark.parametrize("n", [5, 50, 2000])
 @pytest.mark.parametrize("world", WORLDS)
 def test_certificates_cover_the_true_risk_in_a_thousand_samples(world, n):
     assert missed_certificates(world, n, 1000, 0.1).max() <= most_misses(1000, 0.1)
