@@ -110,8 +110,13 @@ MUTANTS: list[Mutant] = [
             "certificate-divergence": ("/ (2 * width**2)", "/ (4 * width**2)"),
             "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
             "certificate-on-all-rows": (
-                "self._choose(columns[second], signs[second],",
-                "self._choose(columns, signs,",
+                "self._choose(columns[second], codes[second],",
+                "self._choose(columns, codes,",
+            ),
+            "certificate-one-class-moves": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
+            "certificate-prior-on-all-rows": (
+                "self._linear(columns[first], codes[first])",
+                "self._linear(columns, codes)",
             ),
         },
     ),

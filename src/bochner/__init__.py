@@ -22,11 +22,15 @@ from .kernel_expansions import KernelExpansion
 from .kernel_machine import KernelMachine
 from .landmarks import LandmarkFeatures
 from .learners import (
+    AlignmentLearner,
+    AlignmentReport,
     AscentPeaks,
     CandidatePeaks,
     HarmonicPeaks,
     JointDescent,
     LangevinPeaks,
+    Learned,
+    Learner,
     MarginGame,
     OptimalAlignment,
     PacBayes,
@@ -45,7 +49,19 @@ from .operators import (
     OperatorMeasure,
     graph_output_matrix,
 )
-from .priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from .priors import (
+    Anova,
+    Cauchy,
+    Gaussian,
+    Laplace,
+    Matern,
+    ProductPrior,
+    RadialPrior,
+    RationalQuadratic,
+    Sinc,
+    SpectralMixture,
+    SpectralPrior,
+)
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .tables import TableModel, fit_table, load, load_table, save
@@ -56,6 +72,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LBFGS",
+    "AlignmentLearner",
+    "AlignmentReport",
     "Anova",
     "AscentPeaks",
     "CandidatePeaks",
@@ -86,7 +104,9 @@ __all__ = [
     "LandmarkFeatures",
     "LangevinPeaks",
     "Laplace",
+    "Learned",
     "LearnedPrior",
+    "Learner",
     "MarginGame",
     "Matern",
     "OperatorKernelRidge",
@@ -95,13 +115,16 @@ __all__ = [
     "OperatorRidgeClassifier",
     "OptimalAlignment",
     "PacBayes",
+    "ProductPrior",
     "QuasiNewtonPeaks",
+    "RadialPrior",
     "RationalQuadratic",
     "Sinc",
     "SmoothScaler",
     "SpectralClassifier",
     "SpectralFeatures",
     "SpectralMixture",
+    "SpectralPrior",
     "SpectralRegressor",
     "SpectralRidge",
     "StochasticGradient",

@@ -4,6 +4,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from ._validation import refuse_class
+
 
 class NestedDefaults(BaseEstimator):
     """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is None.
@@ -16,6 +18,7 @@ class NestedDefaults(BaseEstimator):
     def _part(self, name: str, kind: type | None = None) -> Any:
         """The parameter ``name``, or what None stands for; it must be an object of this kind."""
         value, default = getattr(self, name), self._defaults[name]
+        refuse_class(value, name)
         if value is not None and kind is not None and not isinstance(value, kind):
             raise TypeError(
                 f"{name} must be an object of {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}."

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
-from ._compute import Rows, as_dense, as_rows, is_remote
+from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
@@ -29,10 +29,18 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
                 f"{estimator.n_features_in_} features as input."
             )
         return rows
-    return as_rows(check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset), block_size)
+    numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))
 
 
-def check_numbers(estimator: Any, X: Any, *, dtype: Any = (np.float64, np.float32), **keywords: Any) -> Any:
+def check_numbers(
+    estimator: Any,
+    X: Any,
+    *,
+    dtype: Any = (np.float64, np.float32),
+    ensure_all_finite: bool | str = True,
+    **keywords: Any,
+) -> Any:
     """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
@@ -41,7 +49,13 @@ def check_numbers(estimator: Any, X: Any, *, dtype: Any = (np.float64, np.float3
         )
     if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
         raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
-    return validate_data(estimator, X, dtype=None if dtype is None else list(dtype), **keywords)
+    numbers = validate_data(
+        estimator, X, dtype=None if dtype is None else list(dtype), ensure_all_finite=False, **keywords
+    )
+    if ensure_all_finite:
+        names = vars(estimator).get("feature_names_in_")
+        assert_finite(numbers, names=names, allow_nan=ensure_all_finite == "allow-nan")
+    return numbers
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
@@ -162,7 +176,16 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def refuse_class(value: Any, name: str) -> None:
+    """A class where an object is meant: its parentheses were forgotten."""
+    if isinstance(value, type):
+        raise TypeError(
+            f"{name} must be an object, got the class {value.__name__}. Write {name}={value.__name__}(), with parentheses."
+        )
+
+
 def check_transformer(value: Any, name: str) -> None:
     """A transformer of scikit-learn's kind, or a pipeline that ends in one."""
+    refuse_class(value, name)
     if not isinstance(value, (TransformerMixin, Pipeline, FrozenEstimator)):
         raise TypeError(f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures().")

@@ -102,9 +102,19 @@ def _signed_energy(sums, signs):
 def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
     """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose targets are alike.
 
-    y holds labels (any number of classes), real values, several outputs (one column each), or is a
-    ``TargetSimilarity``.  One pass over the rows; X may be dense, CSR, a memory map or a Dask array.
+    One pass over the rows.
 
+    Parameters
+    ----------
+    measure : FourierMeasure
+        Its atoms are judged one by one.
+    X : array, CSR, memory map or Dask (n_samples, n_features)
+        The rows.
+    y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
+        Labels (any number of classes), real values, or several outputs, one column each.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
     >>> alignment_losses(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]).round(3)
@@ -114,7 +124,25 @@ def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
 
 
 def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features)."""
+    """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features).
+
+    Parameters
+    ----------
+    measure : FourierMeasure
+        Its atoms are judged one by one.
+    X : array, CSR, memory map or Dask (n_samples, n_features)
+        The rows.
+    y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
+        What the rows should be alike in, as for ``alignment_losses``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
+    >>> losses, gradient = alignment_losses_and_gradient(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0])
+    >>> losses.round(3), gradient.shape
+    (array([0.667, 0.   ]), (2, 1))
+    """
     rows = as_rows(X)
     target = as_target(y, len(rows)).similarity()
     n_pairs = _pair_count(len(target))

@@ -5,17 +5,17 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from ._columns import counted, quantile
-from ._compute import gathered
+from ._compute import evenly_spread, gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights
+from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights, refuse_class
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
@@ -29,6 +29,11 @@ _WIDTHS = np.logspace(-2, 1, 13)
 _MOVES = np.linspace(0, 1, 21)
 # A row that counts more often than this is split in as many pieces.
 _MOST_COPIES = 4000
+# Width and move are chosen on as many rows as cost this many normal tails a trial; the bound then looks at all rows.
+_MOST_TAILS = 2**19
+# The trapezoidal rule for a mean over a standard normal variable, which for smooth functions is exact to rounding.
+_NODES = np.linspace(-8, 8, 65)
+_NODE_WEIGHTS = np.exp(-(_NODES**2) / 2) / np.sum(np.exp(-(_NODES**2) / 2))
 
 
 def certify(
@@ -42,13 +47,29 @@ def certify(
 ) -> Bound:
     """With probability 1 − delta over the rows (X, y), the risk of a fitted predictor is at most ``value``.
 
-    Classifiers: the probability of error, by the exact binomial tail.  With ``loss(y, prediction)``, for regressors, or
-    any bounded loss: its mean, cut off at ``largest_loss``, by the empirical Bernstein bound; regressors use the squared
-    error unless told otherwise.
+    Classifiers: the probability of error, by the exact binomial tail.  With a loss, and for regressors: its mean, by the empirical
+    Bernstein bound.
 
     The rows must be new to the estimator: not used to fit it, nor to choose its parameters or features; no such bound holds
     else.  ``CertifiedClassifier`` certifies on its own training data.
 
+    Parameters
+    ----------
+    estimator : a fitted classifier or regressor
+        Whose risk is bounded.
+    X : array (n_samples, n_features)
+        Rows that are new to it.
+    y : array (n_samples,) or (n_samples, n_outputs)
+        Their labels or values.
+    delta : float, default 0.05
+        Probability that the bound fails.
+    loss : function of (y, prediction), default None
+        One number for each row.  None is the error of a classifier and the squared error of a regressor.
+    largest_loss : float, default None
+        Where the loss is cut off; needed unless the errors of a classifier are counted.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
@@ -60,6 +81,7 @@ def certify(
     True
     """
     check_share(delta, "delta", example=0.05)
+    refuse_class(estimator, "estimator")
     check_is_fitted(estimator)
     prediction = np.asarray(estimator.predict(X))
     y = np.asarray(y)
@@ -109,18 +131,35 @@ def _squared_error(y, prediction):
     return squares.sum(axis=1) if squares.ndim == 2 else squares
 
 
+def shares_for(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """How often the class ``codes`` of each row wins when independent standard normal noise is added to its scores, (n_rows,).
+
+    One column is the score of the second of two classes, which wins above zero: Φ(± score).  Of several columns the largest wins:
+    E Π_k Φ(s_y + z − s_k) over all k but y, z standard normal.
+    """
+    if scores.shape[1] == 1:
+        return ndtr(np.where(codes == 1, scores[:, 0], -scores[:, 0]))
+    leads = np.take_along_axis(scores, codes[:, None], axis=1) - scores
+    wins = np.ones((len(scores), len(_NODES)))
+    for k in range(scores.shape[1]):
+        wins *= np.where((codes == k)[:, None], 1.0, ndtr(leads[:, [k]] + _NODES))
+    return wins @ _NODE_WEIGHTS
+
+
 @dataclass(eq=False, repr=False)
 class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
 
     The rows are split at random.  The first part learns the features and a linear model w₀; around it sits the prior
     N(w₀, σ²I).  All rows together give w; the posterior is N(w₀ + a (w − w₀), σ²I), and the PAC-Bayes-kl theorem on the
-    second part bounds its risk:
+    second part bounds the risk of a classifier that draws its weights from it:
 
     .. math:: \mathrm{kl}(\hat R \,\|\, R) \le \frac{1}{m} \Big( \frac{\|a (w - w_0)\|^2}{2 \sigma^2} + \ln \frac{2 T \sqrt m}{\delta} \Big)
 
     with m rows in the second part, T = 13 widths σ tried, and the best a in [0, 1].  For Gaussian weights R̂ is a mean of
-    normal tails, so nothing is sampled.
+    normal tails, so nothing is sampled.  Of more than two classes each has a w of its own, all in one vector above, and the largest
+    w·φ(x) wins; their scores are independent, so a class wins with a probability that is an integral over one normal variable.
+    The classes of y are taken for all that there are.
 
     A row of weight h counts as h rows, which are split between the parts one by one.  But a weight is no h independent rows: a fit with
     ``sample_weight`` has bounds with ``valid=False``.  Class weights are another matter: they say what an error costs while w₀ and w are
@@ -136,17 +175,28 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         Share of the rows in the first part.
     delta : float, default 0.05
         The bounds hold with probability 1 − delta over the training rows.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default None
         What a row of a class costs while features and linear models are learned.
-    random_state : None, int, RandomState or Generator
+    random_state : None, int, RandomState or Generator, default None
+        For the split, and for features that have no seed of their own.
 
     Attributes
     ----------
     gibbs_bound_ : Bound on the risk of the randomized classifier that draws its weights anew for each row
-    bound_ : Bound on the risk of ``predict``, which uses the mean weights: it errs only where the randomized one errs at
-        least half of the time, so its risk is at most twice as large
-    coef_, intercept_, width_ : mean and standard deviation of the posterior
+    bound_ : Bound on the risk of ``predict``, which uses the mean weights: it takes the class of most votes, so where it errs the
+        randomized one errs at least half of the time, and its risk is at most twice as large
+    coef_, intercept_, width_ : mean and standard deviation of the posterior; one row for each class where there are more than two
     expansion_ : the decision function as a sum of waves, where the features are ``SpectralFeatures`` on a ``FourierMeasure``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from bochner import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CertifiedClassifier(SpectralFeatures(Gaussian(0.02)), random_state=0).fit(scale(X), y)
+    >>> bool(model.gibbs_bound_.value < 0.25)
+    True
     """
 
     _defaults: ClassVar = {"features": SpectralFeatures()}
@@ -168,13 +218,11 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         check_transformer(self._part("features"), "features")
         rows = check_rows(self, X, reset=True)
         target, _ = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
-        if len(target.classes) > 2:
-            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         counts = check_weights(sample_weight, len(rows))
         caveat = caveat_of(counts)
         different = without_repetitions(rows, target, counts)
         rows, target, counts = different.rows, different.target, different.weights
-        self.classes_, signs = target.classes, target.signs()[:, 0]
+        self.classes_, codes = target.classes, target.codes
         costs = target.costs(self.class_weight, counts)
         rng = as_generator(self.random_state)
         first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
@@ -187,79 +235,104 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
             first_weights = (
                 None if counts is None and costs is None else (first if costs is None else first * costs)[taught]
             )
-        self.features_ = fitted_transformer(
-            features, rows.take(taught), target.decode(target.codes[taught]), first_weights
-        )
+        self.features_ = fitted_transformer(features, rows.take(taught), target.decode(codes[taught]), first_weights)
         columns = self._columns(rows)
-        prior_mean = self._linear(columns, signs, first if costs is None else first * costs)
-        step = self._linear(columns, signs, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(columns, signs, first, second, prior_mean, step, caveat)
+        prior_mean = self._linear(columns, codes, first if costs is None else first * costs)
+        step = self._linear(columns, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
+        self._choose(columns, codes, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
-            self.expansion_ = Expansion.of(features.measure_, self.coef_, self.intercept_)
+            self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """w·φ(x) + intercept for the mean weights."""
+        """w·φ(x) + intercept for the mean weights, of more than two classes one column for each."""
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
-        return (self._columns(rows) @ np.append(self.coef_, self.intercept_)).astype(rows.dtype)
+        scores = (self._columns(rows) @ self._weights().T).astype(rows.dtype)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class on whose side the mean weights, and so most weights of the posterior, put each row."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        """The class of the largest mean score, which is also the class of most votes."""
+        winners = _winners(self.decision_function(X))
+        return self.classes_[winners]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """How the votes of the randomized classifier are shared between the two classes; votes, not frequencies."""
+    def votes(self, X: Any) -> np.ndarray:
+        """How often the randomized classifier says each class of a row, (n_rows, n_classes).
+
+        These are no probabilities of the classes: a row far from the boundary gets all votes, however noisy the labels are.
+        """
         check_is_fitted(self)
         columns = self._columns(check_rows(self, X, reset=False))
-        mean = columns @ np.append(self.coef_, self.intercept_)
-        positive = norm.cdf(mean / (self.width_ * np.linalg.norm(columns, axis=1)))
-        return np.column_stack([1 - positive, positive])
+        scores = columns @ self._weights().T / (self.width_ * np.linalg.norm(columns, axis=1, keepdims=True))
+        each = (np.full(len(scores), code) for code in range(len(self.classes_)))
+        return np.column_stack([shares_for(scores, codes) for codes in each])
+
+    def _weights(self):
+        """(n_outputs, n_columns), intercept last."""
+        return np.column_stack([np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)])
 
     def _columns(self, rows):
         # The transformer may be anyone's, so it gets what the rows are made of.
         features = np.asarray(gathered(self.features_.transform(rows.source)), dtype=np.float64)
         return np.column_stack([features, np.ones(len(features))])
 
-    def _linear(self, columns, signs, weights):
-        """Weights of a logistic regression, intercept last; the origin where only one class is present."""
+    def _linear(self, columns, codes, weights):
+        """Weights of a logistic regression, (n_outputs, n_columns), intercept last; the origin for classes that are not there."""
         some = weights > 0
-        if len(np.unique(signs[some])) < 2:
-            return np.zeros(columns.shape[1])
+        n_classes, present = len(self.classes_), np.unique(codes[some])
+        found = np.zeros((1 if n_classes == 2 else n_classes, columns.shape[1]))
+        if len(present) == 1:
+            return found
         model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000)
-        model.fit(columns[some], signs[some], weights[some])
-        return model.coef_[0]
+        coefficients = model.fit(columns[some], codes[some], weights[some]).coef_
+        if n_classes == 2:
+            return coefficients
+        found[present] = np.concatenate([-coefficients / 2, coefficients / 2]) if len(present) == 2 else coefficients
+        return found
 
-    def _choose(self, columns, signs, first, second, prior_mean, step, caveat):
+    def _choose(self, columns, codes, first, second, prior_mean, step, caveat):
         """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
-        norms = np.linalg.norm(columns, axis=1)
+        norms = np.linalg.norm(columns, axis=1, keepdims=True)
         some = first > 0
-        margins, shares = counted(np.abs(columns[some] @ prior_mean) / norms[some], first[some])
+        margins, shares = counted(_margins(columns[some] @ prior_mean.T) / norms[some, 0], first[some])
         scale = quantile(margins, shares, 0.5) or 1.0
         some = second > 0
-        counts, norms, columns, signs = second[some], norms[some], columns[some], signs[some]
-        start, change = signs * (columns @ prior_mean) / norms, signs * (columns @ step) / norms
-        best: Any = None
-        for width in scale * _WIDTHS:
-            for move in _MOVES:
-                risk = min(float(np.average(norm.cdf(-(start + move * change) / width), weights=counts)), 1.0)
-                divergence = float(move**2 * (step @ step) / (2 * width**2))
-                bound = pac_bayes_kl(
-                    risk, divergence, max(1, int(counts.sum())), delta=self.delta, n_tried=len(_WIDTHS)
-                )
-                if best is None or bound.value < best[0].value:
-                    best = bound, width, move
-        bound, self.width_, move = best
-        self.gibbs_bound_ = replace(bound, valid=False, reason=caveat) if caveat else bound
+        counts, norms, columns, codes = second[some], norms[some], columns[some], codes[some]
+        start, change = columns @ prior_mean.T / norms, columns @ step.T / norms
+        tails = 1 if start.shape[1] == 1 else start.shape[1] * len(_NODES)
+        looked = evenly_spread(np.arange(len(codes)), max(1, _MOST_TAILS // tails))
+        n_counted = max(1, int(counts.sum()))
+
+        def bound(rows, width, move):
+            right = shares_for((start[rows] + move * change[rows]) / width, codes[rows])
+            risk = min(max(1 - float(np.average(right, weights=counts[rows])), 0.0), 1.0)
+            divergence = float(move**2 * np.sum(step**2) / (2 * width**2))
+            # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
+            return pac_bayes_kl(risk, divergence, n_counted, delta=self.delta, n_tried=len(_WIDTHS))
+
+        tried = [(width, move) for width in scale * _WIDTHS for move in _MOVES]
+        self.width_, move = min(tried, key=lambda one: bound(looked, *one).value)
+        found = bound(np.arange(len(codes)), self.width_, move)
+        self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
-        self.coef_, self.intercept_ = mean[:-1], float(mean[-1])
-        errors = float(np.average(start + move * change <= 0, weights=counts))
+        self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
+        if len(mean) == 1:
+            self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
+        errors = float(np.average(_winners(start + move * change) != codes, weights=counts))
         self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+
+def _winners(scores):
+    """Numbers of the classes: the largest score, or of one column the second class above zero."""
+    scores = scores.reshape(len(scores), -1)
+    return np.argmax(scores, axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
+
+
+def _margins(scores):
+    """How far the winner is ahead."""
+    if scores.shape[1] == 1:
+        return np.abs(scores[:, 0])
+    second, first = np.sort(scores, axis=1)[:, -2:].T
+    return first - second

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from ._compute import as_dense, as_rows, threads_for_rows_only
 from ._compute.lazy import grams as kernels
 from ._compute.matrices import add_outer_products, invert, symmetric_product
-from ._validation import check_count, check_positive, check_weights
+from ._validation import check_count, check_positive, check_weights, refuse_class
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
 from .priors.base import MATERN_ORDERS
 from .targets import Labels, TargetSimilarity, Values, as_target
@@ -32,12 +32,33 @@ _FEW_ROWS = 800
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """What the evidence says: a ``prior`` with numbers per column, and the model it belongs to.
+    """What the evidence says: a prior with numbers per column, and the model it belongs to.
 
     The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j x_j z_j / d) and ε of variance
     s² ``noise`` (divided by a row's weight): ``KernelMachine(prior, alpha=noise, linear=linear)`` is its posterior mean.
-    ``objective`` is the negative logarithm of the posterior density of the parameters for each row and output, up to a
-    constant; ``n_iterations`` counts steps of L-BFGS.
+
+    Parameters
+    ----------
+    prior : SpectralPrior
+        The learned prior, its kernel k.
+    noise : float
+        Variance of the noise in units of s².
+    linear : array (n_features,)
+        Weights of the linear part.
+    objective : float
+        The negative logarithm of the posterior density of the parameters for each row and output, up to a constant.
+    n_iterations : int
+        Steps of L-BFGS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Evidence, Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2))
+    >>> learned = Evidence(n_rows=100).learn(Gaussian(), X, np.sin(X[:, 0]), rng)
+    >>> bool(learned.prior.gamma[0] > learned.prior.gamma[1])
+    True
     """
 
     prior: SpectralPrior
@@ -68,13 +89,17 @@ class Evidence(BaseEstimator):
         Rows that are looked at, drawn at random; the cost is cubic in them.
     n_iterations : int, default 25
         Steps of L-BFGS at most.
-    n_refining_rows, n_refinements : int, defaults 0 and 5
+    n_refining_rows : int, default 0
         Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from where the others have led to: most
         of what many rows can tell, at a fraction of the cost.
+    n_refinements : int, default 5
+        Steps on the ``n_refining_rows`` rows.
     tol : float, default 1e-5
         Stop when a step improves the objective by less than this, relatively.
-    rate_spread, weight_spread : float, defaults 0.3 and 0.6
-        Widths of the Cauchy priors on log r and log w.
+    rate_spread : float, default 0.3
+        Width of the Cauchy prior on log r.
+    weight_spread : float, default 0.6
+        Width of the Cauchy prior on log w.
     standardize : bool, default True
         Compare columns in units of their standard deviation, so that their scales do not matter.  False: as they are, for columns
         that have been brought to a common scale already.
@@ -178,6 +203,7 @@ class Evidence(BaseEstimator):
 @singledispatch
 def with_rates(prior: Any, rates: np.ndarray, weights: np.ndarray | None) -> SpectralPrior:
     """The prior of the family of ``prior`` whose column j varies with ``rates[j]``, an inverse length."""
+    refuse_class(prior, "prior")
     raise TypeError(
         f"Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 or 2.5; got {prior!r}. "
         "Write e.g. Evidence().learn_prior(Anova(), X, y, rng)."

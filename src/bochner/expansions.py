@@ -17,9 +17,23 @@ from .measures import FourierMeasure, frozen_array
 class Expansion:
     """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x), k the output.
 
-    ``frequencies`` ω is (n_atoms, n_features); ``cosine`` and ``sine`` are (n_atoms, n_outputs), ``intercept`` is (n_outputs,)
-    and ``slopes`` (n_features, n_outputs) or None.  Derivatives and parts of it are expansions again.
+    Derivatives and parts of it are expansions again.
 
+    Parameters
+    ----------
+    frequencies : array (n_atoms, n_features)
+        ω, one for each wave.
+    cosine : array (n_atoms, n_outputs)
+        Coefficients of the cosines.
+    sine : array (n_atoms, n_outputs)
+        Coefficients of the sines.
+    intercept : array (n_outputs,)
+        The constant part.
+    slopes : array (n_features, n_outputs), default None
+        The linear part; None where there is none.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> wave = Expansion(np.array([[np.pi]]), np.array([[2.0]]), np.zeros((1, 1)), np.array([1.0]))
     >>> wave.evaluate(np.array([[0.0], [1.0]]))[:, 0].round(6)

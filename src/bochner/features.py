@@ -81,27 +81,28 @@ class SpectralFeatures(FeatureMap):
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma="scale")``
+    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
         Where candidate frequencies are drawn.
-    learner : None or a learner
+    learner : a learner, default None
         A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random Fourier features).
     n_components : int, default 100
         Number of frequencies D; each gives two columns, a cosine and a sine.  ``MarginGame`` counts its own: there D draws are
         where its search starts, unless its ``n_rounds`` is None.
-    n_candidates : None or int
+    n_candidates : int, default None
         With a learner: draw this many candidates N, learn their weights, then keep D of them.  None learns on D.
-    selection : "multinomial", "systematic", "top" or "all"
+    selection : "multinomial", "systematic", "top" or "all", default "multinomial"
         How D of the N candidates are kept: drawn with replacement in proportion to their weights (as published), drawn
         with less variance, the D largest, or all N with their weights.
-    sampling : "iid", "orthogonal" or "qmc"
+    sampling : "iid", "orthogonal" or "qmc", default "iid"
         How the prior is sampled; the last two have less variance at the same D (qmc only once D is well above the number of
         columns).
-    target : "auto", "labels" or "values"
+    target : "auto", "labels" or "values", default "auto"
         What y is to a learner.  "auto" reads strings, booleans and whole numbers as labels, other numbers as values, and whole
         numbers of many levels as values, with a warning; before a regressor write "values".
-    block_size : "auto" or int
+    block_size : "auto" or int, default "auto"
         Rows worked on at once; "auto" keeps memory within a fixed budget.
-    random_state : None, int, RandomState or Generator
+    random_state : None, int, RandomState or Generator, default None
+        For the draws from the prior, the learner, and which candidates are kept.
 
     Attributes
     ----------

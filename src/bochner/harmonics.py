@@ -57,6 +57,15 @@ def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
     built dimension by dimension as homogeneous polynomials, with the three-term recurrence of orthonormal Gegenbauer
     polynomials: no angles, hence no poles, and stable at high degree.
 
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+        Points of the unit sphere.
+    max_degree : int
+        The largest degree.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> spherical_harmonics(np.array([[0.0, 0.0, 1.0]]), 1).round(4) + 0.0
     array([[0.2821, 0.4886, 0.    , 0.    ]])
@@ -131,12 +140,21 @@ def _lifted(levels, t, squared_radius, k, max_degree):
 
 @dataclass(frozen=True, eq=False)
 class HarmonicMeasure(AtomicMeasure):
-    """k(x, z) = |S| Σ_j weights[j] Y_j(x) Y_j(z) on the unit sphere; ``indices`` (n_atoms, 2) are (degree, position).
+    """k(x, z) = |S| Σ_j weights[j] Y_j(x) Y_j(z) on the unit sphere.
 
     The factor |S|, the area of the sphere, makes the mean of k(x, x) over the sphere equal to the measure's mass.
     Single harmonics give a kernel, but not a rotation-invariant one: for that all harmonics of a degree need equal
     weight, see ``zonal``.
 
+    Parameters
+    ----------
+    indices : array (n_atoms, 2) of int
+        Degree and position of each harmonic.
+    weights : array (n_atoms,)
+        Their weights, not negative.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> measure = HarmonicMeasure(np.array([[1, 0]]), np.array([1.0]))
     >>> measure.kernel(np.array([[0.0, 0.0, 1.0]])).round(6)
@@ -208,6 +226,15 @@ def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
 
     A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
 
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+        Points other than the origin.
+    Z : array (n_other_samples, n_features), default None
+        Other points; None: X again.
+
+    Examples
+    --------
     >>> arc_cosine_kernel([[1.0, 0.0]], [[1.0, 0.0], [-1.0, 0.0]]).round(12)
     array([[1., 0.]])
     """

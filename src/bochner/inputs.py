@@ -38,12 +38,16 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     clip : float, default 3.0
+        No value leaves ±clip.
     gap : float, default 1.5
+        How far the values of a column of two are apart.
 
     Attributes
     ----------
     center_, scale_ : (n_features,), z = (x − center_) / scale_
 
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.append(np.linspace(-1, 1, 50), 1e6)[:, None]
     >>> SmoothScaler().fit_transform(X)[[0, 25, -1]].round(1)
@@ -97,11 +101,16 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", or a list of column names or numbers
+    categorical_features : "from_dtype", or a list of column names or numbers, default "from_dtype"
         "from_dtype" takes text, categories and objects of a pandas or polars frame; arrays of numbers have none.
     max_levels : int, default 50
-    clip, gap : float, default 3.0 and 1.5
+        Levels of a category that have a column of their own, at most.
+    clip : float, default 3.0
+        No number leaves ±clip, as for ``SmoothScaler``.
+    gap : float, default 1.5
+        What a level of a category is, where it is not zero.
     ranks : float from 0 to 1, default 0.0
+        Share of the ranks in what numbers become.
 
     Attributes
     ----------
@@ -114,6 +123,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
     sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"size": [1.0, 2.0, None, 4.0], "kind": ["a", "b", "c", "a"]})
     >>> TableInputs().fit(table).get_feature_names_out().tolist()

@@ -50,9 +50,23 @@ class Effects:
 class KernelExpansion:
     """f(x) = intercept + x·slopes + Σ_i coefficients_i k(x, points_i), k the closed-form kernel of ``prior``.
 
-    ``points`` is (n_points, n_features), ``coefficients`` (n_points, n_outputs), ``intercept`` (n_outputs,) and ``slopes``
-    (n_features, n_outputs).  Everything is computed in the precision of the coefficients: large ones of both signs cancel.
+    Everything is computed in the precision of the coefficients: large ones of both signs cancel.
 
+    Parameters
+    ----------
+    prior : SpectralPrior
+        Its kernel is k.
+    points : array (n_points, n_features)
+        Where the kernels sit.
+    coefficients : array (n_points, n_outputs)
+        Weights of the kernels.
+    slopes : array (n_features, n_outputs)
+        The linear part.
+    intercept : array (n_outputs,)
+        The constant part.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> bump = KernelExpansion(Gaussian(gamma=0.5), np.zeros((1, 1)), np.array([[2.0]]), np.zeros((1, 1)), np.array([1.0]))

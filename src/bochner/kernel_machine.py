@@ -13,7 +13,15 @@ from ._callbacks import CallbackSupportMixin, reporting
 from ._compute import Block, as_dense
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_choice, check_count, check_flag, check_positive, check_rows, check_weights
+from ._validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_positive,
+    check_rows,
+    check_weights,
+    refuse_class,
+)
 from .kernel_expansions import Effects, KernelExpansion, closed_form_gram
 from .kernel_systems import (
     CholeskySystem,
@@ -46,8 +54,8 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default ``Laplace(gamma="scale")``
-        ``Evidence().learn_prior(Anova(), X, y, rng)`` gives one whose columns have rates and weights of their own.
+    prior : a prior of ``bochner.priors``, default None
+        Its kernel is k; None is ``Laplace(gamma="scale")``.  ``Evidence().learn_prior(Anova(), X, y, rng)`` gives one whose columns have rates and weights of their own.
     alpha : float or several, default (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
         The ridge.  Of several the one with the smallest exact leave-one-out error is taken, all of them for one eigendecomposition (a row
         of weight h counts as h rows, one of which is left out); by conjugate gradients the one with the smallest error on
@@ -55,16 +63,17 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
     linear : float or one per column, default 0.0
         Weight of the linear part.
     fit_intercept : bool, default True
-    solver : "auto", "cholesky" or "cg"
+        Whether there is a free constant b.
+    solver : "auto", "cholesky" or "cg", default "auto"
         Direct, or by conjugate gradients with a Nyström preconditioner; "auto" is direct up to 4000 rows if ``max_bytes`` allows it.
-    max_bytes : int, default 2 GiB
-        Memory for kernel matrices.  A direct solution that needs more is refused before it is begun; conjugate gradients then compute
+    max_bytes : int, default 2147483648
+        Memory for kernel matrices, 2 GiB.  A direct solution that needs more is refused before it is begun; conjugate gradients then compute
         the kernel anew for each product.
     tol : float, default 1e-3
         Conjugate gradients stop at this residual of the linear system, relative to its right-hand side.
     max_iterations : int, default 200
         Steps of conjugate gradients at most; a ``ConvergenceWarning`` says so when they did not reach ``tol``.
-    random_state : None, int, RandomState or Generator
+    random_state : None, int, RandomState or Generator, default None
         For the columns of the preconditioner and the held-out rows of conjugate gradients.
 
     Attributes
@@ -201,6 +210,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
         check_count(self.max_bytes, "max_bytes")
         check_count(self.max_iterations, "max_iterations")
         check_positive(self.tol, "tol")
+        refuse_class(self.prior, "prior")
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
             raise TypeError(f"prior must be a prior such as Laplace(gamma=1.0), got {self.prior!r}.")
         return check_alphas(self.alpha)

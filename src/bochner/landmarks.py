@@ -38,16 +38,17 @@ class LandmarkFeatures(FeatureMap):
 
     Parameters
     ----------
-    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma="scale")``
+    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+        Where frequencies are drawn.
     learner : a learner by alignment, default ``PacBayes()``
         How far the similarities follow the labels.
     n_landmarks : int or float, default 100
         How many; a float in (0, 1) is a share of the rows.
-    landmarks : "kmeans", "random", an array (n_landmarks, n_features), or a pair (array, labels)
+    landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels), default "kmeans"
         Centroids, rows, or points of your own; without labels those take the label of the nearest row.
     n_components : int, default 64
         Frequencies D per landmark.
-    similarity : "learned", "prior" or "exact"
+    similarity : "learned", "prior" or "exact", default "learned"
         Learned weights; equal weights (the prior's random features); or the prior's closed-form kernel, which is the
         classical empirical kernel map ("RBF landmarks").
     per_label : bool, default True
@@ -55,10 +56,12 @@ class LandmarkFeatures(FeatureMap):
     share_frequencies : bool, default False
         One set of D frequencies for all landmarks: much less work and memory.  The price is rank: however many landmarks, their
         similarities then span at most 2D dimensions, where own frequencies give each landmark a dimension of its own.
-    target : "auto", "labels" or "values"
+    target : "auto", "labels" or "values", default "auto"
         What y is, as for ``SpectralFeatures``.
-    block_size : "auto" or int
-    random_state : None, int, RandomState or Generator
+    block_size : "auto" or int, default "auto"
+        Rows worked on at once; "auto" keeps memory within a fixed budget.
+    random_state : None, int, RandomState or Generator, default None
+        For the frequencies and the landmarks.
 
     Attributes
     ----------

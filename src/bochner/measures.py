@@ -97,7 +97,20 @@ def selected_atoms(
 
 
 def concatenate(measures: Sequence[_Measure]) -> _Measure:
-    """The sum of measures: all their atoms, weights as they are."""
+    """The sum of measures: all their atoms, weights as they are.
+
+    Parameters
+    ----------
+    measures : sequence of measures
+        Of one kind and dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = FourierMeasure(np.array([[1.0]]), np.array([0.5]))
+    >>> concatenate([one, one]).mass
+    1.0
+    """
     if not measures:
         raise ValueError("Got no measures to concatenate; give at least one.")
     first = measures[0]
@@ -142,8 +155,15 @@ def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
 class FourierMeasure(AtomicMeasure):
     """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite measure.
 
-    ``frequencies`` is (n_atoms, n_features), ``weights`` (n_atoms,) and non-negative.  An atom ω stands for the pair ±ω.
+    Parameters
+    ----------
+    frequencies : array (n_atoms, n_features)
+        The atoms; ω stands for the pair ±ω.
+    weights : array (n_atoms,)
+        Their weights, not negative.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> measure = FourierMeasure(np.array([[1.0], [2.0]]), np.array([0.5, 0.5]))
     >>> Phi = measure.features(np.array([[0.0], [1.0]]))

@@ -45,8 +45,17 @@ class Target(ABC):
 class TargetSimilarity(Target):
     """λ_ij = Σ_k signs[k] factors[i, k] factors[j, k]: any symmetric similarity of low rank.
 
-    ``factors`` is (n_samples, rank), ``signs`` (rank,) real, all ones by default.  Bounds need |λ_ij| <= 1.
+    Bounds need |λ_ij| <= 1.
 
+    Parameters
+    ----------
+    factors : array (n_samples, rank)
+        One row of numbers for each row of the data.
+    signs : array (rank,), default None
+        Real numbers; None is ones.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> target = TargetSimilarity.of_labels(["a", "b", "a"])
     >>> target.gram()
@@ -371,6 +380,13 @@ def simplex_code(n_classes: int) -> np.ndarray:
     (Mroueh et al. 2012).  The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²) C_{L−1}] with p = L − 1; Brault et al. 2016 print
     −1/p², which is no simplex.
 
+    Parameters
+    ----------
+    n_classes : int
+        At least two.
+
+    Examples
+    --------
     >>> simplex_code(3).round(3)
     array([[ 1.   , -0.5  , -0.5  ],
            [ 0.   ,  0.866, -0.866]])

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ._progress import track
+from ._validation import refuse_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,27 @@ def tune_on_validation(
 ) -> Tuned:
     """Try a grid of learner parameters and predictors; the alignment losses are computed once.
 
-    ``features`` is a ``SpectralFeatures`` with a learner by alignment, or a ``LandmarkFeatures``; it is fitted on (X, y)
-    unless it is fitted already.  ``grid`` names what ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …],
-    "n_components": […]}``.  ``predictors`` is one estimator or a list.  Of equal scores the first in the order of the grid wins.
+    Of equal scores the first in the order of the grid wins.
 
+    Parameters
+    ----------
+    features : SpectralFeatures with a learner by alignment, or LandmarkFeatures
+        Fitted on (X, y) unless it is fitted already.
+    predictors : an estimator or a list of estimators
+        What is tried on the features.
+    grid : dict of lists
+        What ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …], "n_components": […]}``.
+    X : array (n_samples, n_features)
+        Rows to learn from.
+    y : array (n_samples,)
+        Their targets.
+    X_validation : array (n_others, n_features)
+        Rows to choose by.
+    y_validation : array (n_others,)
+        Their targets.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
     >>> from bochner import PacBayes, SpectralFeatures
@@ -46,6 +64,8 @@ def tune_on_validation(
     >>> len(tuned.table), bool(tuned.score > 0.9)
     (6, True)
     """
+    for part in (features, *(predictors if isinstance(predictors, (list, tuple)) else [predictors])):
+        refuse_class(part, "features" if part is features else "predictors")
     if not grid or any(len(values) == 0 for values in grid.values()):
         raise ValueError(f"The grid must name parameters with at least one value each, got {dict(grid)!r}.")
     predictors = list(predictors) if isinstance(predictors, (list, tuple)) else [predictors]

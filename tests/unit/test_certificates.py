@@ -2,19 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.integrate import quad
+from scipy.stats import binom, binomtest, norm
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, SpectralRidge, certify
 from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
 from bochner.bounds.risk import inverse_binary_kl
-from bochner.certificates import split_counts
+from bochner.certificates import shares_for, split_counts
 
 
 @pytest.fixture
@@ -27,16 +28,6 @@ def test_binomial_tail_is_the_exact_one(n_errors):
     bound = binomial_tail(n_errors, 50, delta=0.03)
     assert binom.cdf(n_errors, 50, bound.value) == pytest.approx(0.03)
     assert binomial_tail(50, 50).value == 1
-
-
-def test_binomial_tail_covers_and_is_not_wasteful(seed):
-    rng = np.random.default_rng(seed)
-    rate, n, delta, runs = 0.12, 200, 0.1, 4000
-    errors = rng.binomial(n, rate, size=runs)
-    table = {int(k): binomial_tail(int(k), n, delta=delta).value for k in np.unique(errors)}
-    missed = np.mean([table[int(k)] < rate for k in errors])
-    assert missed <= delta + 5 * np.sqrt(delta / runs)
-    assert missed > delta / 3  # exact up to the steps of the binomial law
 
 
 def test_empirical_bernstein_covers_and_uses_the_variance(seed):
@@ -106,13 +97,116 @@ def test_the_certified_risk_covers_the_true_risk():
         X, y = noisy_problem(rng, 500)
         features = SpectralFeatures(Gaussian(0.5), PacBayes(1.0), n_components=20, n_candidates=100)
         model = CertifiedClassifier(features, delta=0.1, random_state=run).fit(X, y)
-        votes = model.predict_proba(X_new)[np.arange(len(y_new)), 1 - y_new]
+        votes = model.votes(X_new)[np.arange(len(y_new)), 1 - y_new]
         missed_gibbs += votes.mean() > model.gibbs_bound_.value
         missed += np.mean(model.predict(X_new) != y_new) > model.bound_.value
         values.append(model.gibbs_bound_.value)
     assert_missed_at_most(missed_gibbs, runs, 0.1)
     assert_missed_at_most(missed, runs, 0.1)
     assert np.mean(values) < 0.4  # chance is 0.5
+
+
+def share_by_quadrature(scores, k):
+    """P(score k is the largest) by the definition."""
+    others = np.delete(scores, k)
+    return quad(lambda z: norm.pdf(z) * np.prod(norm.cdf(scores[k] + z - others)), -10, 10, epsabs=1e-13, limit=200)[0]
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 12])
+def test_votes_are_the_shares_of_drawn_weights(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    scores = 2 * rng.normal(size=(6, n_classes))
+    shares = np.column_stack([shares_for(scores, np.full(6, k)) for k in range(n_classes)])
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-13)
+    np.testing.assert_array_equal(shares.argmax(axis=1), scores.argmax(axis=1))
+    for row, mine in zip(scores, shares, strict=True):
+        np.testing.assert_allclose(mine, [share_by_quadrature(row, k) for k in range(n_classes)], atol=1e-11)
+    drawn = np.argmax(scores[0] + rng.normal(size=(100_000, n_classes)), axis=1)
+    assert np.abs(np.bincount(drawn, minlength=n_classes) / 100_000 - shares[0]).max() < 5 * np.sqrt(0.25 / 100_000)
+
+
+@pytest.mark.parametrize("n_first", [1, 300])
+def test_three_classes_are_certified_by_the_theorem_at_their_own_posterior(n_first):
+    X, y = load_iris(return_X_y=True)
+    X = np.tile(X, (4, 1)) + 0.05 * np.random.default_rng(0).normal(size=(600, 4))
+    codes = np.tile(y, 4)
+    labels = np.array(["a", "b", "c"])[codes]
+    model = CertifiedClassifier(FunctionTransformer(), C=1.0, prior_share=n_first / 600, random_state=0).fit(X, labels)
+    assert model.coef_.shape == (3, 4)
+    assert model.bound_.value == pytest.approx(min(1.0, 2 * model.gibbs_bound_.value))
+    assert model.score(X, labels) > 0.9
+    np.testing.assert_array_equal(model.classes_[model.votes(X).argmax(axis=1)], model.predict(X))
+    # The same numbers by hand: the split, the regression on its first part, the divergence of all weights.
+    order = np.random.default_rng(0).permutation(600)
+    first, second = np.sort(order[:n_first]), np.sort(order[n_first:])
+    start = np.zeros((3, 5))
+    if n_first > 1:
+        columns = np.column_stack([X[first], np.ones(n_first)])
+        start = LogisticRegression(C=1.0, fit_intercept=False, max_iter=2000).fit(columns, labels[first]).coef_
+    mean = np.column_stack([model.coef_, model.intercept_])
+    divergence = np.sum((mean - start) ** 2) / (2 * model.width_**2)
+    wrong = 1 - model.votes(X[second])[np.arange(len(second)), codes[second]]
+    expected = pac_bayes_kl(wrong.mean(), divergence, len(second), n_tried=13)
+    assert model.gibbs_bound_.value == pytest.approx(expected.value)
+    assert model.gibbs_bound_.value < 0.65  # chance is 2/3
+    assert n_first > 1 or divergence > 1  # a prior that knows nothing is left
+
+
+def test_votes_are_not_called_probabilities():
+    X, y = noisy_problem(np.random.default_rng(1), 300)
+    model = CertifiedClassifier(random_state=0).set_params(features__n_components=7).fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    np.testing.assert_allclose(model.votes(X).sum(axis=1), 1)
+
+
+CORNERS = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.0, 2.0]])
+# Chances of each class at each of five points, so that true risks are finite sums.
+WORLDS = {
+    "no errors": np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]], dtype=float),
+    "some noise": np.array([[0.9, 0.1], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.5, 0.5]]),
+    "coin flips": np.full((5, 2), 0.5),
+    "three classes": np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6], [0.4, 0.5, 0.1]]),
+    "three sides": np.full((5, 3), 1 / 3),
+    "errors nearly always": np.full((5, 8), 1 / 8),
+}
+
+
+def missed_certificates(world, n, runs, delta):
+    """How often each of the two certificates lies below its true risk."""
+    chances, rng = WORLDS[world], np.random.default_rng([n, len(world)])
+    missed = np.zeros(2)
+    for run in range(runs):
+        y = np.zeros(1)
+        while len(np.unique(y)) < 2:
+            places = rng.integers(5, size=n)
+            y = np.array([rng.choice(chances.shape[1], p=chances[place]) for place in places])
+        model = CertifiedClassifier(FunctionTransformer(), delta=delta, random_state=run).fit(CORNERS[places], y)
+        chance = np.zeros((5, len(model.classes_)))
+        chance[:] = chances[:, model.classes_]
+        right = np.sum(chance * model.votes(CORNERS), axis=1).mean()
+        hits = chances[np.arange(5), model.predict(CORNERS)].mean()
+        missed += [1 - right > model.gibbs_bound_.value, 1 - hits > model.bound_.value]
+    return missed
+
+
+def most_misses(runs, delta):
+    """Three standard errors above what the confidence allows."""
+    return runs * delta + 3 * np.sqrt(runs * delta * (1 - delta))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("world", ["coin flips", "three sides"])
+def test_certificates_cover_the_true_risk(world, n):
+    assert missed_certificates(world, n, 40, 0.1).max() <= most_misses(40, 0.1)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [5, 50, 2000])
+@pytest.mark.parametrize("world", WORLDS)
+def test_certificates_cover_the_true_risk_in_a_thousand_samples(world, n):
+    assert missed_certificates(world, n, 1000, 0.1).max() <= most_misses(1000, 0.1)
 
 
 def test_nothing_is_certified_about_coin_flips():
@@ -151,8 +245,8 @@ def test_the_decision_is_an_expansion_where_the_features_are_waves():
     others = CertifiedClassifier(RBFSampler(n_components=9), random_state=0).fit(X, y)
     assert others.coef_.shape == (9,)
     assert not hasattr(others, "expansion_")
-    with pytest.raises(ValueError, match="Only binary"):
-        others.fit(X, np.arange(300) % 3)
+    three = model.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    np.testing.assert_allclose(three.expansion_.evaluate(X), three.decision_function(X), atol=1e-12)
 
 
 def test_a_looser_confidence_gives_a_smaller_bound():

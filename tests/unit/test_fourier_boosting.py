@@ -489,7 +489,7 @@ def test_a_single_nan_on_a_cluster_is_refused(settings, large):
     X[8765, 3] = np.nan
     rows = pytest.importorskip("dask.array").from_array(X, chunks=(1000, 5))
     for Booster, target in ((FourierBoostingClassifier, y), (FourierBoostingRegressor, X[:, 0])):
-        with pytest.raises(ValueError, match="NaN or infinity"):
+        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             Booster(**({"n_rounds": 3, "random_state": 0} | settings)).fit(rows, target)
 
 

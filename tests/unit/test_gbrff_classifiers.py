@@ -184,7 +184,7 @@ def test_parts_are_parameters_even_where_none_was_given(moons):
     with pytest.raises(
         TypeError, match=r"learner must be an object of AlignmentLearner, got .* Write e.g. learner=PacBayes"
     ):
-        GBRFF1Classifier(learner=PacBayes).fit(*moons)
+        GBRFF1Classifier(learner=Gaussian()).fit(*moons)
     with pytest.raises(TypeError, match="prior must be an object of SpectralPrior"):
         GBRFF2Classifier(prior=0.5).fit(*moons)
 

@@ -110,7 +110,8 @@ def test_the_first_block_is_not_overwritten_by_the_sum():
 def test_non_finite_numbers_are_named_before_any_work(bad, storage):
     broken = X.copy()
     broken[1234, 2] = bad
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    kind = "NaN" if np.isnan(bad) else "infinity"
+    with pytest.raises(ValueError, match=f"Input X contains {kind}: first in column 2, in row 1234"):
         as_rows(storage(broken))
     as_rows(storage(X))
 

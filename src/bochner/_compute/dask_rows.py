@@ -104,7 +104,7 @@ def _nothing(X):
 
 def _checked(X, block_size="auto"):
     rows = LocalRows(X.tocsr() if sp.issparse(X) else np.asarray(X), block_size)
-    rows.assert_finite()
+    rows.assert_finite(place=" of its partition")
     return rows
 
 
@@ -120,7 +120,7 @@ def _partition_map(block, n_columns, dtype, block_size, dimensions, X, *signals)
 def _finite_signal(signal):
     signal = np.asarray(signal)
     if signal.dtype.kind == "f":
-        LocalRows(signal).assert_finite("y")
+        LocalRows(signal).assert_finite("y", place=" of its partition")
     return signal
 
 
@@ -130,8 +130,11 @@ def _pure_add(left, right):
     return left + right
 
 
-def as_rows(X: Any, block_size: int | str = "auto") -> Rows:
-    """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is taken as it is."""
+def as_rows(X: Any, block_size: int | str = "auto", names: Any = None) -> Rows:
+    """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is taken as it is.
+
+    ``names`` of the columns are for the message.
+    """
     if isinstance(X, Rows):
         return X
     if is_remote(X):
@@ -148,5 +151,5 @@ def as_rows(X: Any, block_size: int | str = "auto") -> Rows:
     rows = LocalRows(X, block_size)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (points, features), got {X.ndim} dimension(s).")
-    rows.assert_finite()
+    rows.assert_finite(names=names)
     return rows

@@ -186,12 +186,14 @@ class LocalRows(Rows):
     def assert_all_finite(self):
         pass
 
-    def assert_finite(self, name="X"):
+    def assert_finite(self, name="X", names=None, place=""):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
         size = self._row_size()
         # What fits into the cache, or nearly, has been summed before a second thread wakes up.
         each = ordered_map if len(self) * size > BLOCK_BYTES else map
-        deque(each(partial(_assert_finite_block, self.source, name), blocks_of(len(self), size)), maxlen=0)
+        deque(
+            each(partial(_assert_finite_block, self.source, name, names, place), blocks_of(len(self), size)), maxlen=0
+        )
 
     def _on_block(self, block, signals, rows):
         result = block(self.source[rows], *(signal[rows] for signal in signals))
@@ -285,14 +287,42 @@ def add_parts(total, part):
     return np.add(total, part, out=total if total.ndim else None)
 
 
-def _assert_finite_block(X, name, rows):
-    block = X[rows].data if sp.issparse(X) else X[rows]
+def _assert_finite_block(X, name, names, place, rows):
+    block = X[rows]
+    try:
+        assert_finite(block, name, names, first_row=rows.start, place=place)
+    finally:
+        release_pages(X, rows)
+
+
+def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_nan=False):
+    """Refuse NaN (unless it is allowed) and infinity, naming the first row that holds one and its column."""
+    numbers = block.data if sp.issparse(block) else block
+    if numbers.dtype.kind != "f":
+        return
     # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(np.sum(block, dtype=np.float64)) or np.isfinite(block).all()
-    release_pages(X, rows)
-    if not finite:
-        raise ValueError(
-            f"Input {name} contains NaN or infinity (between rows {rows.start} and {rows.stop - 1}). bochner needs "
-            "finite numbers: impute them first, e.g. make_pipeline(SimpleImputer(), ...)."
-        )
+        if np.isfinite(np.sum(numbers, dtype=np.float64)):
+            return
+    wrong = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
+    if not wrong.any():
+        return
+    row, column, value = _first(block, wrong)
+    kind = "NaN" if np.isnan(value) else "infinity"
+    where = f"in row {first_row + row}{place}"
+    if column is not None:
+        where = f"in column {column if names is None else repr(str(names[column]))}, {where}"
+    advice = "impute first, e.g. make_pipeline(SimpleImputer(), ...)" if kind == "NaN" else "replace or clip it first"
+    raise ValueError(
+        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite numbers: {advice}."
+    )
+
+
+def _first(block, wrong):
+    """Row, column and value of the first wrong number; a vector has no column."""
+    if not sp.issparse(block):
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        return int(place[0]), int(place[1]) if len(place) > 1 else None, block[place]
+    entries = block.tocoo()
+    k = np.flatnonzero(wrong)[0]
+    return int(entries.row[k]), int(entries.col[k]), entries.data[k]

@@ -11,7 +11,7 @@ from .._compute import row_numbers
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
-from .._validation import check_auto_count, check_count, check_flag, check_positive, check_share
+from .._validation import check_auto_count, check_count, check_flag, check_positive, check_share, refuse_class
 from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
 from ..priors import SpectralMixture
@@ -34,7 +34,21 @@ _LEAST_WEIGHT = 1e-20
 class JointEpochs(BaseEstimator):
     """Epochs of joint descent on all waves over all rows, streaming.
 
-    ``n_epochs`` is a number or "auto": 0 up to 4000 rows, then 8, 4 from 50 000, 2 from 300 000 on; ``learning_rate`` is Adam's.
+    Parameters
+    ----------
+    n_epochs : "auto" or int, default "auto"
+        Passes over the rows.  "auto": 0 up to 4000 rows, then 8, 4 from 50 000, 2 from 300 000 on.
+    learning_rate : float, default 0.01
+        Step of Adam.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bochner import FourierBoostingClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = FourierBoostingClassifier(n_rounds=20, epochs=JointEpochs(3), random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
     """
 
     def __init__(self, n_epochs: int | str = "auto", *, learning_rate: float = 0.01):
@@ -63,9 +77,23 @@ class JointEpochs(BaseEstimator):
 
 
 class EarlyStopping(BaseEstimator):
-    """Keep ``fraction`` of the rows apart, stop after ``patience`` rounds without a better loss there, keep the best round and epoch.
+    """Keep some rows apart, stop when the loss there falls no more, keep the best round and epoch.
 
-    At most 10 000 rows are kept apart, of each class its share; a fraction of 0 keeps none and runs all rounds and epochs.
+    Parameters
+    ----------
+    fraction : float, default 0.1
+        Share of the rows that is kept apart, at most 10 000 of them, of each class its share; 0 keeps none and runs all rounds and epochs.
+    patience : int, default 10
+        Rounds without a better loss after which boosting stops.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bochner import FourierBoostingClassifier
+    >>> X, y = make_moons(200, noise=0.3, random_state=0)
+    >>> model = FourierBoostingClassifier(stopping=EarlyStopping(0.2, patience=5), random_state=0).fit(X, y)
+    >>> model.n_rounds_ < 100
+    True
     """
 
     def __init__(self, fraction: float = 0.1, patience: int = 10):
@@ -257,6 +285,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     def _check_parameters(self):
         check_count(self.n_rounds, "n_rounds", minimum=0)
         check_learning_rate(self.learning_rate)
+        refuse_class(self.prior, "prior")
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
             raise TypeError(
                 f"prior must be an object of SpectralPrior, got {self.prior!r}. Write e.g. prior=Gaussian(gamma=0.1)."
@@ -288,25 +317,26 @@ SHARED_DOCUMENTATION = """
         Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
         Share of each optimal step that is taken.
-    prior : SpectralPrior, optional
-        Where the frequencies of candidates come from, on standardised inputs; by default one of four Gaussian scales each,
+    prior : a prior of ``bochner.priors``, default None
+        Where the frequencies of candidates come from, on standardised inputs; None: one of four Gaussian scales each,
         N(0, 2γ I) with γ = (1, 4, 20, 80)/d.
-    search : WaveSearch, optional
+    search : WaveSearch, default ``WaveSearch()``
         How a round finds its wave, and the penalties on it.
-    epochs : JointEpochs, optional
+    epochs : JointEpochs, default ``JointEpochs()``
         Epochs of joint descent on all waves over all rows.
-    stopping : EarlyStopping, optional
-        By default ``EarlyStopping()`` above 4000 rows; up to there, and with ``EarlyStopping(0)``, no row is kept apart and all rounds
+    stopping : EarlyStopping, default None
+        None is ``EarlyStopping()`` above 4000 rows; up to there, and with ``EarlyStopping(0)``, no row is kept apart and all rounds
         and epochs are run.
     linear : bool, default True
         Begin with a linear part.  With it scores go on linearly far from the data, without it they stay bounded.
-    n_pilots : "auto" or int
+    n_pilots : "auto" or int, default "auto"
         Short boosts that weigh the columns by their relevance first; "auto": 2, but none for labels of up to 4000 rows.
     max_rows : int, default 5000
         Rows that boosting looks at; the joint epochs see all of them.
-    warm_start : bool
+    warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator
+    random_state : None, int, RandomState or Generator, default None
+        For everything that is drawn: rows, candidates, batches.
 
     Attributes
     ----------

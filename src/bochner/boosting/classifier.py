@@ -25,9 +25,10 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
 
     Parameters
     ----------
-    loss : "auto", "logistic", "exponential" or "multinomial"
+    loss : "auto", "logistic", "exponential" or "multinomial", default "auto"
         "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.
-    class_weight : None, "balanced" or dict{SHARED_DOCUMENTATION}
+    class_weight : "balanced" or dict of label and weight, default None
+        What a row of a class counts; "balanced": as much for every class.{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> from sklearn.datasets import make_moons

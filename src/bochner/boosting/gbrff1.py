@@ -33,16 +33,20 @@ class GBRFF1Classifier(PublishedBooster):
         T, the number of rounds; 0 predicts the majority.
     n_components : int, default 10
         K, the frequencies of a weak learner.
-    prior : SpectralPrior, optional
-        By default ``Gaussian(gamma="scale")``, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
-    learner : AlignmentLearner, optional
-        How the losses of the frequencies become their weights q; by default ``PacBayes(beta=1.0)``, β = 0 keeps them equal.
+    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+        N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
+    learner : AlignmentLearner, default ``PacBayes()``
+        How the losses of the frequencies become their weights q; ``PacBayes(0)`` keeps them equal.
     learning_rate : float in (0, 1], default 1.0
+        Share of each optimal step that is taken.
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
-    class_weight : None, "balanced" or dict
-    warm_start : bool
-    random_state : None, int, RandomState or Generator
+    class_weight : None, "balanced" or dict, default None
+        Weights of the classes, by label; "balanced" gives each class the same total weight.
+    warm_start : bool, default False
+        Go on from the last fit up to ``n_rounds``.
+    random_state : None, int, RandomState or Generator, default None
+        For the frequencies that are drawn.
 
     Attributes
     ----------

@@ -53,18 +53,22 @@ class GBRFF2Classifier(PublishedBooster):
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
-    prior : SpectralPrior, optional
-        Where frequencies start; by default ``Gaussian(gamma="scale")``, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised
-        data, where "scale" is 1/d.
+    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+        Where frequencies start, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
     penalty : float, default 0.0
         λ, the penalty on ‖ω‖²; the paper tries 0 and 2^{-5..-2}.
     rephase : bool, default False
+        Look for the phase b again after ω has moved.
     learning_rate : float in (0, 1], default 1.0
+        Share of each optimal step that is taken.
     max_iterations : int, default 10
         L-BFGS iterations a round; 0 keeps the drawn frequency.
-    class_weight : None, "balanced" or dict
-    warm_start : bool
-    random_state : None, int, RandomState or Generator
+    class_weight : None, "balanced" or dict, default None
+        Weights of the classes, by label; "balanced" gives each class the same total weight.
+    warm_start : bool, default False
+        Go on from the last fit up to ``n_rounds``.
+    random_state : None, int, RandomState or Generator, default None
+        For the frequencies that are drawn.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
 
     Parameters
     ----------
-    loss : "squared", "huber", "quantile" or "poisson"
+    loss : "squared", "huber", "quantile" or "poisson", default "squared"
         "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
         Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{SHARED_DOCUMENTATION}

@@ -99,13 +99,24 @@ class WaveSearch(BaseEstimator):
         Frequencies drawn a round, scored in one matrix product.
     n_refinements : int, default 2
         Gauss–Newton steps on the best one; above 128 columns twice as many L-BFGS iterations.
-    amplitude_penalty, frequency_penalty : float, default 3.0 and 0.01
-        Ridge on amplitudes, and on ‖ω‖² times the number of columns, in units of the summed loss: both count for less as rows
-        are added.  Of values that are regressed (but counts), the unit of the second is the loss that is left, relative to a constant.
+    amplitude_penalty : float, default 3.0
+        Ridge on amplitudes, in units of the summed loss: it counts for less as rows are added.
+    frequency_penalty : float, default 0.01
+        Ridge on ‖ω‖² times the number of columns, in units of the summed loss; of values that are regressed (but counts) the unit is
+        the loss that is left, relative to a constant.
     line_search : bool, default True
         Exact search along each wave before the learning rate is applied: the training loss never rises.
     subsample : float, default 1.0
         Share of the rows that a round looks at.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bochner import FourierBoostingClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = FourierBoostingClassifier(n_rounds=20, search=WaveSearch(n_candidates=2), random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
     """
 
     n_candidates: int = 8

@@ -21,13 +21,41 @@ from .bound import Bound
 
 
 def kl_divergence(posterior: np.ndarray, prior: np.ndarray) -> float:
-    """KL(Q ‖ P) = Σ_m Q_m ln(Q_m / P_m), of weights brought to mass one."""
+    """KL(Q ‖ P) = Σ_m Q_m ln(Q_m / P_m), of weights brought to mass one.
+
+    Parameters
+    ----------
+    posterior : array (n_atoms,)
+        Q, not negative.
+    prior : array (n_atoms,)
+        P, not negative.
+
+    Examples
+    --------
+    >>> round(kl_divergence([0.5, 0.5], [0.25, 0.75]), 3)
+    0.144
+    """
     posterior, prior = _distributions(posterior, prior)
     return max(float(np.sum(rel_entr(posterior, prior))), 0.0)
 
 
 def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) -> float:
-    """D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1, of weights brought to mass one; μ = 2 is the chi-square divergence."""
+    """D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1, of weights brought to mass one; μ = 2 is the chi-square divergence.
+
+    Parameters
+    ----------
+    posterior : array (n_atoms,)
+        Q, not negative.
+    prior : array (n_atoms,)
+        P, not negative.
+    mu : float, default 2.0
+        The order μ, above 1.
+
+    Examples
+    --------
+    >>> round(power_divergence([0.5, 0.5], [0.25, 0.75]), 3)
+    0.333
+    """
     posterior, prior = _distributions(posterior, prior)
     if np.any(posterior[prior == 0] > 0):
         return np.inf
@@ -57,9 +85,29 @@ def first_order(
     in_sample: bool = True,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 1: one fixed point x_i against random rows; ``divergence`` is KL(Q ‖ P), t defaults to √n.
+    """Theorem 1: one fixed point x_i against random rows, (KL + t²/(8 m) + ln(1/δ)) / t with m rows.
 
-    A point of the sample has n − 1 rows to be compared with; one from elsewhere (``in_sample=False``) has n.
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂^i(ω_m), the mean loss of the learned weights.
+    divergence : float
+        KL(Q ‖ P) of the weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    t : float, default None
+        Fixed before the data were seen; None is √n.
+    in_sample : bool, default True
+        A point of the sample has m = n − 1 rows to be compared with, one from elsewhere m = n.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> round(first_order(0.3, 1.5, 100).value, 3)
+    0.762
     """
     # A union over one point.
     return landmark(empirical, divergence, n_samples, 1, delta=delta, t=t, in_sample=in_sample, form=form)
@@ -77,10 +125,34 @@ def landmark(
     independent: bool = True,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 1 for ``n_landmarks`` points at once (union bound): ln(n_landmarks / δ) for ln(1 / δ).
+    """Theorem 1 for several points at once (union bound): ln(n_landmarks / δ) for ln(1 / δ).
 
-    The landmarks must be chosen without looking at the values of the sample (``independent``): random rows, or points
-    of another sample.  Centroids of a clustering are not; rows chosen by any rule are when ``n_landmarks`` counts all n.
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂^l(ω_m), the mean loss of the weights of one landmark.
+    divergence : float
+        KL(Q ‖ P) of its weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    n_landmarks : int
+        How many bounds hold at once.
+    delta : float, default 0.05
+        Probability δ that any of them fails.
+    t : float, default None
+        Fixed before the data were seen; None is √n.
+    in_sample : bool, default True
+        A landmark of the sample has n − 1 rows to be compared with, one from elsewhere n.
+    independent : bool, default True
+        Whether the landmarks were chosen without looking at the values of the sample: random rows, or points of another sample.
+        Centroids of a clustering were not; rows chosen by any rule are when ``n_landmarks`` counts all n.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> landmark(0.3, 1.5, 100, n_landmarks=5).value > first_order(0.3, 1.5, 100).value
+    True
     """
     n_samples, t = _check(n_samples, delta, t, form)
     n_landmarks = check_count(n_landmarks, "n_landmarks")
@@ -100,7 +172,28 @@ def corollary_2(
     t: float | None = None,
     form: str = "safe",
 ) -> Bound:
-    """Corollary 2: all pairs, by a union over n first-order bounds; t defaults to √(n ln n)."""
+    """Corollary 2: all pairs, by a union over n first-order bounds, (2/t) (KL + t²/(8(n − 1)) + ln((n + 1)/δ)).
+
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    divergence : float
+        KL(Q ‖ P) of the weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    t : float, default None
+        Fixed before the data were seen; None is √(n ln n).
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> round(corollary_2(0.3, 1.5, 100).complexity, 3)
+    0.903
+    """
     default_t = np.sqrt(n_samples * np.log(max(n_samples, 2)))
     n_samples, t = _check(n_samples, delta, default_t if t is None else t, form)
     spread = t**2 / ((2 if form == "paper" else 8) * (n_samples - 1))
@@ -118,10 +211,27 @@ def second_order(
     n_tried: int = 1,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 3: all pairs as a U-statistic; ``divergence`` is KL(Q ‖ P), t defaults to √n.
+    """Theorem 3: all pairs as a U-statistic, (KL + t²/(8 ⌊n/2⌋) + ln(n_tried/δ)) / t.
 
-    A t picked after seeing the data among ``n_tried`` values fixed before costs ln(n_tried) inside the bracket.
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    divergence : float
+        KL(Q ‖ P) of the weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    t : float, default None
+        Fixed before the data were seen; None is √n.
+    n_tried : int, default 1
+        Values of t, fixed before, of which one was picked after seeing the data.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
 
+    Examples
+    --------
     >>> second_order(0.4, 1.0, 10_000).value.__round__(3)
     0.442
     """
@@ -140,10 +250,30 @@ def f_divergence(
     delta: float = 0.05,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 4: all pairs, with ``divergence`` = D_μ(Q ‖ P) = Σ P (Q/P)^μ − 1 for KL; any μ > 1.
+    """Theorem 4: all pairs, with D_μ(Q ‖ P) = Σ P (Q/P)^μ − 1 for KL.
 
     Safe: (D_μ + 1)^{1/μ} (M / δ)^{1 − 1/μ}, where M bounds the moment of order μ' = μ / (μ − 1) of L̂ − L: 1/(2n) for
     μ <= 2, (2n)^{−μ'/2} for μ >= 2.  Printed for μ <= 2 it is looser, hence true, from n = 4^{(μ−1)/(2−μ)} rows on.
+
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    divergence : float
+        D_μ(Q ‖ P) of the weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    mu : float, default 2.0
+        The order μ, above 1.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> round(f_divergence(0.3, 2.0, 100, mu=1.5).complexity, 3)
+    0.965
     """
     n_samples, _ = _check(n_samples, delta, None, form)
     mu = check_mu(mu)
@@ -167,7 +297,26 @@ def f_divergence(
 def chi_square(
     empirical: float, divergence: float, n_samples: int, *, delta: float = 0.05, form: str = "safe"
 ) -> Bound:
-    """Corollary 5: √((χ² + 1) / (2nδ)), printed with 4n; ``divergence`` is χ²(Q ‖ P).  Theorem 4 at μ = 2."""
+    """Corollary 5: √((χ² + 1) / (2nδ)), printed with 4n: Theorem 4 at μ = 2.
+
+    Parameters
+    ----------
+    empirical : float
+        Σ_m Q_m L̂(ω_m), the mean loss of the learned weights.
+    divergence : float
+        χ²(Q ‖ P) of the weights from the prior's.
+    n_samples : int
+        Number n of rows.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> round(chi_square(0.3, 2.0, 100, delta=0.1).complexity, 3)
+    0.387
+    """
     return f_divergence(empirical, divergence, n_samples, mu=2.0, delta=delta, form=form)
 
 

@@ -8,8 +8,28 @@ from typing import Any, Self
 class Bound:
     """With probability at least ``confidence``, the true quantity is at most ``value`` = ``empirical`` + ``complexity``.
 
-    ``form`` is ``"safe"`` (proved) or ``"paper"`` (as printed).  ``valid`` is False where the conditions of the theorem
-    do not hold, and ``reason`` says which.
+    Parameters
+    ----------
+    value : float
+        The bound.
+    empirical : float
+        What was measured.
+    complexity : float
+        What is added to it.
+    confidence : float
+        Probability that the bound holds.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+    valid : bool, default True
+        False where the conditions of the theorem do not hold.
+    reason : str, default ""
+        Which conditions do not hold, or what else there is to know.
+
+    Examples
+    --------
+    >>> bound = Bound.of(0.1, 0.05, delta=0.05)
+    >>> round(bound.value, 3), bound.confidence
+    (0.15, 0.95)
     """
 
     value: float

@@ -21,6 +21,21 @@ def margin_regret(
     set and G = √n (1 + Cn) the largest gradient, for plays of mass one and steps D / (G √t).  The printed bound
     3 (C + 2C²) n / (4 √T) takes |Σ_i y_i α_i exp(i ω·x_i)| for at most C, where it can be n C: it can be violated.
 
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows.
+    n_rounds : int
+        Rounds T that were played.
+    C : float, default 1.0
+        Weight of the loss.
+    search_error : float, default 0.0
+        ε̄, the mean amount by which the peaks fell short of the highest.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
     >>> round(margin_regret(100, 10_000).value, 1), round(margin_regret(100, 10_000, form="paper").value, 2)
     (151.5, 2.25)
     """
@@ -41,6 +56,24 @@ def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float =
 
     ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round.  The printed form, ρ + …, with ρ the smallest potential,
     has neither the sign nor the scale of this.
+
+    Parameters
+    ----------
+    dual_sums : array (n_rounds,)
+        1ᵀα_t of each round.
+    potentials : array (n_rounds,)
+        v_t of each round.
+    n_samples : int
+        Number n of rows.
+    C : float, default 1.0
+        Weight of the loss.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> margin_objective([1.0, 1.2], [0.5, 0.3], 10).empirical.__round__(3)
+    0.9
     """
     sums, heights = np.asarray(dual_sums, dtype=np.float64), np.asarray(potentials, dtype=np.float64)
     if sums.ndim != 1 or sums.shape != heights.shape or len(sums) == 0:
@@ -58,6 +91,18 @@ def competitive_ratio(gap: float, best_margin: float) -> float:
     """A lower bound of margin / best margin, 1 − gap · M*² (Corollary 4.2), where M* is the best margin.
 
     The printed 1 − gap is this for M* = 1, and is true whenever M* <= 1.
+
+    Parameters
+    ----------
+    gap : float
+        How far the game's objective is above the best one.
+    best_margin : float
+        M*, the largest that any measure reaches.
+
+    Examples
+    --------
+    >>> round(competitive_ratio(0.5, 0.1), 3)
+    0.995
     """
     gap, best_margin = check_positive(gap, "gap", allow_zero=True), check_positive(best_margin, "best_margin")
     return max(0.0, 1 - gap * best_margin**2)
@@ -82,6 +127,25 @@ def margin(
     the data were seen; R_ω, R_x the largest norms of a frequency and of a point, R_λ ``mass``.  The best of K
     thresholds is taken, and paid for by the union bound; the paper takes the minimum over all θ for free (K = 1).
 
+    Parameters
+    ----------
+    margins : array (n_samples,)
+        y_i f(x_i), divided by ‖w‖ when that is above one.
+    thresholds : float or array
+        θ, one or several, fixed before the data were seen.
+    frequency_radius : float
+        R_ω, the largest norm of a frequency.
+    data_radius : float
+        R_x, the largest norm of a point.
+    mass : float, default 1.0
+        R_λ, the largest mass of the learned measure.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> margin(np.full(10**6, 0.5), [0.25, 0.5], frequency_radius=2.0, data_radius=1.0).valid
     True
@@ -122,6 +186,26 @@ def potential_deviation(
 
     The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n; one row, label and all, moves v/n² by at most 4/n.  The printed
     n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² has neither, nor the factor two for both sides.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows.
+    n_features : int
+        Their dimension d.
+    frequency_radius : float
+        R_ω, the largest norm of a frequency.
+    data_radius : float
+        R_x, the largest norm of a point.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> potential_deviation(10**5, 2, 3.0, 1.0).value < potential_deviation(10**4, 2, 3.0, 1.0).value
+    True
     """
     n, d = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
     frequency_radius = check_positive(frequency_radius, "frequency_radius")

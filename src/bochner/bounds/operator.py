@@ -17,8 +17,27 @@ from .bound import Bound
 class ApproximationConstants:
     """What Theorem 10 asks of a kernel K(δ) = E cos(ω·δ) A(ω).
 
-    ``variance`` b bounds D ‖V[K̃(δ)]‖ for all δ, ``slope`` σ_p = √E‖ω‖²‖A(ω)‖², ``orlicz`` the ψ₁ norm of ‖A(ω)‖ and
-    ``sup_norm`` = ‖K(0)‖.
+    Parameters
+    ----------
+    n_features : int
+        d, the dimension of δ.
+    n_outputs : int
+        p, the size of A.
+    variance : float
+        b, which bounds D ‖V[K̃(δ)]‖ for all δ.
+    slope : float
+        σ_p = √E‖ω‖²‖A(ω)‖².
+    orlicz : float
+        The ψ₁ norm of ‖A(ω)‖.
+    sup_norm : float
+        The size of the kernel, ‖K(0)‖.
+
+    Examples
+    --------
+    >>> from bochner import Decomposable, Gaussian
+    >>> from bochner.operators import approximation_constants
+    >>> approximation_constants(Decomposable(Gaussian(gamma=0.5)), n_features=2).sup_norm
+    1.0
     """
 
     n_features: int
@@ -36,6 +55,25 @@ def log_failure_probability(
 
     With m = 4 (‖‖A‖‖_ψ1 + ‖K‖_∞), ``form="safe"`` uses ū = 2m log(2^{3/2} m²/b), which does not change when kernel and error
     are multiplied by one number; ``"paper"`` the printed (m/b)², which does.
+
+    Parameters
+    ----------
+    constants : ApproximationConstants
+        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
+    n_components : int
+        Number of frequencies D.
+    error : float
+        The error in question.
+    diameter : float
+        Of the set that holds the points.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> constants = ApproximationConstants(2, 1, variance=0.5, slope=1.4, orlicz=1.4, sup_norm=1.0)
+    >>> log_failure_probability(constants, 10**6, 0.1, 2.0) < log_failure_probability(constants, 10**5, 0.1, 2.0)
+    True
     """
     check_choice(form, "form", ("safe", "paper"))
     d, p, b = constants.n_features, constants.n_outputs, constants.variance
@@ -62,7 +100,24 @@ def operator_uniform(
 ) -> Bound:
     """The error that sup ‖K̃ − K‖ stays below with probability ``confidence``, over points in a set of this diameter.
 
-    ``constants`` come from ``bochner.operators.approximation_constants(kernel, n_features)``.
+    Parameters
+    ----------
+    constants : ApproximationConstants
+        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
+    n_components : int
+        Number of frequencies D.
+    diameter : float
+        Of the set that holds the points.
+    confidence : float, default 0.95
+        Probability that the bound holds.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> constants = ApproximationConstants(2, 1, variance=0.5, slope=1.4, orlicz=1.4, sup_norm=1.0)
+    >>> bool(operator_uniform(constants, 10**6, 2.0).value < 0.1)
+    True
     """
     check_count(n_components, "n_components")
     check_positive(diameter, "diameter")
@@ -86,7 +141,28 @@ def operator_uniform(
 def promised_components(
     constants: ApproximationConstants, error: float, diameter: float, *, confidence: float = 0.95, form: str = "safe"
 ) -> int:
-    """The number of frequencies at which Theorem 10 promises this error."""
+    """The number of frequencies at which Theorem 10 promises this error.
+
+    Parameters
+    ----------
+    constants : ApproximationConstants
+        Of the kernel, from ``bochner.operators.approximation_constants(kernel, n_features)``.
+    error : float
+        The error that is asked for.
+    diameter : float
+        Of the set that holds the points.
+    confidence : float, default 0.95
+        Probability that the error is not exceeded.
+    form : "safe" or "paper", default "safe"
+        Proved, or as printed.
+
+    Examples
+    --------
+    >>> constants = ApproximationConstants(2, 1, variance=0.5, slope=1.4, orlicz=1.4, sup_norm=1.0)
+    >>> n_components = promised_components(constants, 0.1, 2.0)
+    >>> bool(operator_uniform(constants, n_components, 2.0).value <= 0.1)
+    True
+    """
     check_positive(error, "error")
     # The logarithm is linear in D: two values give the line.
     at_zero = log_failure_probability(constants, 0, error, diameter, form=form)

@@ -11,10 +11,21 @@ from .bound import Bound
 
 
 def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Bound:
-    """The largest error rate that still makes <= ``n_errors`` errors in ``n_samples`` with probability δ.
+    """The largest error rate that still makes so few errors with probability δ.
 
     Exact (Clopper and Pearson 1934): no inequality between the count and the bound.
 
+    Parameters
+    ----------
+    n_errors : int
+        Errors that were made.
+    n_samples : int
+        Rows, independent and new to the predictor.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+
+    Examples
+    --------
     >>> binomial_tail(0, 100).value.__round__(4)
     0.0295
     """
@@ -29,7 +40,26 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
 
 
 def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.05) -> Bound:
-    """The mean of losses in [0, ``largest``] (Maurer and Pontil 2009, Theorem 4): small variance, small bound."""
+    """The mean of bounded losses (Maurer and Pontil 2009, Theorem 4): small variance, small bound.
+
+    With V the variance of the n losses, divided by n − 1, and M the largest loss, it adds
+    √(2 V ln(2/δ) / n) + 7 M ln(2/δ) / (3 (n − 1)) to their mean.
+
+    Parameters
+    ----------
+    losses : array (n_samples,)
+        Between 0 and ``largest``; of rows that are independent and new to the predictor.
+    largest : float, default 1.0
+        M, fixed before the losses were seen.
+    delta : float, default 0.05
+        Probability δ that the bound fails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(empirical_bernstein(np.full(1000, 0.2)).value, 4)
+    0.2086
+    """
     losses = np.asarray(losses, dtype=np.float64)
     largest = check_positive(largest, "largest")
     check_share(delta, "delta", example=0.05)
@@ -49,7 +79,23 @@ def pac_bayes_kl(
 ) -> Bound:
     """The risk R of a randomized predictor: kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n (Maurer 2004), solved for R.
 
-    ``n_tried`` priors, the best of which is used after seeing the data, cost ln(n_tried) beside the divergence.
+    Parameters
+    ----------
+    empirical : float
+        R̂, the mean loss of the posterior Q on the rows; losses lie in [0, 1].
+    divergence : float
+        KL(Q ‖ P) of the posterior from a prior that has not seen the rows.
+    n_samples : int
+        Number n of rows.
+    delta : float, default 0.05
+        Probability δ that the bound fails, for any posterior.
+    n_tried : int, default 1
+        Priors, the best of which is used after seeing the data; they cost ln(n_tried) beside the divergence.
+
+    Examples
+    --------
+    >>> round(pac_bayes_kl(0.1, 3.0, 1000).value, 3)
+    0.148
     """
     n_samples = check_count(n_samples, "n_samples")
     check_share(delta, "delta", example=0.05)

@@ -20,22 +20,52 @@ _SHIPPED_WITH_SKLEARN = ("breast", "wdbc", "wine")
 
 
 class DatasetNotFound(FileNotFoundError):
-    """A data set is not at hand; the message says how to get it."""
+    """A data set is not at hand; the message says how to get it.
+
+    Examples
+    --------
+    >>> issubclass(DatasetNotFound, FileNotFoundError)
+    True
+    """
 
 
 def data_folder() -> Path | None:
-    """The folder named by BOCHNER_DATA, or None when the variable is not set or names no folder."""
+    """The folder named by BOCHNER_DATA, or None when the variable is not set or names no folder.
+
+    Examples
+    --------
+    >>> folder = data_folder()
+    >>> folder is None or folder.is_dir()
+    True
+    """
     folder = os.environ.get("BOCHNER_DATA")
     return Path(folder) if folder and Path(folder).is_dir() else None
 
 
 def cache_folder() -> Path:
-    """Where data sets fetched from OpenML are kept: BOCHNER_CACHE, by default ``~/.cache/bochner``."""
+    """Where data sets fetched from OpenML are kept: BOCHNER_CACHE, by default ``~/.cache/bochner``.
+
+    Examples
+    --------
+    >>> isinstance(cache_folder(), Path)
+    True
+    """
     return Path(os.environ.get("BOCHNER_CACHE", Path.home() / ".cache" / "bochner"))
 
 
 def where(name: str) -> str:
-    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by network) or "nowhere"."""
+    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by network) or "nowhere".
+
+    Parameters
+    ----------
+    name : str
+        Name of a data set.
+
+    Examples
+    --------
+    >>> where("no_such_data")
+    'nowhere'
+    """
     stored = "mnist" if name in _MNIST_PAIRS else name
     if _file(stored) is not None:
         return "file"
@@ -57,6 +87,13 @@ def load(name: str) -> Bunch:
     ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255; ``"breast"`` is scikit-learn's
     breast cancer set with +1 for benign.  With BOCHNER_OFFLINE set, OpenML is never asked.
 
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+
+    Examples
+    --------
     >>> load("breast").data.shape
     (569, 30)
     """

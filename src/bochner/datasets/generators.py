@@ -20,6 +20,20 @@ def swiss(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.4) -> Bunc
     """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that labelled +1, with noise.
 
     Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Points, n/2 of each class.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    noise : float, default 0.4
+        Standard deviation of the noise.
+
+    Examples
+    --------
+    >>> swiss(100, 0).data.shape
+    (100, 2)
     """
     rng = np.random.default_rng(rng)
     n_arm = check_count(n_samples, "n_samples", minimum=2) // 2
@@ -36,6 +50,20 @@ def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> B
     """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from −1.
 
     Gautheron et al. 2020, Figure 5; the noise grows with the radius.
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Points, n/4 on each ring.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    noise : float, default 0.07
+        Standard deviation of the noise, in units of the radius.
+
+    Examples
+    --------
+    >>> int(circles(100, 0).target.sum())
+    0
     """
     rng = np.random.default_rng(rng)
     n_ring = check_count(n_samples, "n_samples", minimum=4) // 4
@@ -47,7 +75,20 @@ def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> B
 
 
 def board(n_samples: int = 1000, rng: Rng = None) -> Bunch:
-    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020, Figure 5)."""
+    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020, Figure 5).
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+
+    Examples
+    --------
+    >>> board(100, 0).data.shape
+    (100, 2)
+    """
     rng = np.random.default_rng(rng)
     X = rng.uniform(0, 4, (check_count(n_samples, "n_samples"), 2))
     return Bunch(data=X, target=np.where(np.floor(X).sum(axis=1) % 2 == 0, -1, 1))
@@ -58,6 +99,22 @@ def windmill(n_samples: int = 2000, rng: Rng = None, *, arms: int = 3, twist: fl
 
     For Bullins et al. 2018, Figure 1, whose generator is not published: three straight arms give the accuracies printed
     there; eight arms with twist 8 are limited by the sample size instead.
+
+    Parameters
+    ----------
+    n_samples : int, default 2000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    arms : int, default 3
+        Arms of each class.
+    twist : float, default 0.0
+        What the radius 1 adds to arms · angle, in radians.
+
+    Examples
+    --------
+    >>> windmill(100, 0, arms=5).data.shape
+    (100, 2)
     """
     rng = np.random.default_rng(rng)
     n_samples, arms = check_count(n_samples, "n_samples"), check_count(arms, "arms")
@@ -71,6 +128,18 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Rng = None) -> Bunch:
 
     For Bullins et al. 2018, Figure 1.  The labels are even under x → −x: the arc-cosine kernel of degree 1, the rival there,
     has no odd degrees above one and would be at chance otherwise.
+
+    Parameters
+    ----------
+    n_samples : int, default 2000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+
+    Examples
+    --------
+    >>> sphere_checkerboard(100, 0).data.shape
+    (100, 3)
     """
     rng = np.random.default_rng(rng)
     X = rng.standard_normal((check_count(n_samples, "n_samples"), 3))
@@ -83,12 +152,41 @@ def curl_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.
     """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²; targets are (n, 2).
 
     The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values are in ``potential``.
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    noise : float, default 0.0
+        Standard deviation of the noise on the targets.
+
+    Examples
+    --------
+    >>> curl_free_field(100, 0).target.shape
+    (100, 2)
     """
     return _plane_field(n_samples, rng, noise, rotate=False)
 
 
 def divergence_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources; targets are (n, 2)."""
+    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources; targets are (n, 2).
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    noise : float, default 0.0
+        Standard deviation of the noise on the targets.
+
+    Examples
+    --------
+    >>> divergence_free_field(100, 0).target.shape
+    (100, 2)
+    """
     return _plane_field(n_samples, rng, noise, rotate=True)
 
 
@@ -103,7 +201,18 @@ def _plane_field(n_samples, rng, noise, rotate):
 
 
 def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the plane."""
+    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the plane.
+
+    Parameters
+    ----------
+    X : array (n, 2)
+        Points of the plane.
+
+    Examples
+    --------
+    >>> plane_potential([[0.5, 0.0]])[0].round(2)
+    array([1.])
+    """
     differences = np.asarray(X, dtype=np.float64)[:, None, :] - _BUMPS
     bumps = _BUMP_SIGNS * np.exp(-_BUMP_SHARPNESS / 2 * np.sum(differences**2, axis=2))
     return bumps.sum(axis=1), -_BUMP_SHARPNESS * np.einsum("nb,nbk->nk", bumps, differences)
@@ -121,9 +230,29 @@ def gradient_field(
 ) -> Bunch:
     """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d), curl-free.
 
-    Brault et al. 2016, Figure 3: f = φ̃ · θ with ``n_components`` Gaussian random Fourier features and θ ~ N(0, I);
-    the paper does not print their number.  Values of f are in ``potential``.  f is drawn from the stream ``function``, by
-    default from ``rng``: with a seed of its own it is the same function at other points.
+    Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).  Values of f are in ``potential``.
+
+    Parameters
+    ----------
+    n_samples : int, default 1000
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    n_features : int, default 5
+        d, the dimension.
+    length_scale : float, default 0.4
+        Length of the Gaussian kernel that f is drawn with.
+    n_components : int, default 1000
+        Frequencies of f; the paper does not print their number.
+    noise : float, default 0.0
+        Standard deviation of the noise on the targets.
+    function : Generator, int or None, default None
+        Where f is drawn from; None: from ``rng``.  With a seed of its own it is the same function at other points.
+
+    Examples
+    --------
+    >>> gradient_field(100, 0, n_features=3).target.shape
+    (100, 3)
     """
     rng = np.random.default_rng(rng)
     function = rng if function is None else np.random.default_rng(function)
@@ -147,6 +276,20 @@ def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35)
     """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
 
     For Letarte et al. 2019, Figures 1 and 4, whose data are not published: this is our choice.
+
+    Parameters
+    ----------
+    n_samples : int, default 200
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    noise : float, default 0.35
+        Standard deviation of each cluster.
+
+    Examples
+    --------
+    >>> toy_landmarks(100, 0).data.shape
+    (100, 2)
     """
     rng = np.random.default_rng(rng)
     n_samples = check_count(n_samples, "n_samples", minimum=4)

@@ -39,7 +39,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     )
     model = CertifiedClassifier(features, random_state=case["seed"]).fit(*parts.train)
     held_out = certify(model, *parts.valid)
-    wrong_votes = model.predict_proba(parts.test[0])[np.arange(len(parts.test[1])), (parts.test[1] < 0).astype(int)]
+    wrong_votes = model.votes(parts.test[0])[np.arange(len(parts.test[1])), (parts.test[1] < 0).astype(int)]
     positive = float(np.mean(parts.train[1] > 0))
     return {
         "guessing": 100 * min(positive, 1 - positive),

@@ -44,14 +44,16 @@ def to_onnx(
     Parameters
     ----------
     estimator : a fitted estimator or pipeline
-    path : str or path, optional
+        What is converted.
+    path : str or path, default None
         Where the model is written as well, whole or not at all.
-    X : array or frame, optional
+    X : array or frame, default None
         Rows that the graph is tried on, the first hundred of them; by default some that are drawn where the first step expects them.
         The graph has one input ``X`` of numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one input
         for each column by its name, texts as strings and missing ones as "missing".
-    dtype : float32 (default) or float64
-    tolerance : float, optional
+    dtype : numpy.float32 or numpy.float64, default numpy.float32
+        Of inputs and outputs.
+    tolerance : float, default None
         Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32, 1e-10
         for float64, 1e-3 for kernel machines whose coefficients are float32 (of many rows), because these round themselves.
 

@@ -27,7 +27,6 @@ from .functions import (
     kernel,
     labels,
     link,
-    normal_distribution,
     softmax,
 )
 from .graph import Graph, NotExportable, Tensor
@@ -123,10 +122,10 @@ def _operator_ridge_classifier(estimator: OperatorRidgeClassifier, graph: Graph)
 @written.register
 def _certified_classifier(estimator: CertifiedClassifier, graph: Graph) -> tuple[Tensor, ...]:
     columns = transformed(estimator.features_, graph)
-    mean = columns @ estimator.coef_[:, None] + estimator.intercept_
-    size = graph.sqrt((columns * columns).row_sums() + 1.0)
-    positive = normal_distribution(mean / (estimator.width_ * size))
-    return labels(graph.cast(mean.flat() > 0.0, np.int64), estimator.classes_), both_classes(positive)
+    scores = columns @ np.atleast_2d(estimator.coef_).T + estimator.intercept_
+    two = len(estimator.classes_) == 2
+    codes = graph.cast(scores.flat() > 0.0, np.int64) if two else first_largest(scores)
+    return labels(codes, estimator.classes_), scores
 
 
 @written.register

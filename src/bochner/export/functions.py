@@ -6,7 +6,6 @@ from functools import singledispatch
 from math import lgamma
 
 import numpy as np
-from scipy.special import erfcx
 
 from .._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
 from ..expansions import Expansion, ExpansionStack
@@ -16,9 +15,6 @@ from ..losses import Exponential, Huber, Logistic, Loss, Multinomial, Poisson, Q
 from ..measures import AtomicMeasure, FourierMeasure
 from ..priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
 from .graph import NotExportable, Tensor
-
-# Terms of the polynomial inside the normal law: with these it is as precise as float64.
-_TERMS_OF_ERFC = 31
 
 # --- waves and harmonics ------------------------------------------------------------------------------------------------
 
@@ -263,20 +259,3 @@ def class_labels(classes: np.ndarray) -> np.ndarray:
     if all(isinstance(label, str) for label in classes):
         return classes.astype(object)
     raise NotExportable(f"Labels of an ONNX graph are texts or whole numbers, got {list(classes[:3])}. Encode them.")
-
-
-def normal_distribution(z: Tensor) -> Tensor:
-    """Φ(z) of one column: ½ erfc(−z/√2), erfc(x) = t exp(P(t) − x²) with t = 2/(2 + x) and a polynomial P; runtimes have no erf in float64."""
-    nodes = np.polynomial.chebyshev.chebinterpolate(_log_of_erfcx, _TERMS_OF_ERFC - 1)
-    powers = np.polynomial.chebyshev.cheb2poly(nodes)[:, None]
-    x = z.graph.absolute(z) / np.sqrt(2)
-    t = 2.0 / (2.0 + x)
-    polynomial = z.graph.node("Pow", 2.0 * t - 1.0, np.arange(_TERMS_OF_ERFC, dtype=float)[None]) @ powers
-    tail = 0.5 * t * z.graph.exp(polynomial - x * x)
-    return z.graph.where(z < 0.0, tail, 1.0 - tail)
-
-
-def _log_of_erfcx(u):
-    """log(erfcx(x) / t) at t = (1 + u) / 2, x = 2/t − 2; smooth to t = 0, where x erfcx(x) tends to 1/√π."""
-    t = (1 + u) / 2
-    return np.log(erfcx(2 / t - 2) / t)

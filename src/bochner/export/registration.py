@@ -25,6 +25,16 @@ def register_converters() -> None:
     """Tell skl2onnx about every transformer and predictor of this library, so that ``skl2onnx.to_onnx(pipeline, X)`` converts them.
 
     ``to_onnx`` of this module does so by itself; a second call changes nothing.
+
+    Examples
+    --------
+    >>> register_converters()
+    >>> import numpy as np
+    >>> import skl2onnx
+    >>> from bochner import SpectralFeatures
+    >>> features = SpectralFeatures(n_components=3, random_state=0).fit(np.eye(4))
+    >>> len(skl2onnx.to_onnx(features, np.eye(4)).graph.output)
+    1
     """
     try:
         from skl2onnx import update_registered_converter

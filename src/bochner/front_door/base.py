@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
 from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
-from .._validation import check_count, check_flag, check_numbers, check_weights
+from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
@@ -77,6 +77,7 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
 
     def _check_parameters(self):
         check_count(self.max_exact_rows, "max_exact_rows", minimum=100)
+        refuse_class(self.evidence, "evidence")
         if self.evidence is not None and not isinstance(self.evidence, Evidence):
             raise TypeError(f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}.")
         check_flag(self.trees, "trees")

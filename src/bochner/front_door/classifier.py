@@ -32,7 +32,7 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
 
     Parameters
     ----------{PARAMETERS}
-    class_weight : None, "balanced" or a dictionary of label and weight
+    class_weight : "balanced" or dict of label and weight, default None
         What a row of a class costs.  Probabilities are then those of classes in these proportions.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._compute import ordered_map
+from .._validation import refuse_class
 from ..evidence import with_rates
 from ..priors import Anova, Gaussian, Laplace, SpectralPrior
 
@@ -22,6 +23,7 @@ def checked_priors(priors: Any) -> tuple[SpectralPrior, ...]:
     if not len(priors):
         raise ValueError("priors is empty; give at least one, e.g. priors=(Anova(), Laplace()).")
     for prior in priors:
+        refuse_class(prior, "priors")
         if not isinstance(prior, SpectralPrior):
             raise TypeError(f"priors must be priors such as Anova() or Laplace(), got {prior!r}.")
         with_rates(prior, np.ones(1), np.ones(1))  # refuses other families

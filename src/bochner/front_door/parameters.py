@@ -9,20 +9,24 @@ from numbers import Integral
 from .._compute import at_most_threads
 
 PARAMETERS = """
-    priors : priors that ``Evidence`` can learn, default (Anova(), Laplace(), Gaussian())
-    evidence : Evidence, default ``Evidence(standardize=False)``, for labels of more than 1000 rows with n_rows=700, n_iterations=15
-        and n_refining_rows=2000
-    categorical_features : "from_dtype" or a list of columns, see ``TableInputs``
+    priors : sequence of priors, default None
+        Families that ``Evidence`` can learn; None is (Anova(), Laplace(), Gaussian()).
+    evidence : Evidence, default None
+        How a family is learned; None is ``Evidence(standardize=False)``, for labels of more than 1000 rows with n_rows=700,
+        n_iterations=15 and n_refining_rows=2000.
+    categorical_features : "from_dtype" or a list of columns, default "from_dtype"
+        Which columns are categories, see ``TableInputs``.
     trees : bool, default False
         Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Such
         a model has no ``input_gradient``.
-    max_exact_rows : int, default 15 000
+    max_exact_rows : int, default 15000
         Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it 1024
         waves drawn from each learned prior descend over all rows, whose prepared columns are kept in memory up to 1 GiB and in a
         temporary file above.
     n_jobs : int, default None
         Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.
-    random_state : None, int, RandomState or Generator"""
+    random_state : None, int, RandomState or Generator, default None
+        For the rows that are drawn, and folds."""
 
 
 def on_n_jobs(method: Callable) -> Callable:

@@ -9,20 +9,53 @@ from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
 from .._random import as_generator
-from .._validation import check_weights
+from .._validation import check_weights, refuse_class
 from ..targets import Labels, Target, as_target
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a learner returns: the learned ``measure``, and a ``report`` of what it found on the way."""
+    """What a learner returns.
+
+    Parameters
+    ----------
+    measure : FourierMeasure or HarmonicMeasure
+        The learned measure.
+    report : any object
+        What the learner found on the way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian, PacBayes
+    >>> X = np.random.default_rng(0).normal(size=(50, 1))
+    >>> learned = PacBayes().learn(Gaussian().sample(5, 1, np.random.default_rng(0)), X, X[:, 0] > 0)
+    >>> type(learned).__name__, len(learned.measure)
+    ('Learned', 5)
+    """
 
     measure: Any
     report: Any
 
 
 class Learner(BaseEstimator, ABC):
-    """A rule that reweights, moves or finds atoms; a parameter object, never fitted."""
+    """A rule that reweights, moves or finds atoms; a parameter object, never fitted.
+
+    A subclass writes ``_learn(measure, rows, target, rng, weights)``, which returns a ``Learned``, and ``check_parameters``, where there
+    is something to complain about.
+
+    Examples
+    --------
+    >>> from bochner import FourierMeasure
+    >>> class Halved(Learner):
+    ...     def _learn(self, measure, rows, target, rng, weights):
+    ...         return Learned(FourierMeasure(measure.frequencies / 2, measure.weights), report=None)
+    >>> import numpy as np
+    >>> from bochner import Gaussian
+    >>> measure = Gaussian().sample(5, 1, np.random.default_rng(0))
+    >>> bool(np.all(Halved().learn(measure, np.eye(3)[:, :1], [0, 1, 1]).measure.frequencies == measure.frequencies / 2))
+    True
+    """
 
     def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
@@ -46,10 +79,7 @@ class Learner(BaseEstimator, ABC):
 
 def check_learner(learner: Any, kind: Any = Learner) -> None:
     """Complain unless ``learner`` is a learner of this kind, and about its parameters."""
-    if isinstance(learner, type):
-        raise TypeError(
-            f"learner must be an object, got the class {learner.__name__}. Write learner={learner.__name__}()."
-        )
+    refuse_class(learner, "learner")
     if not isinstance(learner, kind):
         raise TypeError(f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}.")
     learner.check_parameters()

@@ -23,6 +23,19 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
     Newton steps kept inside a bracket end on its root.  ``C`` may be infinite; ``weights`` w are ones by default.  (Alternating
     between the box and the hyperplane, as in Bullins et al. 2018, Algorithm 3, gives a feasible point that is not the nearest.)
 
+    Parameters
+    ----------
+    z : array (n_samples,)
+        The point to project.
+    y : array (n_samples,)
+        Signs ±1.
+    C : float
+        The upper end of the box; may be infinite.
+    weights : array (n_samples,), default None
+        w, how often each row counts; None is ones.
+
+    Examples
+    --------
     >>> project_dual([3.0, 0.5, 0.5], [1, -1, -1], C=1.0)
     array([1. , 0.5, 0.5])
     """

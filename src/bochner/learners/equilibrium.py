@@ -33,6 +33,27 @@ def game_equilibrium(
 
     The equilibrium need not be the best classifier: the stopped game is regularized, this is not.
 
+    Parameters
+    ----------
+    measure : FourierMeasure or HarmonicMeasure
+        The atoms that are weighed.
+    X : array, CSR or Dask (n_samples, n_features)
+        The rows.
+    y : array (n_samples,) or (n_samples, n_outputs)
+        Labels or values.
+    C : float, default 1.0
+        Weight of the loss, as in an SVM.
+    loss : "auto", "hinge", "squared_hinge" or "squared", default "auto"
+        As for ``MarginGame``.
+    n_iterations : int, default 50
+        Iterations at most.
+    ratio : float, default 0.99
+        Stop when margin / best margin is at least this.
+    weights : array (n_samples,), default None
+        How often each row counts.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> rng = np.random.default_rng(0)

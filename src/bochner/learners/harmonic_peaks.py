@@ -29,10 +29,22 @@ class HarmonicPeaks(PeakSearch):
 
     Parameters
     ----------
-    max_degree : largest degree J; (J + 1)² harmonics in three dimensions
-    mode : "harmonic" or "zonal"
+    max_degree : int, default 30
+        The largest degree J; there are (J + 1)² harmonics in three dimensions.
+    mode : "harmonic" or "zonal", default "harmonic"
         Single harmonics as in the paper, whose kernel is not rotation-invariant, or whole degrees at once, whose kernel is.
-    top : harmonics (or degrees) returned for each signal
+    top : int, default 1
+        Harmonics (or degrees) returned for each signal.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from bochner.datasets import sphere_checkerboard
+    >>> ball = sphere_checkerboard(300, 0)
+    >>> game = MarginGame(10, peaks=HarmonicPeaks(max_degree=8))
+    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
+    >>> bool(measure.indices[:, 0].max() <= 8)
+    True
     """
 
     exhaustive = True

@@ -35,14 +35,23 @@ class JointDescent(Learner):
 
     Parameters
     ----------
-    n_epochs, batch_size : passes over the rows, and rows of one step
-    learning_rate : step of the frequencies in units of their starting size; falls linearly to 0
-    amplitude_rate : step of the head
-    frequency_decay : share of each frequency that is lost in each step; keeps noise out in many dimensions
-    penalty : ℓ2 penalty on the head
-    start_scale : the starting frequencies are those of the measure times this
-    loss : "auto", "log_loss" (logistic, or multinomial for more than two classes) or "squared"
-        "auto" is the log-loss for labels and the squared loss for values.
+    n_epochs : int, default 30
+        Passes over the rows.
+    batch_size : int, default 128
+        Rows of one step.
+    learning_rate : float, default 0.06
+        Step of the frequencies in units of their starting size; falls linearly to 0.
+    amplitude_rate : float, default 0.05
+        Step of the head.
+    frequency_decay : float, default 0.005
+        Share of each frequency that is lost in each step; keeps noise out in many dimensions.
+    penalty : float, default 0.01
+        ℓ2 penalty on the head.
+    start_scale : float, default 0.75
+        The starting frequencies are those of the measure times this.
+    loss : "auto", "log_loss" or "squared", default "auto"
+        The log-loss is logistic, or multinomial for more than two classes.  "auto" is the log-loss for labels and the squared loss for
+        values.
 
     In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``, ``frequency_decay=0``,
     ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start there.

@@ -68,18 +68,21 @@ class MarginGame(NestedDefaults, Learner):
     Parameters
     ----------
     n_rounds : int or None, default 100
+        Rounds T of the game; None plays until there are as many frequencies as the measure has.
     C : float, default 1.0
         Weight of the loss, as in an SVM; a linear SVM with the same C on the features reaches the certified margin.
-    peaks : AscentPeaks, LangevinPeaks, QuasiNewtonPeaks, CandidatePeaks or HarmonicPeaks; None is ``AscentPeaks()``
-    step : "adaptive", "theory" or float
+    peaks : a search for peaks, default ``AscentPeaks()``
+        ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks`` or ``HarmonicPeaks``.
+    step : "adaptive", "theory" or float, default "adaptive"
         Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the bound on ‖g‖ of the
         regret analysis (C/t for the strongly concave losses); or one fixed number.
     step_scale : float, default 0.3
         Slow dual weights are the regularizer of this method: large steps fit the training set and lose on test data.
-    projection : "exact" or "alternating" (the paper's ten sweeps)
-    loss : "auto", "hinge", "squared_hinge" (ℓ2-SVM) or "squared" (ridge regression)
-        "auto" is the hinge for labels and the squared loss for values.  Several classes play as one-vs-rest problems that
-        share one measure; so do several regression targets.
+    projection : "exact" or "alternating", default "exact"
+        How α is brought back into its set: to the nearest point, or by the ten sweeps of the paper.
+    loss : "auto", "hinge", "squared_hinge" or "squared", default "auto"
+        The last two are the ℓ2-SVM and ridge regression.  "auto" is the hinge for labels and the squared loss for values.  Several
+        classes play as one-vs-rest problems that share one measure; so do several regression targets.
     certificate : bool, default True
         Compute the upper and lower value of the game after the last round.
 

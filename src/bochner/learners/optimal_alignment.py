@@ -20,6 +20,19 @@ def divergence_ball_weights(
     With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m / τ)_+^{1/(μ−1)} for one number τ, found by bisection:
     the divergence falls from its maximum to 0 as τ grows.
 
+    Parameters
+    ----------
+    prior_weights : array (n_atoms,)
+        P; its mass is kept.
+    scores : array (n_atoms,)
+        What is maximized; an increasing affine change of it changes nothing.
+    radius : float
+        The largest divergence from the prior.
+    mu : float, default 2.0
+        Order μ of the divergence, above 1.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> divergence_ball_weights(np.array([0.25, 0.25, 0.25, 0.25]), np.array([0.0, 1.0, 2.0, 3.0]), radius=0.1).round(3)
     array([0.144, 0.215, 0.285, 0.356])
@@ -85,6 +98,15 @@ class OptimalAlignment(AlignmentLearner):
         radius / N.
     mu : float, default 2.0
         The order of the divergence, above 1; 2 is chi-square, towards 1 the weights become those of ``PacBayes``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import SpectralFeatures
+    >>> X, y = load_iris(return_X_y=True)
+    >>> features = SpectralFeatures(learner=OptimalAlignment(0.5), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> features.transform(X).shape
+    (150, 40)
     """
 
     def __init__(self, radius: float = 1.0, mu: float = 2.0):

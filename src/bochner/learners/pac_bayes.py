@@ -21,6 +21,19 @@ def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_
     prior is kept.  β = 0 gives the prior back, β = ∞ the frequencies of least loss.  Among all distributions Q minimises
     Q·L̂ + KL(Q ‖ P) / (β √n).
 
+    Parameters
+    ----------
+    prior_weights : array (n_atoms,)
+        P; its mass is kept.
+    losses : array (n_atoms,) or (n_posteriors, n_atoms)
+        L̂, or rows of them.
+    beta : float
+        β, how far the weights follow the losses.
+    n_samples : float
+        n, the number or the weight of the rows.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> gibbs_weights(np.array([0.5, 0.5]), np.array([0.2, 0.4]), beta=1.0, n_samples=100).round(3)
     array([0.881, 0.119])

@@ -237,17 +237,32 @@ class AscentPeaks(FourierPeaks):
 
     Parameters
     ----------
-    n_walkers, n_steps : starting points, and steps of each
-    top : peaks returned for each signal; peaks with the same features are counted once
-    penalty : "auto" or float
+    n_walkers : int, default 20
+        Starting points.
+    n_steps : int, default 8
+        Steps of each walker.
+    top : int, default 1
+        Peaks returned for each signal; peaks with the same features are counted once.
+    penalty : "auto" or float, default "auto"
         Lowers the potential by penalty ‖ω‖²/R².  In many dimensions it is needed: without it the highest peaks are
         noise at high frequencies (random labels reach the same height).  "auto" is proportional to d / n.
-    polish : L-BFGS iterations in float64 on each returned peak
-    search_rows : with more rows than this, each signal is searched on a random sample of as many
+    search_rows : int, default 20000
+        With more rows than this, each signal is searched on a random sample of as many.
+    polish : int, default 0
+        L-BFGS iterations in float64 on each returned peak.
 
     Walkers start at 1.5 times the variance of the given measure and end within a few times its radius.  In two or three
     dimensions sharp boundaries need high frequencies: give a wide prior and more walkers there, e.g.
     ``Gaussian(gamma=300)`` for data in the unit disc and ``n_walkers=150``; they cost little.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> features = SpectralFeatures(learner=MarginGame(5, peaks=AscentPeaks(n_walkers=10)), random_state=0).fit(X, y)
+    >>> features.measure_.frequencies.shape
+    (5, 2)
     """
 
     _: KW_ONLY
@@ -275,10 +290,35 @@ class AscentPeaks(FourierPeaks):
 class LangevinPeaks(FourierPeaks):
     """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
 
-    The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.  ``step`` ζ and ``temperature`` ξ
-    refer to the scaled potential; "auto" sets ζ so that the mean drift is R/20, and ξ so that the noise is half of that.
+    The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.
 
-    Other parameters as for ``AscentPeaks``.
+    Parameters
+    ----------
+    n_walkers : int, default 500
+        Number of trajectories.
+    n_steps : int, default 100
+        Steps of each trajectory.
+    top : int, default 1
+        Peaks returned for each signal.
+    penalty : "auto" or float, default "auto"
+        Lowers the potential by penalty ‖ω‖²/R², as for ``AscentPeaks``.
+    search_rows : int, default 20000
+        With more rows than this, each signal is searched on a random sample of as many.
+    step : "auto" or float, default "auto"
+        ζ, for the scaled potential; "auto" sets it so that the mean drift is R/20.
+    temperature : "auto" or float, default "auto"
+        ξ, for the scaled potential; "auto" sets it so that the noise is half of the mean drift.
+    polish : int, default 20
+        L-BFGS iterations in float64 on each returned peak.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> features = SpectralFeatures(learner=MarginGame(2, peaks=LangevinPeaks(20, 5)), random_state=0).fit(X, y)
+    >>> features.measure_.frequencies.shape
+    (2, 2)
     """
 
     n_walkers: int = 500
@@ -315,7 +355,30 @@ class LangevinPeaks(FourierPeaks):
 
 @dataclass(eq=False, repr=False)
 class QuasiNewtonPeaks(FourierPeaks):
-    """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.  Parameters as for ``AscentPeaks``."""
+    """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.
+
+    Parameters
+    ----------
+    n_walkers : int, default 20
+        Starting points.
+    n_steps : int, default 50
+        L-BFGS iterations of each.
+    top : int, default 1
+        Peaks returned for each signal.
+    penalty : "auto" or float, default "auto"
+        Lowers the potential by penalty ‖ω‖²/R², as for ``AscentPeaks``.
+    search_rows : int, default 20000
+        With more rows than this, each signal is searched on a random sample of as many.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> features = SpectralFeatures(learner=MarginGame(2, peaks=QuasiNewtonPeaks(4, 10)), random_state=0).fit(X, y)
+    >>> features.measure_.frequencies.shape
+    (2, 2)
+    """
 
     n_steps: int = 50
 
@@ -328,6 +391,22 @@ class CandidatePeaks(PeakSearch):
 
     It sees every candidate, so the game on these atoms has a real certificate; in many dimensions the best of some random
     frequencies is far below a peak.
+
+    Parameters
+    ----------
+    top : int, default 1
+        Atoms returned for each signal.
+    penalty : "auto" or float, default 0.0
+        Lowers the potential by penalty ‖ω‖²/R², as for ``AscentPeaks``.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> features = SpectralFeatures(learner=MarginGame(20, peaks=CandidatePeaks()), random_state=0).fit(X, y)
+    >>> features.report_.certificate.exact
+    True
     """
 
     exhaustive = True

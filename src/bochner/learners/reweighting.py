@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..alignment import AlignmentSums, alignment_sums
-from ..bounds import Bound
+from ..bounds import Bound, kl_divergence, second_order
 from ..measures import FourierMeasure
 from .base import Learned, Learner
 
@@ -16,8 +16,30 @@ from .base import Learned, Learner
 class AlignmentReport:
     """What reweighting found: the losses, the weights before and after, and the parameter that was used.
 
-    ``tradeoff`` is the beta or the radius behind the weights; ``n_tried`` how many were compared on the same data.  For several
-    rows of losses weights and tradeoffs have a row each.
+    For several rows of losses weights and tradeoffs have a row each.
+
+    Parameters
+    ----------
+    losses : array (n_atoms,)
+        L̂ of each frequency.
+    prior_weights : array (n_atoms,)
+        The weights before.
+    weights : array (n_atoms,)
+        The weights after.
+    n_samples : float
+        The number, or the weight, of the rows.
+    tradeoff : float
+        The beta or the radius behind the weights.
+    n_tried : int, default 1
+        How many were compared on the same data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half = np.full(2, 0.5)
+    >>> report = AlignmentReport(np.array([0.2, 0.4]), half, np.array([1.0, 0.0]), 100, tradeoff=1.0)
+    >>> float(report.empirical(report.weights)), round(float(report.empirical(half)), 3)
+    (0.2, 0.3)
     """
 
     losses: np.ndarray
@@ -33,7 +55,25 @@ class AlignmentReport:
 
 
 class AlignmentLearner(Learner):
-    """Reweight atoms by their alignment losses; all it asks of the data is additive (``alignment_sums``)."""
+    """Reweight atoms by their alignment losses; all it asks of the data is additive (``alignment_sums``).
+
+    A subclass writes ``weigh(prior_weights, losses, n_samples)``, which returns an ``AlignmentReport``; batches, landmarks and a bound then
+    come for nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian, SpectralFeatures
+    >>> class OnlyTheBest(AlignmentLearner):
+    ...     def weigh(self, prior_weights, losses, n_samples):
+    ...         best = losses == losses.min(axis=-1, keepdims=True)
+    ...         weights = prior_weights.sum() * best / best.sum(axis=-1, keepdims=True)
+    ...         return AlignmentReport(losses, prior_weights, weights, n_samples, tradeoff=None)
+    >>> X = np.random.default_rng(0).normal(size=(50, 1))
+    >>> features = SpectralFeatures(Gaussian(), OnlyTheBest(), n_candidates=30, n_components=1, random_state=0).fit(X, X[:, 0] > 0)
+    >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
+    True
+    """
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
         """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""
@@ -56,13 +96,14 @@ class AlignmentLearner(Learner):
     ) -> Bound:
         """A guarantee on the alignment loss of the kernel with ``weights`` over the frequencies (by default the learned ones).
 
-        Theorem 3 at t = β √n (t = √n where β = 0) for ``PacBayes``, Theorem 4 at its μ for ``OptimalAlignment``.
+        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (where β > 0), for ``OptimalAlignment`` Theorem 4 at its μ.
         """
         weights = report.weights if weights is None else weights
         return self._bound(report, weights, float(report.empirical(weights)), delta=delta, form=form)
 
-    @abstractmethod
-    def _bound(self, report, weights, empirical, **settings) -> Bound: ...
+    def _bound(self, report, weights, empirical, **settings) -> Bound:
+        """Theorem 3 at t = √n, which holds for any weights, however they were found."""
+        return second_order(empirical, kl_divergence(weights, report.prior_weights), int(report.n_samples), **settings)
 
     def deviation_scale(self, report: AlignmentReport) -> Any:
         """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the weights were made for."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, refuse_class
 from ..bounds import ApproximationConstants, promised_components
 from ..measures import FourierMeasure
 from ..priors import Gaussian
@@ -56,6 +56,7 @@ def variance_bound(kernel: OperatorKernel, differences: np.ndarray, *, form: str
 
 def approximation_constants(kernel: OperatorKernel, n_features: int) -> ApproximationConstants:
     """The constants of Theorem 10; vector fields need the Gaussian prior, whose ‖ω‖² has exponential tails."""
+    refuse_class(kernel, "kernel")
     n_features = check_count(n_features, "n_features")
     at_zero = np.zeros((1, n_features))
     n_outputs = kernel.n_outputs(n_features)

@@ -8,6 +8,15 @@ class CurlFree(VectorFieldKernel):
 
     For the Gaussian kernel k of length σ, K(δ) = (I/σ² − δδᵀ/σ⁴) k(δ).
 
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, where others (time, say) are not; None: all.
+
+    Examples
+    --------
     >>> from bochner import Gaussian
     >>> CurlFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0]])[0, 0].diagonal()
     array([1., 1.])

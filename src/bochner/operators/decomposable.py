@@ -15,11 +15,18 @@ _WORDS = ("covariance", "learned")
 class Decomposable(OperatorKernel):
     """K(x, z) = k(x, z) A: one scalar kernel, and one matrix that says how outputs go together.
 
-    ``output_matrix`` A is symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from a
-    graph of tasks); None is the identity, independent outputs; ``"covariance"`` is the covariance of the training
-    outputs; ``"learned"`` maximizes their likelihood (see ``learned_output_matrix``).  Outside of a fit None stands for one
-    output, and the words are refused: there are no outputs to take them from.
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k.
+    output_matrix : array (n_outputs, n_outputs), "covariance" or "learned", default None
+        A, symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from a graph of tasks).  None is the
+        identity, independent outputs; "covariance" is the covariance of the training outputs; "learned" maximizes their likelihood (see
+        ``learned_output_matrix``).  Outside of a fit None stands for one output, and the words are refused: there are no outputs to
+        take them from.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from bochner import Gaussian
     >>> Decomposable(Gaussian(), np.array([[2.0, 1.0], [1.0, 2.0]])).kernel([[0.0]])[0, 0]

@@ -9,6 +9,15 @@ class DivergenceFree(VectorFieldKernel):
     A(ω) = ‖ω‖² I − ωωᵀ (the paper's Example 3 prints (I − ωωᵀ) ‖ω‖² on the way, which is not positive).  For the Gaussian
     kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
 
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, where others (time, say) are not; None: all.
+
+    Examples
+    --------
     >>> from bochner import Gaussian
     >>> DivergenceFree(Gaussian(gamma=0.5)).kernel([[0.0, 0.0, 0.0]])[0, 0].diagonal()
     array([2., 2., 2.])

@@ -13,6 +13,17 @@ class Helmholtz(VectorFieldKernel):
     A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz decomposition), see
     ``OperatorRidge.curl_free_part``.
 
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        The kernel k of both parts.
+    curl_share : float, default 0.5
+        Share of the curl-free part, from 0 to 1.
+    coordinates : list of int, default None
+        The columns that are coordinates of space, where others (time, say) are not; None: all.
+
+    Examples
+    --------
     >>> from bochner import Gaussian
     >>> Helmholtz(Gaussian(gamma=0.5), curl_share=0.5).kernel([[0.0, 0.0]])[0, 0].diagonal()
     array([1., 1.])

@@ -14,9 +14,19 @@ from ..measures import AtomicMeasure, FourierMeasure, canonical_frequencies, con
 class OperatorMeasure(AtomicMeasure):
     """K(x, z) = Σ_j w_j cos(ω_j·(x − z)) B_j B_jᵀ, an operator-valued kernel as a finite measure.
 
-    ``scalar`` holds the frequencies ω and weights w; ``factors`` the matrices B, (n_atoms, n_outputs, rank), or
-    (1, n_outputs, rank) when all atoms share one (Brault, Heinonen, d'Alché-Buc 2016, Proposition 5).
+    See Brault, Heinonen, d'Alché-Buc 2016, Proposition 5.
 
+    Parameters
+    ----------
+    scalar : FourierMeasure
+        The frequencies ω and weights w.
+    factors : array (n_atoms, n_outputs, rank) or (1, n_outputs, rank)
+        The matrices B; one when all atoms share it.
+    weights : array (n_atoms,), default None
+        Other weights w than those of ``scalar``.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> scalar = FourierMeasure(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0.5, 0.5]))
     >>> curl_free = OperatorMeasure(scalar, scalar.frequencies[:, :, None])

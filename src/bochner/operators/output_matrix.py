@@ -41,10 +41,18 @@ def matrix_factor(matrix: np.ndarray) -> np.ndarray:
 def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
     """The output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖²: outputs joined by an edge should be alike.
 
-    ``adjacency`` (n_outputs, n_outputs) holds the non-negative weights a of the graph.  The result is the pseudo-inverse
-    of its Laplacian L (Evgeniou, Micchelli, Pontil 2005); it cannot express what all outputs of a connected part have in
-    common.  With ``ridge`` ε > 0 it is (L + ε I)⁻¹, which can.
+    The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005); it cannot express what all outputs
+    of a connected part have in common.
 
+    Parameters
+    ----------
+    adjacency : array (n_outputs, n_outputs)
+        The weights a of the graph, not negative.
+    ridge : float, default 0.0
+        With ε > 0 the result is (L + ε I)⁻¹, which can express what outputs have in common.
+
+    Examples
+    --------
     >>> graph_output_matrix([[0, 1], [1, 0]])
     array([[ 0.25, -0.25],
            [-0.25,  0.25]])

@@ -11,8 +11,25 @@ from ._canvas import panels
 def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
     """The main effects of largest spread over the rows of X, each against its column; returns the figure.
 
-    ``model`` is a fitted ``SpectralRegressor``, or a ``SpectralClassifier`` of two classes (then the score of the second class is split).
     Numbers are drawn as a curve over the values that occur, categories as bars.
+
+    Parameters
+    ----------
+    model : a fitted SpectralRegressor, or a SpectralClassifier of two classes
+        Of a classifier the score of the second class is split.
+    X : array or frame
+        Rows that the effects are drawn over.
+    n_strongest : int, default 6
+        How many effects are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRegressor
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = SpectralRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> len(plot_effects(model, X, n_strongest=1).axes)
+    1
     """
     effects = model.effects(X, max_order=1)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main

@@ -14,9 +14,21 @@ from ._canvas import blank
 class VectorFieldDisplay:
     """A learned vector field beside its data: arrows, streamlines, and a color for its divergence or curl.
 
-    Made by ``from_estimator``.  ``grid`` is (n_grid, n_grid, 2), ``field`` the vectors on it, ``color`` the scalar in the
-    background (or None).
+    Made by ``from_estimator``.
 
+    Parameters
+    ----------
+    grid : array (n_grid, n_grid, 2)
+        Points of the plane.
+    field : array (n_grid, n_grid, 2)
+        The vectors there.
+    color : array (n_grid, n_grid) or None
+        The scalar in the background.
+    background : str or None
+        Its name.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from bochner import CurlFree, Gaussian, OperatorRidge
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))

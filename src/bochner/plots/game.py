@@ -23,8 +23,29 @@ def plot_potential(
 ) -> Any:
     """The Fourier potential of a signal on points of the plane, as a map over frequencies, with chosen peaks on it.
 
-    ``bandwidth`` is the largest frequency drawn; ``peaks`` are drawn with their mirror images, ``last`` (the newest ones)
-    larger.  The map shows √v, in which low peaks stay visible.
+    The map shows √v, in which low peaks stay visible.  Returns the axes.
+
+    Parameters
+    ----------
+    X : array (n_samples, 2)
+        Points of the plane.
+    signal : array (n_samples,)
+        A number for each point.
+    bandwidth : float
+        The largest frequency drawn.
+    peaks : FourierMeasure, default None
+        Frequencies to mark, with their mirror images.
+    last : FourierMeasure, default None
+        The newest ones, drawn larger.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+
+    Examples
+    --------
+    >>> from bochner.datasets import windmill
+    >>> disc = windmill(100, 0)
+    >>> plot_potential(disc.data, disc.target, bandwidth=10.0).get_aspect()
+    1.0
     """
     X, signal = plane_points(X), np.asarray(signal, dtype=np.float64)
     ax = given_or_new(ax)
@@ -42,7 +63,27 @@ def plot_potential(
 
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
-    """Points of the plane by class, the area of each proportional to its dual weight."""
+    """Points of the plane by class, the area of each proportional to its dual weight; returns the axes.
+
+    Parameters
+    ----------
+    X : array (n_samples, 2)
+        Points of the plane.
+    y : array (n_samples,)
+        Their labels, of two classes.
+    weights : array (n_samples,)
+        Their dual weights.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.datasets import windmill
+    >>> disc = windmill(100, 0)
+    >>> len(plot_weighted_points(disc.data, disc.target, np.ones(100)).collections)
+    2
+    """
     X, weights = plane_points(X), np.asarray(weights, dtype=np.float64).ravel()
     ax = given_or_new(ax)
     largest = max(float(weights.max()), 1e-12)
@@ -54,7 +95,30 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 
 def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = None) -> Any:
-    """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin."""
+    """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin; returns the axes.
+
+    Parameters
+    ----------
+    measure : FourierMeasure
+        Whose features the machine is fitted on.
+    X : array (n_samples, 2)
+        Points of the plane.
+    y : array (n_samples,)
+        Their labels, of two classes.
+    C : float, default 1.0
+        Weight of the loss.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Gaussian
+    >>> from bochner.datasets import windmill
+    >>> disc, measure = windmill(100, 0), Gaussian(gamma=5.0).sample(20, 2, np.random.default_rng(0))
+    >>> plot_boundary(measure, disc.data, disc.target).get_aspect()
+    1.0
+    """
     X = plane_points(X)
     ax = given_or_new(ax)
     dual = make_dual("hinge", Labels.of(y, len(X)), C)
@@ -78,8 +142,35 @@ def game_evolution(
     bandwidth: float | None = None,
     random_state: Any = None,
 ) -> Any:
-    """A figure with one column for each of ``rounds``: weighted data, potential with the peaks so far, boundary
-    (Bullins et al. 2018, Figure 1a).  Plays ``learner`` (a MarginGame on two classes) on points of the plane.
+    """A figure with one column for each of some rounds: weighted data, potential with the peaks so far, boundary.
+
+    As Bullins et al. 2018, Figure 1a; returns the figure.
+
+    Parameters
+    ----------
+    learner : MarginGame
+        Played on two classes.
+    prior : SpectralPrior
+        Where its search starts.
+    X : array (n_samples, 2)
+        Points of the plane.
+    y : array (n_samples,)
+        Their labels.
+    rounds : sequence of int, default (1, 10, 30, 100)
+        Rounds that are shown, as far as they are played.
+    bandwidth : float, default None
+        The largest frequency drawn; None takes it from the last measure shown.
+    random_state : None, int, RandomState or Generator, default None
+        For the draws from the prior and the game.
+
+    Examples
+    --------
+    >>> from bochner import Gaussian, MarginGame
+    >>> from bochner.datasets import windmill
+    >>> disc = windmill(100, 0)
+    >>> figure = game_evolution(MarginGame(2), Gaussian(gamma=20.0), disc.data, disc.target, rounds=(1, 2), random_state=0)
+    >>> len(figure.axes)
+    6
     """
     X, rng = plane_points(X), as_generator(random_state)
     wanted = sorted(number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds)

@@ -10,10 +10,29 @@ from ._canvas import blank, plane_grid, plane_points
 
 
 def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndarray, *, n_shown: int = 5) -> Any:
-    """One row for each model: its similarities to the first landmarks over the plane, then the decision it takes.
+    """One row for each model: its similarities to the first landmarks over the plane, then the decision it takes; returns the figure.
 
-    ``models`` maps names to fitted pipelines of ``LandmarkFeatures`` and a binary classifier with ``decision_function``;
-    X (n_samples, 2) and y (two classes) are drawn on top.  Returns the figure.
+    Parameters
+    ----------
+    models : dict of str and fitted pipeline
+        Pipelines of ``LandmarkFeatures`` and a binary classifier with ``decision_function``, by name.
+    X : array (n_samples, 2)
+        Points drawn on top.
+    y : array (n_samples,)
+        Their labels, of two classes.
+    n_shown : int, default 5
+        Landmarks that are shown.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from bochner import LandmarkFeatures
+    >>> from bochner.datasets import toy_landmarks
+    >>> toy = toy_landmarks(100, 0)
+    >>> model = make_pipeline(LandmarkFeatures(n_landmarks=4, random_state=0), LinearSVC()).fit(toy.data, toy.target)
+    >>> len(plot_landmark_maps({"learned": model}, toy.data, toy.target, n_shown=2).axes)
+    4
     """
     X, y = plane_points(X), np.asarray(y)
     shown = min([n_shown, *(len(model[0].landmarks_) for model in models.values())])

@@ -11,9 +11,24 @@ from ._canvas import given_or_new
 
 
 def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
-    """Learned weights of the candidates against the length of their frequencies, relative to the prior's weights.
+    """Learned weights of the candidates against the length of their frequencies, relative to the prior's weights; returns the axes.
 
-    ``features`` is fitted with a learner by alignment.  The size of the kept ones shows how often they were drawn.
+    The size of the kept ones shows how often they were drawn.
+
+    Parameters
+    ----------
+    features : SpectralFeatures
+        Fitted with a learner by alignment.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import PacBayes
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0).fit(X, y)).get_yscale()
+    'log'
     """
     _check_learned(features)
     ax = given_or_new(ax)
@@ -44,6 +59,28 @@ def plot_kernel_profile(
 
     The line is the mean over directions, the band holds nine tenths of them: a wide band means that the learner has
     found directions that matter more than others.
+
+    Parameters
+    ----------
+    features : SpectralFeatures
+        Fitted with a learner by alignment.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+    largest_distance : float, default None
+        Where the curves end; None: where the prior's kernel has long fallen.
+    n_directions : int, default 50
+        Random directions.
+    random_state : int, default 0
+        For the directions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import PacBayes
+    >>> X, y = load_iris(return_X_y=True)
+    >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0).fit(X, y)
+    >>> len(plot_kernel_profile(features, n_directions=5).lines)
+    3
     """
     _check_learned(features)
     ax = given_or_new(ax)

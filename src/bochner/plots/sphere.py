@@ -10,9 +10,26 @@ from ._canvas import blank
 
 
 def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
-    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c).
+    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c); returns the figure.
 
-    With points ``X`` and labels ``y`` the data come first, in a panel of their own.  Returns the figure.
+    Parameters
+    ----------
+    measure : HarmonicMeasure
+        Whose harmonics are drawn.
+    n_shown : int, default 3
+        How many of them.
+    X : array (n_samples, 3), default None
+        Points of the sphere, drawn first in a panel of their own.
+    y : array (n_samples,), default None
+        Their labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import HarmonicMeasure
+    >>> figure = plot_harmonics(HarmonicMeasure(np.array([[1, 0], [2, 3]]), np.array([0.3, 0.7])))
+    >>> figure.axes[0].get_title()
+    'harmonic (2, 3), weight 0.70'
     """
     measure = measure.merged()
     order = np.argsort(-measure.weights)[:n_shown]

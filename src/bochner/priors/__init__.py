@@ -1,7 +1,7 @@
 """Priors over frequencies, one Bochner pair per file."""
 
 from .anova import Anova
-from .base import SpectralPrior
+from .base import ProductPrior, RadialPrior, SpectralPrior
 from .cauchy import Cauchy
 from .gaussian import Gaussian
 from .laplace import Laplace
@@ -16,6 +16,8 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Matern",
+    "ProductPrior",
+    "RadialPrior",
     "RationalQuadratic",
     "Sinc",
     "SpectralMixture",

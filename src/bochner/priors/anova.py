@@ -19,12 +19,16 @@ class Anova(SpectralPrior):
 
     Parameters
     ----------
-    nu : 0.5, 1.5 or 2.5
-    length_scale : float, one per column, "scale" or "median"
-        The words give ℓ = √share times the Gaussian length, where share is the mean of w / (1 + w): the same curvature at zero as a
+    nu : 0.5, 1.5 or 2.5, default 1.5
+        ν of κ, its smoothness.
+    length_scale : float, one per column, "scale" or "median", default 1.0
+        ℓ.  The words give √share times the Gaussian length, where share is the mean of w / (1 + w): the same curvature at zero as a
         ``Matern`` kernel of that length.
-    weight : float or one per column, non-negative
+    weight : float or one per column, default 1.0
+        w, not negative: how much a column matters.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> prior = Anova(weight=[1.0, 0.0])
     >>> prior.kernel([[0.0, 0.0]], [[0.0, 9.0], [50.0, 0.0]]).round(3)

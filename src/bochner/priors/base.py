@@ -20,7 +20,18 @@ MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
 
 class SpectralPrior(BaseEstimator, ABC):
-    """A distribution over frequencies and its kernel; a parameter object, never fitted."""
+    """A distribution over frequencies and its kernel; a parameter object, never fitted.
+
+    ``RadialPrior`` and ``ProductPrior`` ask less of a new prior.  Here a subclass writes ``_frequencies(n_atoms, n_features, rng,
+    sampling)``, one frequency a row, and ``_gram(X, Z)``, the closed-form kernel of arrays; ``_bandwidth`` names the parameter that also
+    takes "scale" and "median", and ``_from_length(length)`` is its value for a length read off the data.
+
+    Examples
+    --------
+    >>> from bochner import Gaussian
+    >>> isinstance(Gaussian(), SpectralPrior)
+    True
+    """
 
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
     _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
@@ -83,7 +94,27 @@ class SpectralPrior(BaseEstimator, ABC):
 
 
 class RadialPrior(SpectralPrior):
-    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians."""
+    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians.
+
+    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and writes ``_lengths``) and writes two methods:
+    ``_profile(squared_distances)``, the kernel as a function of ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian,
+    ``_spread(uniform)``, the quantile function of the mixing variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class TwoLengths(RadialPrior):
+    ...     def __init__(self, length_scale=1.0):
+    ...         self.length_scale = length_scale
+    ...
+    ...     def _spread(self, uniform):
+    ...         return np.where(uniform < 0.5, 1.0, 3.0)
+    ...
+    ...     def _profile(self, squared_distances):
+    ...         return (np.exp(-squared_distances / 2) + np.exp(-9 * squared_distances / 2)) / 2
+    >>> TwoLengths().kernel([[0.0]], [[1.0]]).round(3)
+    array([[0.309]])
+    """
 
     _bandwidth = "length_scale"
 
@@ -117,7 +148,28 @@ class RadialPrior(SpectralPrior):
 
 
 class ProductPrior(SpectralPrior):
-    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over coordinates."""
+    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over coordinates.
+
+    A subclass names its parameter by ``_bandwidth`` (and writes ``_rates``, where that is not a rate) and writes two methods:
+    ``_quantile(uniform)``, the quantile function of one coordinate at rate 1, and ``_factor(differences)``, its kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Triangle(ProductPrior):
+    ...     _bandwidth = "bandwidth"
+    ...
+    ...     def __init__(self, bandwidth=1.0):
+    ...         self.bandwidth = bandwidth
+    ...
+    ...     def _quantile(self, uniform):
+    ...         return np.where(uniform < 0.5, np.sqrt(2 * uniform) - 1, 1 - np.sqrt(2 - 2 * uniform))
+    ...
+    ...     def _factor(self, differences):
+    ...         return np.sinc(differences / (2 * np.pi)) ** 2
+    >>> Triangle().kernel([[0.0]], [[np.pi]]).round(3)
+    array([[0.405]])
+    """
 
     _samplings = ("iid", "qmc")
 

@@ -8,7 +8,15 @@ from .base import ProductPrior
 class Cauchy(ProductPrior):
     """k(x, z) = Π_j 1 / (1 + (x_j − z_j)² / s²); its spectrum has independent Laplace coordinates of scale 1/s.
 
-    ``scale`` also takes a vector (ARD), ``"scale"`` and ``"median"`` (√2 times the Gaussian length: equal curvature at zero).
+    Parameters
+    ----------
+    scale : float, one per column, "scale" or "median", default 1.0
+        s, a length.  The words give √2 times the Gaussian length: equal curvature at zero.
+
+    Examples
+    --------
+    >>> Cauchy(scale=2.0).kernel([[0.0]], [[2.0]])
+    array([[0.5]])
     """
 
     _bandwidth = "scale"

@@ -9,9 +9,13 @@ from .base import RadialPrior
 class Gaussian(RadialPrior):
     """k(x, z) = exp(−γ ‖x − z‖²); its spectrum is N(0, 2γ I).
 
-    ``gamma`` is a number, a vector with one γ per feature (ARD), ``"scale"`` (1 / (d · var X), as in scikit-learn)
-    or ``"median"`` (1 / (2 median distance²)).
+    Parameters
+    ----------
+    gamma : float, one per column, "scale" or "median", default 1.0
+        γ; "scale" is 1 / (d · var X), as in scikit-learn, "median" is 1 / (2 median distance²).
 
+    Examples
+    --------
     >>> Gaussian(gamma=0.5).kernel([[0.0]], [[2.0]]).round(3)
     array([[0.135]])
     """

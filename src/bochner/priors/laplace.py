@@ -9,7 +9,15 @@ from .base import ProductPrior
 class Laplace(ProductPrior):
     """k(x, z) = exp(−γ ‖x − z‖₁); its spectrum has independent Cauchy coordinates of scale γ.
 
-    ``gamma`` also takes a vector (ARD), ``"scale"`` (1 / (d · std X)) and ``"median"`` (1 / median ℓ1 distance).
+    Parameters
+    ----------
+    gamma : float, one per column, "scale" or "median", default 1.0
+        γ; "scale" is 1 / (d · std X), "median" is 1 / median ℓ1 distance.
+
+    Examples
+    --------
+    >>> Laplace(gamma=0.5).kernel([[0.0, 0.0]], [[1.0, 1.0]]).round(3)
+    array([[0.368]])
     """
 
     _bandwidth = "gamma"

@@ -14,7 +14,19 @@ class Matern(RadialPrior):
     r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student law with 2ν degrees.
 
     One Gamma variable is shared by all coordinates of a frequency: independent Student coordinates would be
-    another kernel in more than one dimension.  ``length_scale`` also takes a vector (ARD), ``"scale"`` and ``"median"``.
+    another kernel in more than one dimension.
+
+    Parameters
+    ----------
+    nu : float, default 1.5
+        ν, the smoothness; above zero.
+    length_scale : float, one per column, "scale" or "median", default 1.0
+        ℓ; the words read it off the data.
+
+    Examples
+    --------
+    >>> Matern(nu=0.5).kernel([[0.0]], [[1.0]]).round(3)  # exp(−1)
+    array([[0.368]])
     """
 
     def __init__(self, nu=1.5, length_scale=1.0):

@@ -9,8 +9,23 @@ from .sampling import standard_normals
 class SpectralMixture(SpectralPrior):
     """k(x, z) = Σ_q c_q exp(−½ Σ_j s_qj² δ_j²) cos(μ_q · δ): a mixture of Gaussians in the frequency domain.
 
-    ``weights`` c is (n_parts,), ``means`` μ (n_parts, n_features), ``scales`` s (n_parts,) or (n_parts, n_features): the standard
-    deviations of the frequencies.  The mass of the measure, k(x, x), is Σ c.
+    The mass of the measure, k(x, x), is Σ c.
+
+    Parameters
+    ----------
+    weights : array (n_parts,)
+        c, positive.
+    means : array (n_parts, n_features)
+        μ, the centers of the parts.
+    scales : array (n_parts,) or (n_parts, n_features)
+        s, the standard deviations of the frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior = SpectralMixture(weights=[1.0], means=[[np.pi]], scales=[0.1])
+    >>> prior.kernel([[0.0]], [[1.0], [2.0]]).round(2)
+    array([[-1.  ,  0.98]])
     """
 
     _samplings = ("iid", "qmc")

@@ -10,7 +10,17 @@ from .base import RadialPrior
 class RationalQuadratic(RadialPrior):
     """k = (1 + ‖x − z‖² / (2αℓ²))^{−α}: a Gaussian kernel whose squared inverse length is Gamma(α, rate α) / ℓ².
 
-    ``length_scale`` also takes a vector (ARD), ``"scale"`` and ``"median"``.
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        α, above zero; the larger, the nearer to a Gaussian kernel.
+    length_scale : float, one per column, "scale" or "median", default 1.0
+        ℓ; the words read it off the data.
+
+    Examples
+    --------
+    >>> RationalQuadratic(alpha=1.0).kernel([[0.0]], [[2.0]]).round(3)
+    array([[0.333]])
     """
 
     def __init__(self, alpha=1.0, length_scale=1.0):

@@ -8,7 +8,15 @@ from .base import ProductPrior
 class Sinc(ProductPrior):
     """k(x, z) = Π_j sin(a δ_j) / (a δ_j), δ = x − z; its spectrum is uniform on the cube [−a, a]^d.
 
-    ``bandwidth`` a also takes a vector (ARD), ``"scale"`` and ``"median"`` (√3 over the Gaussian length).
+    Parameters
+    ----------
+    bandwidth : float, one per column, "scale" or "median", default 1.0
+        a, the largest frequency; the words give √3 over the Gaussian length.
+
+    Examples
+    --------
+    >>> Sinc(bandwidth=2.0).kernel([[0.0]], [[0.5]]).round(3)  # sin(1)
+    array([[0.841]])
     """
 
     _bandwidth = "bandwidth"

@@ -25,13 +25,30 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
 
     A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
-    angle.  Parameters are those of ``OperatorRidge``; the kernel needs n_classes − 1 outputs (``Decomposable`` without an
-    output matrix fits itself), and ``class_weight``: None, "balanced" or a dictionary of label and weight.  A learner of the features learns
-    from the labels.
+    angle.  A learner of the features learns from the labels.
 
     ``predict_proba`` is a softmax of the inner products with the corners; its one temperature minimizes the log-loss of
     leave-one-out predictions, approximated with the mean leverage (for solvers without a factorization the leverage
     counts as zero, which is a little too sure).
+
+    Parameters
+    ----------
+    kernel : an operator-valued kernel, default ``Decomposable()``
+        With n_classes − 1 outputs; ``Decomposable`` without an output matrix fits itself.
+    features : SpectralFeatures, default None
+        How frequencies are drawn and learned, as for ``OperatorRidge``.
+    n_components : int, default 100
+        Number of frequencies D, where ``features`` is None.
+    alpha : float or list of floats, default 1.0
+        From a list the ridge with the smallest exact leave-one-out error is taken.
+    solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
+        How the linear system is solved, as for ``OperatorRidge``.
+    fit_intercept : bool, default False
+        Add an unpenalized constant.
+    class_weight : None, "balanced" or dict, default None
+        Weights of the classes, by label; "balanced" gives each class the same total weight.
+    random_state : None, int, RandomState or Generator, default None
+        When given, it replaces that of ``features``.
 
     Attributes
     ----------

@@ -26,12 +26,13 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     Parameters
     ----------
-    kernel : Decomposable, CurlFree, DivergenceFree or Helmholtz; None is ``Decomposable()``
+    kernel : an operator-valued kernel, default ``Decomposable()``
+        ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
     alpha : float or list of floats, default 1.0
         From a list the ridge with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one of which
         is left out).
-    max_bytes : int, default 2 GiB
-        Kernel matrices larger than this are refused before they are allocated.
+    max_bytes : int, default 2147483648
+        Kernel matrices larger than this (2 GiB) are refused before they are allocated.
 
     Attributes
     ----------

@@ -42,20 +42,21 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
 
     Parameters
     ----------
-    kernel : Decomposable, CurlFree, DivergenceFree or Helmholtz; None is ``Decomposable()``, independent outputs
-    features : None or SpectralFeatures
+    kernel : an operator-valued kernel, default ``Decomposable()``
+        ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
+    features : SpectralFeatures, default None
         How frequencies are drawn and learned: its number, learner, sampling, block size.  Its prior is the kernel's.  None is
         ``SpectralFeatures(n_components=n_components)``.
     n_components : int, default 100
         Number of frequencies D, where ``features`` is None; a ``FourierMeasure`` in place of the kernel's prior keeps its own.
     alpha : float or list of floats, default 1.0
         From a list the ridge with the smallest exact leave-one-out error is taken.
-    solver : None or a solver: Eigen(), Cholesky(), ConjugateGradient(), LBFGS(), StochasticGradient()
+    solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         None takes Cholesky factors for one ridge, eigenvectors for several or for few rows, and conjugate gradients where no matrix
         of all unknowns can be formed.
     fit_intercept : bool, default False
         Add an unpenalized constant (a constant field has neither curl nor divergence).
-    random_state : None, int, RandomState or Generator
+    random_state : None, int, RandomState or Generator, default None
         When given, it replaces that of ``features``.
 
     Attributes

@@ -27,10 +27,11 @@ class SpectralRidge(RidgeModel):
         The ridge, as in scikit-learn's ``Ridge``.  From a list the one with the smallest exact leave-one-out error is
         taken; all of them cost one factorization and one more pass over the rows.  Leave-one-out cannot see what a
         learner took from y: with learned features it is optimistic.
-    solver : None or a solver of ``bochner.solvers``
+    solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         None takes Cholesky factors for one ridge, eigenvectors for several or for few rows.
     fit_intercept : bool, default True
-    random_state : None, int, RandomState or Generator
+        Whether there is a free constant b.
+    random_state : None, int, RandomState or Generator, default None
         When given, it replaces that of ``features``.
 
     Attributes

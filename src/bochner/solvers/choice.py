@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .._validation import refuse_class
 from .base import Solver
 from .direct import Cholesky, Eigen
 from .iterative import ConjugateGradient
@@ -22,6 +23,7 @@ def rows_are_few(solver: Solver | None, n_rows: int, n_columns: int) -> bool:
 
 def check_solver(solver: Any) -> None:
     """None, or a solver with sound parameters."""
+    refuse_class(solver, "solver")
     if solver is not None and not isinstance(solver, Solver):
         raise TypeError(
             f"solver must be None (an automatic choice) or an object: Eigen(), Cholesky(), ConjugateGradient(), LBFGS() or "

@@ -18,6 +18,15 @@ class Eigen(Solver):
     """Eigenvectors of the features' Gram matrix and of the output matrix, or of the normal matrix of coupled outputs.
 
     One factorization serves every ridge, leave-one-out errors, variances and leverages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRidge
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(solver=Eigen(), alpha=[1e-3, 1e-2, 1.0], random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.alpha_
+    0.001
     """
 
     needs_matrix: ClassVar[bool] = True
@@ -36,6 +45,15 @@ class Cholesky(Solver):
     """A Cholesky factor for each different penalty; the fastest for one ridge.
 
     Eigenvectors take over where there are more than eight penalties, or where the ridge is below rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRidge
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(solver=Cholesky(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
     """
 
     needs_matrix: ClassVar[bool] = True

@@ -47,7 +47,24 @@ class _Stopped(Exception):
 
 
 class ConjugateGradient(IterativeSolver):
-    """Conjugate gradients, preconditioned by the diagonal; ``tol`` is the relative residual."""
+    """Conjugate gradients, preconditioned by the diagonal.
+
+    Parameters
+    ----------
+    max_iter : int, default 1000
+        Steps at most.
+    tol : float, default 1e-8
+        Stop at this residual, relative to the right-hand side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRidge
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(solver=ConjugateGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
 
     def steps(self, operator, right_side, diagonal):
         n_iter = 0
@@ -70,9 +87,25 @@ class ConjugateGradient(IterativeSolver):
 
 
 class LBFGS(IterativeSolver):
-    """L-BFGS on ½ zᵀ(M + penalty)z − bᵀz, the solver of Brault et al. 2016; ``tol`` is relative to the first gradient.
+    """L-BFGS on ½ zᵀ(M + penalty)z − bᵀz, the solver of Brault et al. 2016.
 
     It runs on √diagonal · z, whose Hessian has a diagonal of ones.
+
+    Parameters
+    ----------
+    max_iter : int, default 1000
+        Steps at most.
+    tol : float, default 1e-8
+        Stop at a gradient this small, relative to the first one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRidge
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(solver=LBFGS(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
     """
 
     def steps(self, operator, right_side, diagonal):
@@ -149,6 +182,22 @@ class StochasticGradient(Solver):
 
     The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x): for a shift-invariant kernel K(x, x) is the same at
     every x, so there is no step to tune.
+
+    Parameters
+    ----------
+    n_epochs : int, default 100
+        Passes over the rows.
+    batch_size : int, default 64
+        Rows of one step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import SpectralRidge
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = SpectralRidge(solver=StochasticGradient(), alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.9)
+    True
     """
 
     needs_rows: ClassVar[bool] = True

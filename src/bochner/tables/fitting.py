@@ -34,7 +34,28 @@ _POINTS_SHOWN = 400
 
 
 class TableModel(Pipeline):
-    """A scikit-learn pipeline of a ``ColumnReader`` and the front door, with ``facts_`` on how ``fit_table`` judged it (plain JSON values)."""
+    """A scikit-learn pipeline of a ``ColumnReader`` and the front door, with ``facts_`` on how ``fit_table`` judged it (plain JSON values).
+
+    Made by ``fit_table``; the parameters are those of ``sklearn.pipeline.Pipeline``.
+
+    Parameters
+    ----------
+    steps : list of (name, estimator)
+        The reader of columns, and the model.
+    transform_input : list of str, default None
+        Metadata that earlier steps transform before later ones get it.
+    memory : str or joblib.Memory, default None
+        Where fitted transformers are kept.
+    verbose : bool, default False
+        Whether the time of each step is printed.
+
+    Examples
+    --------
+    >>> from bochner.tables.columns import ColumnReader
+    >>> from bochner import SpectralRegressor
+    >>> TableModel([("columns", ColumnReader()), ("model", SpectralRegressor())])[-1]
+    SpectralRegressor()
+    """
 
     facts_: dict[str, Any]
 
@@ -42,11 +63,33 @@ class TableModel(Pipeline):
 def fit_table(
     frame: Any, target: str, task: str = "auto", seed: int = 0, roles: dict[str, str] | None = None
 ) -> TableModel:
-    """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict column ``target`` of a pandas frame.
+    """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict one column of a pandas frame.
 
     A quarter of the rows is held out.  The model that is returned is fitted on the rest only: the certificate is a statement about
-    exactly this model.  ``roles`` overrule what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date",
-    "number": "identifier", "old price": "drop", "size": "number"}.
+    exactly this model.
+
+    Parameters
+    ----------
+    frame : pandas DataFrame
+        The table, target included.
+    target : str
+        Name of the column to predict.
+    task : "auto", "classification" or "regression", default "auto"
+        "auto" decides by the kind and the number of different values of the target.
+    seed : int, default 0
+        Decides which rows are held out, and everything else that is random.
+    roles : dict, default None
+        Overrules what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date", "number": "identifier", "old price": "drop",
+        "size": "number"}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> x = np.linspace(0, 6, 120)
+    >>> model = fit_table(pd.DataFrame({"x": x, "y": np.sin(x)}), "y")
+    >>> model.facts_["task"], model.facts_["n_test"]
+    ('regression', 30)
     """
     frame = with_different_names(frame)
     if target in (roles or {}):

@@ -18,14 +18,47 @@ class ModelFileError(ValueError):
 
 
 def save(model: TableModel, path: str | Path) -> None:
-    """Write ``model`` whole or not at all."""
+    """Write a model into a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : TableModel
+        What ``fit_table`` returned.
+    path : str or path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bochner import fit_table
+    >>> frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0) ** 2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(fit_table(frame, "y"), f"{folder}/model.skops")
+    ...     load(f"{folder}/model.skops").facts_["target"]
+    'y'
+    """
     skops = needed("skops.io")
     with written_whole(path) as beside:
         skops.dump({"format": FORMAT, "model": model}, beside, compression=zipfile.ZIP_DEFLATED)
 
 
 def load(path: str | Path) -> TableModel:
-    """The model in a file that ``save`` wrote; anything else is refused before an object of it is made."""
+    """The model in a file that ``save`` wrote; anything else is refused before an object of it is made.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Examples
+    --------
+    >>> load("nowhere.skops")
+    Traceback (most recent call last):
+        ...
+    bochner.tables.model_file.ModelFileError: There is no model file nowhere.skops.
+    """
     skops, path = needed("skops.io"), Path(path)
     if not path.is_file():
         raise ModelFileError(f"There is no model file {path}.")

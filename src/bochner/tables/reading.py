@@ -42,12 +42,33 @@ def needed(package: str) -> Any:
 def load_table(
     path: str | Path, *, sep: str | None = None, decimal: str | None = None, encoding: str | None = None
 ) -> Any:
-    """The table in a file (``"-"``: standard input) as a pandas DataFrame with at least one row and column names that differ.
+    r"""The table in a file (``"-"``: standard input) as a pandas DataFrame with at least one row and column names that differ.
 
     The name's ending says what it is: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``), Parquet (``.parquet``, ``.pq``), or one JSON
     object a line (``.jsonl``, ``.ndjson``, ``.json``, which may also be a list of objects); behind it ``.gz``, ``.bz2``, ``.xz`` or
     ``.zst``.  Of text, the encoding, the separator and the decimal mark are told from its beginning where they are not given;
     ``frame.attrs["decimal"]`` says which decimal mark the file told of, ``frame.attrs["notes"]`` what was changed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its ending says of which kind it is.
+    sep : str, default None
+        What stands between the fields of a text file.
+    decimal : str, default None
+        The decimal mark of a text file, "." or ",".
+    encoding : str, default None
+        The encoding of a text file, e.g. "latin-1".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "table.csv")
+    ...     _ = file.write_text("size;kind\\n1;a\\n2;b\\n")
+    ...     load_table(file).columns.tolist()
+    ['size', 'kind']
     """
     return read_file(path, sep, decimal, encoding)[0]
 
