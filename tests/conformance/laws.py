@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from bochner import (
+    CertifiedClassifier,
     GBRFF1Classifier,
     GBRFF2Classifier,
     JointDescent,

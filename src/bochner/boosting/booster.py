@@ -313,8 +313,6 @@ def check_more_rounds(n_rounds: int, done: int) -> None:
 
 # What classifier and regressor say of their parameters and attributes, behind those that only one has.
 SHARED_DOCUMENTATION = """
-    n_rounds : int, default 100 for labels and 300 for values
-        Number of waves; 0 predicts a constant (or the linear part).
     learning_rate : float in (0, 1], default 0.3
         Share of each optimal step that is taken.
     prior : a prior of ``bochner.priors``, default None

@@ -28,7 +28,9 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     loss : "auto", "logistic", "exponential" or "multinomial", default "auto"
         "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.
     class_weight : "balanced" or dict of label and weight, default None
-        What a row of a class counts; "balanced": as much for every class.{SHARED_DOCUMENTATION}
+        What a row of a class counts; "balanced": as much for every class.
+    n_rounds : int, default 100
+        Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -32,7 +32,9 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
     loss : "squared", "huber", "quantile" or "poisson", default "squared"
         "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.{SHARED_DOCUMENTATION}
+        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.
+    n_rounds : int, default 300
+        Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
     Examples
     --------
     >>> import numpy as np

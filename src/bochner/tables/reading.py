@@ -66,7 +66,7 @@ def load_table(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "table.csv")
-    ...     _ = file.write_text("size;kind\\n1;a\\n2;b\\n")
+    ...     _ = file.write_text("size;kind\n1;a\n2;b\n")
     ...     load_table(file).columns.tolist()
     ['size', 'kind']
     """
