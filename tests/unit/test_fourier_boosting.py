@@ -447,7 +447,7 @@ def test_frequencies_come_from_the_prior(waves):
 
 def test_parts_of_another_kind_are_named(moons):
     for name, value in [("search", WaveSearch), ("epochs", 3), ("stopping", True), ("prior", 0.5)]:
-        with pytest.raises(TypeError, match=f"{name} must be an object of"):
+        with pytest.raises(TypeError, match=f"{name} must be an object"):
             FourierBoostingClassifier(**{name: value}).fit(*moons)
     for part in ({"search": WaveSearch(0)}, {"epochs": JointEpochs("all")}, {"stopping": EarlyStopping(1.0)}):
         with pytest.raises(ValueError, match=r"n_candidates|n_epochs|fraction"):
