@@ -75,6 +75,13 @@ def test_values_whatever_the_loss_one_output_or_two(loss, dtype):
     for targets in (y, np.column_stack([y, y[::-1]])):
         model = FourierBoostingRegressor(loss, n_rounds=5, random_state=0).fit(rows, targets)
         assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
+        # Far away the linear part ends at the bounds of the targets.
+        far = np.sign(rows) * 1e3
+        answers = model.predict(far).reshape(len(far), -1)
+        assert np.mean(np.any(answers == model.target_bounds_[:, None], axis=0)) > 0.3
+        assert_says_the_same(
+            to_onnx(model, dtype=dtype), model, far[np.all(answers == model.target_bounds_[1], axis=1)], dtype
+        )
 
 
 def test_a_score_of_exactly_zero_counts_as_it_does_in_the_model():

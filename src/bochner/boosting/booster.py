@@ -111,7 +111,7 @@ class EarlyStopping(BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sorted numbers of the rows to learn from, and of those kept apart.
 
-        Rows without weight judge nothing, and a class too small to give one row of its share is learned from whole.
+        Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
         """
         numbers = row_numbers(n_rows)
         if self.fraction == 0:
@@ -122,8 +122,6 @@ class EarlyStopping(BaseEstimator):
         members = [np.flatnonzero(part) for part in parts]
         # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
         sizes = [int(share * len(part) * (1 + 1e-12)) for part in members]
-        if not any(sizes):
-            members, sizes = [np.flatnonzero(able)], [1]
         apart = np.zeros(n_rows, dtype=bool)
         for part, size in zip(members, sizes):
             apart[rng.choice(part, size, replace=False)] = True

@@ -110,7 +110,8 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         return map(self._answer, self._staged_scores(X))
 
     def _answer(self, scores):
-        predicted = self.loss_.link(scores)
+        with np.errstate(over="ignore"):  # exp of a large score, which the bounds end
+            predicted = self.loss_.link(scores)
         predicted = np.clip(predicted, *self.target_bounds_.astype(predicted.dtype))
         return predicted[:, 0] if self._one_dimensional else predicted
 
