@@ -26,7 +26,7 @@ from .written_numbers import POINT
 
 MIN_ROWS = 20
 _MIN_CLASS = 4
-_RARE = 0.1  # a class with a smaller share is rare
+_RARE = 0.2  # a class with a smaller part of its equal share is rare
 
 
 class TableModel(Pipeline):
@@ -232,7 +232,7 @@ def _of_classes(y, truth, ours):
     return {
         "classes": truth.classes.tolist(),
         "class_counts": counts,
-        "rare": min(counts) < _RARE * len(y),
+        "rare": min(counts) < _RARE * len(y) / len(counts),
         "positive": truth.positive if truth.kind == TWO else None,
         "confusion": confusion_matrix(truth.y, ours.y, labels=truth.classes).tolist(),
     }
