@@ -265,7 +265,7 @@ def test_a_forest_is_red_where_another_is_better_by_more_than_noise():
     _, parts = places(charts.forest([("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 2, 0.1, "z")], x_label="x", alt="a"))
     dots = [given for kind, given in parts if kind == "circle"]
     assert [dot["fill"] for dot in dots] == ["var(--soft)", "var(--bad)", "var(--good)"]
-    zero = next(float(given["x1"]) for kind, given in parts if kind == "line")
+    zero = next(float(given["x1"]) for kind, given in parts if kind == "line")  # the first line is that of zero
     assert float(dots[1]["cx"]) < zero < float(dots[0]["cx"]) < float(dots[2]["cx"])
 
 

@@ -173,7 +173,8 @@ def heat_map(
     shown = cells if shade is None else shade
     far = max([abs(cell) for row in shown for cell in row] + [1e-300])
     size = max(14, min(44, 360 // max(len(columns), len(rows), 1)))
-    width = max(size, 34 if numbers and len(columns) <= 14 else 22)
+    longest = 7 * max(len(name) for name in columns)  # about so wide are names
+    width = max(size, 34 if numbers and len(columns) <= 14 else 22, min(longest + 8, 90) if len(columns) <= 5 else 0)
     left, top = 96, 42
     parts = [svg_text(0, 14, shortened(title, 60), full=title)]
     for i, row in enumerate(cells):
@@ -193,9 +194,9 @@ def heat_map(
                 parts.append(
                     svg_text(left + width * (j + 0.5), top + size * (i + 0.5) + 4, f"{cell:g}", anchor="middle")
                 )
-    step = max(1, math.ceil(6 / (width / 8)))
+    step = 1 if numbers else math.ceil(longest / width)
     for j in range(0, len(columns), step):
-        name = shortened(columns[j], max(3, width * step // 8))
+        name = shortened(columns[j], max(2, width * step // 7))
         parts.append(
             svg_text(left + width * (j + 0.5), top + size * len(rows) + 16, name, anchor="middle", full=columns[j])
         )
@@ -236,13 +237,13 @@ def forest(
         return round(left + width * (min(max(value, low), high) - low) / (high - low), 1)
 
     bottom = row * len(entries) + 16
-    parts = [
-        tag("line", x1=across(0), x2=across(0), y1=0, y2=bottom - 14, stroke="var(--mark)", stroke_dasharray="4 4")
-    ]
+    parts: list[Markup] = []
     for k, (label, value, error, text) in enumerate(entries):
         middle = row * k + 28
         color = "var(--soft)" if abs(value) <= 2 * error else "var(--good)" if value > 0 else "var(--bad)"
         parts.append(svg_text(0, row * k + 14, shortened(label), full=label))
+        zero = {"x1": across(0), "x2": across(0), "y1": middle - 10, "y2": middle + 10}
+        parts.append(tag("line", **zero, stroke="var(--mark)", stroke_dasharray="4 4"))
         if low <= value <= high:
             ends = {"x1": across(value - 2 * error), "x2": across(value + 2 * error), "y1": middle, "y2": middle}
             parts.append(tag("line", **ends, stroke=color, stroke_width=2))

@@ -109,7 +109,7 @@ def _members(members: list[dict[str, Any]]) -> Markup:
         "what it looks at, lengths in standard deviations",
     ]
     caption = "Families of kernels: rows left out chose the ridge of each and its weight in the blend"
-    return table(headings, rows, caption=caption, stacked=True)
+    return table(headings, rows, caption=caption)
 
 
 def _origin(known: dict[str, Any], name: str) -> Markup:

@@ -46,8 +46,10 @@ def confusion(known: dict[str, Any]) -> Markup:
     classes, counts = [str(label) for label in known["classes"]], known["confusion"]
     if len(classes) > _MAX_CLASSES_SHOWN:
         return tag("p", f"{len(classes)} classes are too many for a table.")
+    # Roots, so that few mistakes are seen too.
     shares = [
-        [cell / max(sum(row), 1) * (1 if i == j else -1) for j, cell in enumerate(row)] for i, row in enumerate(counts)
+        [(cell / max(sum(row), 1)) ** 0.5 * (1 if i == j else -1) for j, cell in enumerate(row)]
+        for i, row in enumerate(counts)
     ]
     right = sum(row[k] for k, row in enumerate(counts))
     alt = f"Confusion matrix: {right} of {known['n_test']} held-out rows on the diagonal"
