@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "unit"))
 
 from messy_samples import german, identifiers, mixed, money, thousands, truths, with_holes
 
-from bochner.experiments._untuned import build
 from bochner.tables import fit_table, load_table
+from bochner.untuned import build
 
 MARGIN = {"classification": 0.01, "regression": 0.02}
 

@@ -30,6 +30,7 @@ FLOORS = [
         *("inputs", "blending", "kernel_machine"),
     },
     {"front_door"},
+    {"untuned"},
     {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 # Who wants to know of each step by its description, and says True to stop; threads of their own tell nobody.
@@ -27,13 +27,18 @@ def step_done(description: str) -> bool:
     return listener is not None and listener(description)
 
 
+# The bar that is drawn: there is one at most, and what goes on inside its stages only adds words to it.
+_shown: list[Any] = []
+
+
 def track(
     items: Iterable[T], description: str, total: int | None = None, status: Callable[[], str] | None = None
 ) -> Iterator[T]:
     """Iterate over ``items``, with a bar on standard error when that is a terminal and ``rich`` is installed.
 
     ``status`` is asked after each item for a few words (a loss, a margin) to show beside the bar.  The bar belongs to the
-    iteration: closing or interrupting it leaves the terminal clean.  Somebody who is ``listening`` may end it after any item.
+    iteration: closing or interrupting it leaves the terminal clean.  Within ``stages`` there is no second bar: the first one says
+    what is going on.  Somebody who is ``listening`` may end it after any item.
     """
     if _listener.get() is not None:
         for item in items:
@@ -41,17 +46,66 @@ def track(
             if step_done(description):
                 return
         return
-    if not sys.stderr.isatty():
+    if _shown:
+        _shown[-1].add_words(description)
         yield from items
         return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
+    bar = _new_bar()
+    if bar is None:
         yield from items
         return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with bar as progress:
         for item in progress.track(items, total=total, task_id=(task := progress.add_task(description))):
             yield item
             if status is not None:
                 progress.update(task, description=f"{description}, {status()}")
+
+
+class Stages:
+    """Work in stages of one bar; without a bar (None) nothing is shown."""
+
+    def __init__(self, bar: Any = None):
+        self.bar, self.done, self.words = bar, -1, ""
+        self.task = None if bar is None else bar.add_task("")
+
+    def begin(self, words: str, n_left: int | None = None) -> None:
+        """The stage before is done, this one begins; ``n_left`` are the stages from this one on, where that is known by now."""
+        self.done, self.words = self.done + 1, words
+        if self.bar is not None:
+            total = {} if n_left is None else {"total": self.done + n_left}
+            self.bar.update(self.task, description=words, completed=self.done, **total)
+
+    def add_words(self, words: str) -> None:
+        """What is being done within the stage."""
+        if self.bar is not None:
+            self.bar.update(self.task, description=f"{self.words}: {words}")
+
+
+@contextmanager
+def stages() -> Iterator[Stages]:
+    """One bar over the whole of some work, with what is being done and the time left; within another one, that one."""
+    if _shown:
+        yield _shown[-1]
+        return
+    bar = _new_bar()
+    if bar is None:
+        yield Stages()
+        return
+    with bar as progress:
+        _shown.append(Stages(progress))
+        try:
+            yield _shown[-1]
+        finally:
+            _shown.pop()
+
+
+def _new_bar():
+    """A bar that goes away when it is done, None where nobody would see it."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    return Progress(console=Console(stderr=True), transient=True)

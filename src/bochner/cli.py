@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 import bochner
 
 from ._files import write_whole
+from ._progress import stages
 
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     try:
         options = parser.parse_args(arguments)
+        options.command = shlex.join(["bochner", *(sys.argv[1:] if arguments is None else arguments)])
         if options.run is None:
             parser.print_help()
             return 0
@@ -105,9 +108,22 @@ def _fit(options: argparse.Namespace) -> int:
     out = Path(options.out or _model_name(options.table))
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
-    table = load_table(options.table, sep=options.sep, decimal=options.decimal, encoding=options.encoding)
-    model = fit_table(table, options.target, options.task, options.seed, _roles(options, list(table.columns)))
-    save(model, out)
+    with stages() as bar:
+        bar.begin(f"reading {Path(options.table).name}")
+        table = load_table(options.table, sep=options.sep, decimal=options.decimal, encoding=options.encoding)
+        model = fit_table(
+            table,
+            options.target,
+            options.task,
+            options.seed,
+            _roles(options, list(table.columns)),
+            metric=options.metric,
+            threshold=options.threshold,
+            split=options.split,
+            refit=options.refit,
+        )
+        model.facts_["command"] = options.command
+        save(model, out)
     print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
     return 0
 
@@ -236,6 +252,17 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("table", metavar="TABLE")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    metrics = ("auto", "log-loss", "auc", "average-precision", "accuracy", "balanced-accuracy", "rmse", "r2", "mae")
+    fit.add_argument("--metric", choices=metrics, default="auto", help="what models are judged and compared by")
+    fit.add_argument(
+        "--threshold", metavar="WISH", help="of two classes: balanced, or cost:FP,FN for costs of mistakes"
+    )
+    fit.add_argument(
+        "--split", default="random", metavar="WAY", help="rows held out: random, time:COLUMN, group:COLUMN"
+    )
+    fit.add_argument(
+        "--refit", action="store_true", help="fit all rows after judging; nothing is certified of that model"
+    )
     fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
     columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}

@@ -63,13 +63,43 @@ def figure():
 
 def facts(task):
     """Facts of a table model with hostile names."""
-    judged = {"seconds": 1.0, "confidence": 0.95, "more_lost": 0.0, "standard_error": 0.0}
+    judged = {"seconds": 1.0, "confidence": 0.95}
     if task == "classification":
-        judged |= {"error": 0.1, "certified": 0.2, "balanced_accuracy": 0.9}
-        details = {"classes": [EVIL, EVIL_ATTRIBUTE], "confusion": [[5, 1], [2, 4]]}
+        judged |= {
+            "error": 0.1,
+            "certified": 0.2,
+            "log-loss": 0.3,
+            "auc": 0.9,
+            "average-precision": 0.8,
+            "balanced-accuracy": 0.9,
+        }
+        details = {
+            "classes": [EVIL, EVIL_ATTRIBUTE],
+            "class_counts": [60, 40],
+            "rare": True,
+            "positive": EVIL,
+            "metrics": ["log-loss", "auc"],
+            "confusion": [[5, 1], [2, 4]],
+            "roc": [[0.0, 0.0], [0.2, 0.9], [1.0, 1.0]],
+            "precision_recall": [[1.0, 0.4], [0.5, 1.0]],
+            "calibration": [[0.1, 0.0, 0.1, 10], [0.8, 0.9, 0.1, 15]],
+            "threshold": {"asked": EVIL, "value": 0.2, "mistakes": [3, 1], "mistakes_at_half": [1, 4]},
+        }
+        outputs = [f"score of {EVIL}"]
     else:
-        judged |= {"rmse": 2.0, "r2": 0.5, "half_width": 3.0, "coverage": 0.9}
-        details = {"points": [[1.0, 1.5], [2.0, 1.0], [4.0, 4.5]]}
+        judged |= {"rmse": 2.0, "r2": 0.5, "mae": 1.0, "half_width": 3.0, "coverage": 0.9}
+        rows = [[1.0, 0.0, 2.0, 1.5], [2.0, 1.0, 3.0, 4.0]]
+        details = {
+            "points": [[1.0, 1.5], [2.0, 1.0], [4.0, 4.5]],
+            "metrics": ["rmse", "r2"],
+            "intervals": {"level": 0.9, "coverage": 0.9, "coverage_error": 0.02, "median_width": 2.0, "rows": rows},
+            "threshold": None,
+        }
+        outputs = ["prediction"]
+    measured = [
+        name for name in judged if name not in ("seconds", "confidence", "error", "certified", "half_width", "coverage")
+    ]
+    judged |= {"standard_errors": dict.fromkeys(measured, 0.1), "worse_by": {name: [0.1, 0.2] for name in measured}}
     return {
         "target": EVIL,
         "task": task,
@@ -80,14 +110,40 @@ def facts(task):
         "n_dropped": 1,
         "numeric": [EVIL],
         "categorical": [],
+        "columns": {EVIL: ["number", EVIL_ATTRIBUTE], "x": ["left out", EVIL]},
         "left_out": {EVIL: EVIL_ATTRIBUTE},
         "notes": [EVIL],
         "seed": 0,
+        "split": {"kind": "group", "column": EVIL, "n_groups": 9},
+        "refitted": True,
+        "version": EVIL,
+        "made": EVIL,
+        "command": EVIL,
+        "fingerprint": EVIL,
         "path": EVIL,
-        "members": [{"name": EVIL, "weight": 1.0, "held_out_error": 0.5, "prior": EVIL_ATTRIBUTE}],
+        "members": [
+            {"name": EVIL, "weight": 1.0, "held_out_error": 0.5, "ridge": None, "seconds": 1.0, "prior": EVIL_ATTRIBUTE}
+        ],
         "verdict": {"kind": "open", "reasons": [EVIL, EVIL_ATTRIBUTE]},
-        "judged": {"bochner": judged, "linear": judged},
+        "judged": {"bochner": judged, "linear": judged, "constant": judged},
         "importance": {EVIL: 0.7, EVIL_ATTRIBUTE: 0.3},
+        "importance_error": {EVIL: 0.1, EVIL_ATTRIBUTE: 0.1},
+        "worst": {"columns": [EVIL], "rows": [[7, EVIL, EVIL_ATTRIBUTE, 0.1, EVIL]]},
+        "effects": {
+            "outputs": outputs,
+            "curves": [
+                {"column": EVIL, "kind": "numbers", "x": [0.0, 1.0, 2.0], "y": [[0.1, -0.1, 0.3]]},
+                {"column": EVIL, "kind": "levels", "x": [EVIL, EVIL_ATTRIBUTE], "y": [[0.1, -0.2]]},
+            ],
+            "pair": {
+                "columns": [EVIL, EVIL_ATTRIBUTE],
+                "x": [EVIL, "b"],
+                "y": [0.0, 1.0, 2.0],
+                "z": [[0.1, 0.0, -0.1], [0.3, 0.2, 0.1]],
+                "output": EVIL,
+            },
+            "why_none": None,
+        },
         **details,
     }
 

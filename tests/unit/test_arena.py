@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from bochner import untuned
 from bochner.experiments import _tables, arena
-from bochner.experiments import _untuned as untuned
 from bochner.experiments._comparisons import time_ratio
 
 pd = pytest.importorskip("pandas")

@@ -226,7 +226,7 @@ def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
 def test_control_c_ends_a_fit_without_a_model_file(capsys, tmp_path, monkeypatch):
     from bochner import tables
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")

@@ -4,12 +4,13 @@ import csv
 import json
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import page_samples
 import pytest
 
 from bochner.experiments._summary import averaged
-from bochner.pages import model_page, write_experiment, write_index
+from bochner.pages import charts, model_page, write_experiment, write_index
 from bochner.pages.document import document, table, tag
 
 VOID = {"meta", "link", "br", "img"}
@@ -73,7 +74,7 @@ def test_figures_have_words(pages):
     assert "y against &lt;script&gt;" in experiment
     assert "<!--" not in experiment
     for page in pages[2:]:
-        assert page.read_text(encoding="utf-8").count('role="img"') >= 2
+        assert page.read_text(encoding="utf-8").count('role="img"') >= 6
 
 
 def test_large_clouds_become_images(tmp_path):
@@ -141,16 +142,23 @@ def test_a_model_page_has_the_color_and_the_reasons_of_its_verdict(kind):
 
 def test_a_model_page_tells_path_and_kernels():
     facts = page_samples.facts("regression")
-    member = {"name": "anova", "weight": 0.25, "held_out_error": 0.5, "prior": "mostly age"}
+    member = {
+        "name": "anova",
+        "weight": 0.25,
+        "held_out_error": 0.5,
+        "ridge": 0.125,
+        "seconds": 2.0,
+        "prior": "mostly age",
+    }
     shown = model_page(facts | {"path": "exact: 7 rows", "members": [member]}, "x")
     assert "exact: 7 rows." in shown
-    for cell in ("anova", "0.25", "0.5", "mostly age"):
+    for cell in ("anova", "0.25", "0.5", "0.125", "mostly age"):
         assert f">{cell}</t" in shown
 
 
 def test_columns_without_effect_are_counted_instead_of_drawn():
     facts = page_samples.facts("classification")
-    shown = model_page(facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}}, "x")
+    shown = model_page(facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}, "importance_error": {"a": 0.1}}, "x")
     assert "100.0%" in shown
     assert "2 more columns with less effect or none" in shown
     nothing = model_page(facts | {"importance": {"a": 0.0}}, "x")
@@ -165,3 +173,106 @@ def test_long_tables_of_averages_are_folded_where_a_published_table_stands_above
     assert few.count("<details>") == 1
     assert many.count("<details>") == 2
     assert "30 rows" in many
+
+
+def test_a_model_page_says_what_is_known_of_where_it_comes_from_and_of_every_part():
+    for task in ("classification", "regression"):
+        facts = page_samples.facts(task) | {
+            "command": "bochner fit t.csv",
+            "fingerprint": "abc123",
+            "made": "2021-01-01",
+            "version": "9",
+        }
+        shown = model_page(facts, "m.skops")
+        for words in (
+            "bochner fit t.csv",
+            "SHA-256 abc123",
+            "2021-01-01, bochner 9",
+            "m.skops",
+            "fitted again",
+            "not independent",
+        ):
+            assert words in shown, words
+        headings = (
+            "Beside other models",
+            "Where it errs",
+            "Rows predicted worst",
+            "What columns do",
+            "How columns were read",
+        )
+        assert all(f"<h2>{heading}</h2>" in shown for heading in headings)
+        assert len(shown) < 2_000_000
+    assert "no product" in model_page(facts | {"effects": {"outputs": [], "curves": [], "why_none": "no product"}}, "x")
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+
+
+def places(picture):
+    """Numbers of all parts of an SVG element: (name, attributes)."""
+    tree = ElementTree.fromstring(picture)
+    return tree, [(part.tag, part.attrib) for part in tree.iter()]
+
+
+def test_numbers_stand_where_they_belong():
+    axes = charts.Axes((0.0, 10.0), (-1.0, 1.0), width=100, height=50)
+    left, top = axes.across(0), axes.up(1)
+    assert (axes.across(5) - left, axes.across(10) - left) == (50, 100)
+    assert (axes.up(0) - top, axes.up(-1) - top) == (25, 50)
+    assert (
+        charts.Axes((3.0, 3.0), (0.0, float("nan"))).across(3) > 0
+    )  # ends that are equal or unknown divide nothing by zero
+
+
+def every_chart():
+    words = {"title": "t" * 90, "x_label": "x" * 90, "y_label": "y", "alt": "a"}
+    grid = [[(i - j) / 3 for j in range(30)] for i in range(30)]
+    names = [f"name {k}" for k in range(30)]
+    return {
+        "curves": charts.curves([[(0, 1e9), (5, -1e9)], [(1, 0), (2, 0)]], **words, guide=[(0, 0), (5, 0)]),
+        "calibration": charts.calibration([[0.0, 0.0, 0.4, 3], [1.0, 1.0, 0.4, 3]], title="t", alt="a"),
+        "residuals": charts.residuals([[1.0, 2.0], [5.0, 2.0]], x_label="x", alt="a"),
+        "intervals": charts.intervals([[1, 0, 2, 5], [2, -9, 3, 2]], y_label="y", alt="a"),
+        "levels": charts.levels(["a", "b"], [-3.0, 2.0], title="t", alt="a"),
+        "heat map": charts.heat_map(grid, names, names, **words, numbers=True),
+        "small map": charts.heat_map([[1, 2]], ["r"], ["a", "b"], **words, numbers=False),
+        "forest": charts.forest(
+            [("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 99, 1, "z")], x_label="x", alt="a", far=["c"]
+        ),
+        "one value": charts.curves([[(1, 1)]], **words),
+    }
+
+
+@pytest.mark.parametrize("name", list(every_chart()))
+def test_charts_stay_in_their_frames(name):
+    tree, parts = places(every_chart()[name])
+    width, height = map(float, tree.attrib["viewBox"].split()[2:])
+    assert width < 800
+    for kind, given in parts:
+        along = [float(given[key]) for key in ("x", "x1", "x2", "cx") if key in given]
+        down = [float(given[key]) for key in ("y", "y1", "y2", "cy") if key in given]
+        if kind == "rect":
+            along.append(along[0] + float(given["width"]))
+            down.append(down[0] + float(given["height"]))
+        for pair in given.get("points", "").split():
+            along.append(float(pair.split(",")[0]))
+            down.append(float(pair.split(",")[1]))
+        assert all(0 <= x <= width for x in along), (kind, given)
+        assert all(0 <= y <= height for y in down), (kind, given)
+
+
+def test_a_forest_is_red_where_another_is_better_by_more_than_noise():
+    _, parts = places(charts.forest([("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 2, 0.1, "z")], x_label="x", alt="a"))
+    dots = [given for kind, given in parts if kind == "circle"]
+    assert [dot["fill"] for dot in dots] == ["var(--soft)", "var(--bad)", "var(--good)"]
+    zero = next(float(given["x1"]) for kind, given in parts if kind == "line")  # the first line is that of zero
+    assert float(dots[1]["cx"]) < zero < float(dots[0]["cx"]) < float(dots[2]["cx"])
+
+
+def test_a_map_is_blue_above_zero_and_stronger_further_from_it():
+    _, parts = places(
+        charts.heat_map([[1.0, -2.0]], ["r"], ["a", "b"], title="", x_label="", y_label="", alt="", numbers=False)
+    )
+    cells = [given for kind, given in parts if kind == "rect"]
+    assert [cell["fill"] for cell in cells] == ["var(--mark)", "var(--bad)"]
+    assert float(cells[1]["fill-opacity"]) == 2 * float(cells[0]["fill-opacity"])

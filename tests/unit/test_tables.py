@@ -4,6 +4,7 @@ import json
 import os
 import warnings
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,18 @@ import bochner  # noqa: E402
 from bochner import SpectralClassifier, SpectralRegressor, datasets, fit_table, load, load_table, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
+from bochner.tables import rivals as rivals_module  # noqa: E402
 from bochner.tables.judging import interval_certificate, judged, verdict  # noqa: E402
+from bochner.tables.metrics import Predicted, Truth  # noqa: E402
 from bochner.tables.target import task_of  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_rivals():
+    """CatBoost takes seconds; it is fitted in one test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rivals_module, "installed", lambda: ["LightGBM"] if find_spec("lightgbm") else [])
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +76,9 @@ def test_a_multiclass_table_with_holes(model, iris):
     assert set(entries) - {"LightGBM"} == {"bochner", "linear", "RBF-SVM", "HistGradientBoosting", "constant"}
     assert entries["bochner"]["error"] < 0.15 < entries["constant"]["error"]
     assert entries["bochner"]["error"] < entries["bochner"]["certified"] < 0.3
-    assert entries["constant"]["balanced_accuracy"] == pytest.approx(1 / 3)
+    assert entries["constant"]["balanced-accuracy"] == pytest.approx(1 / 3)
+    assert facts["metrics"] == ["log-loss"]
+    assert sum(facts["class_counts"]) == facts["n_rows"]
     assert facts["verdict"]["kind"] == "holds"
     assert facts["path"] == model["model"].path_
     assert [member["name"] for member in facts["members"]] == ["anova", "laplace", "gaussian"]
@@ -159,7 +172,7 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
 
 def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
     monkeypatch.setattr(fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=400))
-    monkeypatch.setattr(fitting_module, "_SVM_ROWS", 100)
+    monkeypatch.setattr(rivals_module, "_SVM_ROWS", 100)
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])
     frame["y"] = np.sin(frame["a"]) + 0.1 * rng.normal(size=len(frame))
@@ -185,20 +198,26 @@ def test_a_rival_that_cannot_be_fitted_is_named_and_left_out(iris, monkeypatch):
         def fit(self, X, y):
             raise RuntimeError("no\nluck")
 
-    rivals = {"broken": Broken(), "constant": fitting_module.DummyClassifier()}
-    monkeypatch.setattr(fitting_module, "_rivals", lambda *_: rivals)
+    found = {"broken": Broken(), "constant": rivals_module.DummyClassifier()}
+    monkeypatch.setattr(fitting_module, "rivals", lambda *_: (found, []))
     facts = fit_table(iris, "species").facts_
     assert "broken is left out: no luck" in facts["notes"]
     assert list(facts["judged"]) == ["bochner", "constant"]
 
 
 def facts_of(y, ours, rival, classes=None):
-    """The facts that a verdict is about."""
+    """The facts that a verdict is about, by accuracy or R²."""
     y, ours, rival = map(np.asarray, (y, ours, rival))
     constant = np.full(len(y), np.mean(y) if classes is None else classes[0])
+    truth = Truth(y) if classes is None else Truth(y, np.array(classes), classes[-1])
+
+    def predicted(found):
+        return Predicted(found, None if classes is None else (found[:, None] == truth.classes).astype(float))
+
     models = {"bochner": ours, "rival": rival, "constant": constant}
-    facts = {"task": "regression" if classes is None else "classification", "classes": classes}
-    facts["judged"] = {name: judged(found, y, ours, classes is not None) for name, found in models.items()}
+    facts = {"task": "regression" if classes is None else "classification", "classes": classes, "threshold": None}
+    facts["metrics"] = ["r2"] if classes is None else ["accuracy"]
+    facts["judged"] = {name: judged(predicted(found), truth, predicted(ours)) for name, found in models.items()}
     if classes is not None:
         facts["confusion"] = [[int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes]
     return facts
@@ -208,7 +227,7 @@ def test_the_verdict_is_red_for_a_classifier_that_finds_none_of_the_rare_cases()
     y = np.repeat([0, 1], [970, 30])
     found = verdict(facts_of(y, 0 * y, 0 * y, [0, 1]))
     assert found["kind"] == "fails"
-    assert "It is not better than a constant: balanced accuracy +0.00%" in found["reasons"][0]
+    assert "It is not better than a constant: accuracy better by 0.00%" in found["reasons"][0]
     assert "It finds none of the held-out rows of class '1' (30 rows)." in found["reasons"]
 
 
@@ -218,6 +237,10 @@ def test_the_verdict_is_open_for_a_class_never_found_and_for_a_gain_that_may_be_
     assert never["kind"] == "open"
     assert never["reasons"][0] == "It finds none of the held-out rows of class '2' (3 rows)."
     y = np.repeat([0, 1], [97, 3])
+    facts = facts_of(y, 0 * y, 0 * y, [0, 1])
+    facts["judged"]["constant"]["worse_by"]["accuracy"] = [0.1, 0.01]  # whatever else is good, this is never green
+    assert verdict(facts)["kind"] == "open"
+    assert "Write --threshold balanced" in verdict(facts)["reasons"][1]
     chance = verdict(facts_of(y, np.where(np.arange(100) == 99, 1, 0), y * 0, [0, 1]))
     assert chance["kind"] == "open"
     assert "not surely better than a constant" in chance["reasons"][0]
@@ -236,8 +259,8 @@ def test_the_verdict_names_a_better_rival_and_whether_that_may_be_chance(n_bette
     assert words in found["reasons"][-1]
     if n_better:
         share = np.array([1.0] * n_better + [0.0] * (200 - n_better))
-        amount = f"{share.mean():.2%} ± {share.std(ddof=1) / np.sqrt(200):.2%} of rows"
-        assert f"rival is better by {amount}, {words}." == found["reasons"][-1]
+        amount = f"{share.mean():.2%} ± {share.std(ddof=1) / np.sqrt(200):.2%}"
+        assert f"rival is better: accuracy better by {amount}, {words}." == found["reasons"][-1]
 
 
 def test_the_verdict_on_numbers_is_in_r2(seed):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 
+from ..untuned import build, installed
 from ._comparisons import OURS, WITH_TREES, mean_ranks, means_by_table, paired, row_of
 from ._tables import load_table, n_splits, split_rows, tables
-from ._untuned import build, installed
 
 PAPER = "Not in the five papers: tables"
 CLAIM = "On real tables the front door, untuned, is on average at least as accurate as CatBoost's defaults."

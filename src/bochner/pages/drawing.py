@@ -21,7 +21,7 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, h
         top, middle = _ROW * row, _ROW * row + 28
         width = max(_BAR * max(value, 0.0) / longest, 1.0)
         end = width
-        parts.append(_text(0, top + 14, _shortened(label), full=label))
+        parts.append(svg_text(0, top + 14, shortened(label), full=label))
         color = "var(--mark)" if highlight in (None, row) else "var(--soft)"
         parts.append(tag("rect", x=0, y=middle - 7, width=round(width, 1), height=14, fill=color))
         if whisker is not None:
@@ -29,8 +29,8 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, h
             for x1, x2, y1, y2 in ((width, end, middle, middle), (end, end, middle - 5, middle + 5)):
                 place = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
                 parts.append(tag("line", stroke="currentColor", **{k: round(v, 1) for k, v in place.items()}))
-        parts.append(_text(max(width, end) + 8, middle + 4, text))
-    return _svg(_BAR + _NUMBER, _ROW * len(entries), parts, alt)
+        parts.append(svg_text(max(width, end) + 8, middle + 4, text))
+    return svg(_BAR + _NUMBER, _ROW * len(entries), parts, alt)
 
 
 def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) -> Markup:
@@ -52,19 +52,19 @@ def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) 
     )
     dots = [tag("circle", cx=across(x), cy=up(y), r=2.5, fill="var(--mark)", fill_opacity=0.6) for x, y in points]
     words = [
-        _text(margin + size / 2, size + 44, _shortened(x_label, 40), anchor="middle", full=x_label),
+        svg_text(margin + size / 2, size + 44, shortened(x_label, 40), anchor="middle", full=x_label),
         tag(
             "text",
-            _shortened(y_label, 40),
+            shortened(y_label, 40),
             transform=f"translate(14 {10 + size / 2}) rotate(-90)",
             text_anchor="middle",
         ),
-        _text(margin, size + 26, f"{low:.4g}"),
-        _text(margin + size, size + 26, f"{high:.4g}", anchor="end"),
-        _text(margin - 4, 10 + size, f"{low:.3g}", anchor="end"),
-        _text(margin - 4, 20, f"{high:.3g}", anchor="end"),
+        svg_text(margin, size + 26, f"{low:.4g}"),
+        svg_text(margin + size, size + 26, f"{high:.4g}", anchor="end"),
+        svg_text(margin - 4, 10 + size, f"{low:.3g}", anchor="end"),
+        svg_text(margin - 4, 20, f"{high:.3g}", anchor="end"),
     ]
-    return _svg(size + margin + 20, size + 56, [frame, diagonal, *dots, *words], alt)
+    return svg(size + margin + 20, size + 56, [frame, diagonal, *dots, *words], alt)
 
 
 def matplotlib_svg(figure: Any) -> str:
@@ -114,14 +114,17 @@ def with_alt(svg: str, alt: str) -> Markup:
     return Markup(f'{head} role="img">{label}{rest}')
 
 
-def _svg(width: float, height: float, parts: list[Markup], alt: str) -> Markup:
+def svg(width: float, height: float, parts: list[Markup], alt: str) -> Markup:
+    """An image of this size, with words for those who cannot see it."""
     return tag("svg", tag("title", alt), *parts, viewBox=f"0 0 {width} {height}", width=width, role="img")
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", full: str | None = None) -> Markup:
+def svg_text(x: float, y: float, text: str, anchor: str = "start", full: str | None = None) -> Markup:
+    """Words at a place; ``full`` is told when they are pointed at."""
     more = [tag("title", full)] if full is not None and full != text else []
     return tag("text", text, *more, x=round(x, 1), y=round(y, 1), text_anchor=anchor)
 
 
-def _shortened(text: str, limit: int = 48) -> str:
+def shortened(text: str, limit: int = 48) -> str:
+    """At most so many characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -2,85 +2,122 @@
 
 from typing import Any
 
-from ..tables.text import certificate_text, judged_table
-from .document import Markup, bullets, document, section, table, tag
-from .drawing import bars, scatter
+from ..tables.metrics import METRICS
+from ..tables.text import (
+    balance_text,
+    certificate_text,
+    held_out_text,
+    judged_table,
+    refit_text,
+    shown_metrics,
+    threshold_text,
+)
+from .document import Markup, bullets, document, facts, folded, section, table, tag
+from .model_figures import beside, class_figures, confusion, effects, importance, quality, value_figures
 
-_MAX_CLASSES_SHOWN = 30
-_MAX_BARS = 12
+_MANY_COLUMNS = 15
 
 
 def model_page(known: dict[str, Any], name: str) -> str:
-    """What a model is, how good it is on rows it has not seen, and what it looks at."""
+    """What a model is, how good it is on rows it has not seen, what it looks at, and where it comes from."""
     classify = known["task"] == "classification"
-    rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge (seed {known['seed']})."
+    rows = (
+        f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge{held_out_text(known)}."
+    )
+    said = [certificate_text(known), *known["verdict"]["reasons"], *threshold_text(known), *refit_text(known)]
     return document(
         f"Model of {known['target']}",
         tag("h1", f"Predicting {known['target']}"),
-        tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows} Model file: {name}."),
-        bullets(known["notes"]),
         tag(
             "div",
-            tag("b", _headline(known["judged"]["bochner"], classify)),
-            tag("div", certificate_text(known)),
-            *[tag("div", reason) for reason in known["verdict"]["reasons"]],
+            tag("b", _headline(known)),
+            *[tag("div", line) for line in said],
             class_=f"verdict {known['verdict']['kind']}",
         ),
-        section("Beside other models", _rivals(known, classify)),
-        section("Where it errs", _confusion(known) if classify else _agreement(known)),
-        section("Which columns matter", _importance(known["importance"])),
-        section("Columns left out", bullets([f"{column}: {reason}" for column, reason in known["left_out"].items()])),
+        tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows}"),
+        bullets([*balance_text(known), *known["notes"]]),
+        section("Beside other models", beside(quality(known), _rivals(known))),
+        section(
+            "Where it errs",
+            confusion(known) if classify else "",
+            class_figures(known) if classify else value_figures(known),
+        ),
+        section("Rows predicted worst", _worst(known)),
+        section("Which columns matter", importance(known)),
+        section("What columns do", effects(known)),
+        section("How columns were read", _columns(known["columns"])),
         section("What it learned", tag("p", f"{known['path']}."), _members(known["members"])),
+        section("Where it comes from", _origin(known, name)),
     )
 
 
-def _headline(judged: dict[str, Any], classify: bool) -> str:
-    if classify:
-        return f"Held-out error {judged['error']:.2%}, at most {judged['certified']:.2%}"
-    r2 = f", R² {judged['r2']:.3f}" if judged["r2"] is not None else ""
-    return f"Held-out root mean square error {judged['rmse']:.4g}{r2}"
+def _headline(known: dict[str, Any]) -> str:
+    """One sentence: how good, and what is certain of that."""
+    entry = known["judged"]["bochner"]
+    values = [
+        f"{METRICS[name].heading} {entry[name]:{METRICS[name].form}}"
+        for name in shown_metrics(known)
+        if entry[name] is not None
+    ]
+    certain = f"with {entry['confidence']:.0%} confidence"
+    if known["task"] == "classification":
+        limit = f", {certain} at most {entry['certified']:.2%}" if known["split"]["kind"] == "random" else ""
+        return f"Held-out error {entry['error']:.2%}{limit}; {', '.join(values)}."
+    width = entry["half_width"] if known["split"]["kind"] == "random" else None
+    limit = f"; {certain} {entry['coverage']:.0%} of predictions are within ±{width:.4g}" if width is not None else ""
+    return f"Held-out {', '.join(values)}{limit}."
 
 
-def _rivals(known: dict[str, Any], classify: bool) -> Markup:
-    """A bar for each model, and what was measured of it; errors are shares, regression errors plain numbers."""
+def _rivals(known: dict[str, Any]) -> Markup:
     columns, rows = judged_table(known)
-    entries = [(name, error, limit if classify else None, text) for name, (text, error), (_, limit), *_ in rows]
-    what = "held-out error with its certified limit" if classify else "held-out root mean square error"
-    alt = f"{what}: " + ", ".join(f"{name} {text}" for name, _, _, text in entries)
-    drawn = tag("figure", bars(entries, alt=alt, highlight=0), tag("figcaption", what))
-    grid = table(columns, rows, caption="All models on the same rows; differences to bochner with their standard error")
-    return tag("div", drawn, grid, class_="beside")
+    what = METRICS[known["metrics"][0]].heading
+    return table(
+        columns,
+        rows,
+        caption=f"All models on the same rows; how much worse than bochner in {what}, with the standard error",
+    )
 
 
-def _confusion(known: dict[str, Any]) -> Markup:
-    classes = known["classes"]
-    if len(classes) > _MAX_CLASSES_SHOWN:
-        return tag("p", f"{len(classes)} classes are too many for a table.")
-    rows = [[str(name), *counts] for name, counts in zip(classes, known["confusion"])]
-    return table(["true \\ predicted", *classes], rows, caption="Held-out rows by true and predicted class")
+def _worst(known: dict[str, Any]) -> Markup:
+    worst = known["worst"]
+    last = "probability of the truth" if known["task"] == "classification" else "error"
+    cells = [
+        [str(row), true, predicted, (f"{loss:.4g}", loss), *values]
+        for row, true, predicted, loss, *values in worst["rows"]
+    ]
+    headings = ["row of the table", "true", "predicted", last, *worst["columns"]]
+    return table(
+        headings, cells, caption="Held-out rows with the largest loss, and their values of the columns that matter most"
+    )
 
 
-def _agreement(known: dict[str, Any]) -> Markup:
-    target, points = known["target"], known["points"]
-    alt = f"Predicted against true {target} for {len(points)} held-out rows"
-    picture = scatter(points, x_label=f"true {target}", y_label=f"predicted {target}", alt=alt)
-    return tag("figure", picture, tag("figcaption", "Held-out rows; on the dashed line both agree"))
-
-
-def _importance(importance: dict[str, float]) -> Markup:
-    """Bars of the columns that matter most; ``importance`` is sorted."""
-    entries = [(column, share, None, f"{share:.1%}") for column, share in importance.items() if share > 0][:_MAX_BARS]
-    if not entries:
-        return tag("p", "No column changes what the model predicts.")
-    alt = "Importance of columns: " + ", ".join(f"{column} {text}" for column, _, _, text in entries)
-    caption = "How much predictions change when only this column does, as a share of all columns"
-    if n_others := len(importance) - len(entries):
-        caption += f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none"
-    return tag("figure", bars(entries, alt=alt), tag("figcaption", caption))
+def _columns(columns: dict[str, list[str]]) -> Markup:
+    rows = [[name, role, reason] for name, (role, reason) in columns.items()]
+    grid = table(["column", "read as", "why"], rows, caption="Each column of the table", stacked=True)
+    return grid if len(rows) <= _MANY_COLUMNS else folded(f"{len(rows)} columns", grid)
 
 
 def _members(members: list[dict[str, Any]]) -> Markup:
     """The families of kernels; errors are those of rows left out while fitting, in units of the target's variance."""
     rows = [list(member.values()) for member in members]
-    headings = ["kernel", "weight", "error left out", "what it looks at, lengths in standard deviations"]
-    return table(headings, rows, caption="Families of kernels and their weights in the blend", stacked=True)
+    headings = [
+        "kernel",
+        "weight",
+        "error left out",
+        "ridge",
+        "seconds",
+        "what it looks at, lengths in standard deviations",
+    ]
+    caption = "Families of kernels: rows left out chose the ridge of each and its weight in the blend"
+    return table(headings, rows, caption=caption)
+
+
+def _origin(known: dict[str, Any], name: str) -> Markup:
+    said = {
+        "model file": name,
+        "made": f"{known['made']}, bochner {known['version']}",
+        "command": tag("code", known["command"]) if known["command"] else "fit_table in Python",
+        "seed": known["seed"],
+        "table": tag("code", f"SHA-256 {known['fingerprint']}"),
+    }
+    return facts(said)

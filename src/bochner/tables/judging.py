@@ -6,11 +6,14 @@ import numpy as np
 from scipy.stats import binom
 
 from ..bounds import binomial_tail
+from ..bounds.risk import inverse_binary_kl
+from .metrics import METRICS, NUMBERS, Predicted, Truth, standard_error
 
 _NOISE = 2  # standard errors that a difference may have by chance
+_DELTA = 0.05
 
 
-def interval_certificate(residuals: np.ndarray, coverage: float = 0.9, delta: float = 0.05) -> dict[str, Any]:
+def interval_certificate(residuals: np.ndarray, coverage: float = 0.9, delta: float = _DELTA) -> dict[str, Any]:
     """A half-width that, with probability 1 − delta, covers at least ``coverage`` of all future errors.
 
     The k-th smallest of n held-out errors, k the smallest with P(Binomial(n, coverage) ≥ k) ≤ delta (Wilks 1941); None when
@@ -26,53 +29,75 @@ def interval_certificate(residuals: np.ndarray, coverage: float = 0.9, delta: fl
     return {"half_width": width, "coverage": coverage, "confidence": 1 - delta}
 
 
-def judged(predicted: np.ndarray, y: np.ndarray, ours: np.ndarray, classify: bool) -> dict[str, Any]:
-    """Quality and certificate of predictions, and how much more they lose than ours, as mean ± standard error over the same rows.
+def judged(predicted: Predicted, truth: Truth, ours: Predicted) -> dict[str, Any]:
+    """Every metric with its standard error, how much worse it is than ours over the same rows, and what the rows prove.
 
-    What is lost on a row is one for a wrong class, for numbers the squared error over the variance of y: its mean is 1 − R².
+    ``worse_by`` is positive where ours is better, whichever way the metric goes.
     """
-    scale = 1.0 if classify else float(np.std(y)) or 1.0
-    loss, our_loss = (p != y if classify else ((p - y) / scale) ** 2 for p in (predicted, ours))
-    more = loss.astype(float) - our_loss
-    compared = {"more_lost": float(more.mean()), "standard_error": float(more.std(ddof=1) / np.sqrt(len(y)))}
-    if classify:
-        bound = binomial_tail(int(loss.sum()), len(y), delta=0.05)
-        recalls = [np.mean(predicted[y == label] == label) for label in np.unique(y)]
-        quality: dict[str, Any] = {"error": bound.empirical, "balanced_accuracy": float(np.mean(recalls))}
-        return quality | {"certified": bound.value, "confidence": bound.confidence} | compared
-    mean = float(loss.mean())
-    quality = {"rmse": scale * mean**0.5, "r2": 1 - mean if np.ptp(y) > 0 else None}
-    return quality | interval_certificate(np.abs(predicted - y)) | compared
+    entry: dict[str, Any] = {"standard_errors": {}, "worse_by": {}}
+    for name, metric in METRICS.items():
+        if truth.kind not in metric.kinds:
+            continue
+        value, influence = metric.measure(truth, predicted)
+        our_value, our_influence = metric.measure(truth, ours)
+        sign = -1 if metric.more_is_better else 1
+        defined = bool(np.isfinite(value))
+        entry[name] = value if defined else None
+        entry["standard_errors"][name] = standard_error(influence, truth.groups) if defined else None
+        noise = standard_error(influence - our_influence, truth.groups)
+        entry["worse_by"][name] = [sign * (value - our_value) + 0.0, noise] if defined else None
+    return entry | _certificate(predicted, truth)
+
+
+def _certificate(predicted, truth):
+    """With rows drawn one by one a limit for rows; with whole groups drawn the limit is for the mean over groups, whose errors
+    are numbers between 0 and 1: kl(mean ‖ risk) ≤ ln(1 / delta) / n_groups (Hoeffding 1963)."""  # fmt: skip
+    if truth.kind == NUMBERS:
+        certificate = interval_certificate(np.abs(predicted.y - truth.y))
+        return certificate if truth.groups is None else certificate | {"half_width": None}
+    wrong = predicted.y != truth.y
+    error = {"error": float(wrong.mean()), "confidence": 1 - _DELTA}
+    if truth.groups is None:
+        return error | {"certified": binomial_tail(int(wrong.sum()), len(wrong), delta=_DELTA).value}
+    codes = np.unique(truth.groups, return_inverse=True)[1]
+    of_groups = np.bincount(codes, weights=wrong) / np.bincount(codes)
+    limit = inverse_binary_kl(float(of_groups.mean()), np.log(1 / _DELTA) / len(of_groups))
+    return error | {"error_of_groups": float(of_groups.mean()), "certified": float(limit)}
 
 
 def verdict(facts: dict[str, Any]) -> dict[str, Any]:
     """{"kind": "holds", "open" or "fails", "reasons": sentences}: is the model better than a constant, and than its rivals?
 
-    It fails where it is not better than the constant, for classes in balanced accuracy; it is open where that may be chance, where a class
+    It fails where it is not better than the constant by the metric it is judged by; it is open where that may be chance, where a class
     is never found, and where a rival is better by more than chance.
     """
-    models, classify = facts["judged"], facts["task"] == "classification"
-    what, unit, of_what = ("balanced accuracy", ".2%", "rows") if classify else ("R²", ".3f", "R²")
-    gain, noise, lost = models["constant"]["more_lost"], models["constant"]["standard_error"], []
-    if classify:
-        sizes = np.sum(facts["confusion"], axis=1)
-        recalls = np.diag(facts["confusion"]) / sizes
-        gain = models["bochner"]["balanced_accuracy"] - models["constant"]["balanced_accuracy"]
-        noise = np.sqrt(np.sum(recalls * (1 - recalls) / sizes)) / len(sizes)
-        lost = [f"{str(label)!r} ({size} rows)" for label, size, r in zip(facts["classes"], sizes, recalls) if r == 0]
-    better = {name: entry for name, entry in models.items() if entry["more_lost"] < 0}
-    clearly = {name: e for name, e in better.items() if -e["more_lost"] > _NOISE * e["standard_error"]}
+    models, name = facts["judged"], facts["metrics"][0]
+    what, unit = METRICS[name].heading, METRICS[name].form
+    gain, noise = models["constant"]["worse_by"][name]
+    lost = _never_found(facts) if facts["task"] == "classification" else []
+    differences = {model: entry["worse_by"][name] for model, entry in models.items() if model != "bochner"}
+    better = {model: found for model, found in differences.items() if found[0] < 0}
+    clearly = {model: found for model, found in better.items() if -found[0] > _NOISE * found[1]}
     reasons = []
     if gain <= _NOISE * noise:
         surely = "" if gain <= 0 else "surely "
-        reasons.append(f"It is not {surely}better than a constant: {what} {gain:+{unit}} ± {noise:{unit}}.")
+        reasons.append(f"It is not {surely}better than a constant: {what} better by {gain:{unit}} ± {noise:{unit}}.")
     if lost:
         reasons.append(f"It finds none of the held-out rows of class {', '.join(lost[:5])}.")
+        if len(facts["classes"]) == 2 and facts["threshold"] is None:
+            reasons.append("Write --threshold balanced, or cost:FP,FN, for a threshold that finds rare cases.")
     if better:
-        name, entry = min((clearly or better).items(), key=lambda item: item[1]["more_lost"])
-        amount = f"{-entry['more_lost']:{unit}} ± {entry['standard_error']:{unit}} of {of_what}"
-        reasons.append(f"{name} is better by {amount}, {'more than noise' if clearly else 'within noise'}.")
+        model, (amount, error) = min((clearly or better).items(), key=lambda item: item[1][0])
+        by = f"{what} better by {-amount:{unit}} ± {error:{unit}}"
+        reasons.append(f"{model} is better: {by}, {'more than noise' if clearly else 'within noise'}.")
     else:
         reasons.append("No other model was better on these rows.")
     kind = "fails" if gain <= 0 else "open" if gain <= _NOISE * noise or lost or clearly else "holds"
     return {"kind": kind, "reasons": reasons}
+
+
+def _never_found(facts):
+    """Classes of held-out rows none of which is predicted as such."""
+    sizes = np.sum(facts["confusion"], axis=1)
+    found = np.diag(facts["confusion"])
+    return [f"{str(c)!r} ({n} rows)" for c, n, hits in zip(facts["classes"], sizes, found) if n > 0 and hits == 0]

@@ -4,19 +4,10 @@ import re
 from typing import Any
 
 from .._text import aligned
+from .metrics import METRICS
 
-# What is told of each model: heading, entry of its judgment, format.
-_ERRORS = {
-    "held-out error": ("error", ".2%"),
-    "certified": ("certified", ".2%"),
-    "balanced accuracy": ("balanced_accuracy", ".2%"),
-}
-_SQUARES = {"held-out RMSE": ("rmse", ".4g"), "R²": ("r2", ".3f"), "certified ±": ("half_width", ".4g")}
-_QUALITY = {
-    "classification": _ERRORS | {"more errors": ("more_lost", "+.2%"), "±": ("standard_error", ".2%")},
-    "regression": _SQUARES | {"less R²": ("more_lost", "+.3f"), "±": ("standard_error", ".3f")},
-}
-_COLUMNS_NAMED, _READINGS_TOLD = 5, 40
+_COLUMNS_NAMED, _READINGS_TOLD, _CLASSES_TOLD = 5, 40, 10
+_FOR_RARE = ("average-precision", "balanced-accuracy")
 
 
 def fit_text(facts: dict[str, Any]) -> str:
@@ -26,7 +17,8 @@ def fit_text(facts: dict[str, Any]) -> str:
     headings, rows = judged_table(facts)
     return "\n".join([
         f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
-        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on {facts['n_test']}.",
+        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on {facts['n_test']}{held_out_text(facts)}.",
+        *balance_text(facts),
         *_readings(facts["columns"]),
         *facts["notes"],
         f"Kernels: {members}; {facts['path']}.",
@@ -35,7 +27,9 @@ def fit_text(facts: dict[str, Any]) -> str:
         aligned(headings, [[name, *(text for text, _ in cells)] for name, *cells in rows]),
         "",
         *facts["verdict"]["reasons"],
+        *threshold_text(facts),
         certificate_text(facts),
+        *refit_text(facts),
     ])  # fmt: skip
 
 
@@ -57,20 +51,95 @@ def _readings(columns):
     return lines if n_more <= 0 else [*lines[:_READINGS_TOLD], f"And {n_more} more columns, which --json tells of."]
 
 
+def held_out_text(facts: dict[str, Any]) -> str:
+    """Which rows were held out, as the end of a sentence."""
+    kind, column = facts["split"]["kind"], facts["split"]["column"]
+    if kind == "time":
+        return f", the last ones by {column!r}"
+    return f", whole groups of {column!r} ({facts['split']['n_groups']})" if kind == "group" else ""
+
+
+def balance_text(facts: dict[str, Any]) -> list[str]:
+    """How many rows each class has, the most frequent first."""
+    if facts["task"] != "classification":
+        return []
+    counts = sorted(zip(facts["class_counts"], map(str, facts["classes"])), key=lambda pair: -pair[0])
+    shown = [f"{label!r} {count} ({count / facts['n_rows']:.1%})" for count, label in counts[:_CLASSES_TOLD]]
+    more = f" and {len(counts) - _CLASSES_TOLD} more" if len(counts) > _CLASSES_TOLD else ""
+    found = f"; {facts['positive']!r} is the class to be found" if facts["positive"] is not None else ""
+    return [f"Classes: {', '.join(shown)}{more}{found}."]
+
+
+def threshold_text(facts: dict[str, Any]) -> list[str]:
+    """The threshold that was asked for, and what it does to mistakes."""
+    chosen = facts["threshold"]
+    if chosen is None:
+        return []
+    (false, missed), (false_half, missed_half) = chosen["mistakes"], chosen["mistakes_at_half"]
+    return [
+        f"Predicts {facts['positive']!r} from a probability of {chosen['value']:.3g} on ({chosen['asked']}, chosen on training rows): "
+        f"{false} false positives and {missed} false negatives among held-out rows, at 0.5 {false_half} and {missed_half}. "
+        "Other models predict the more probable class."
+    ]
+
+
 def certificate_text(facts: dict[str, Any]) -> str:
-    """What the held-out rows prove about the model."""
-    entry, rows = facts["judged"]["bochner"], f"rows drawn like the {facts['n_test']} held-out ones"
-    certain = f"Certified: with {entry['confidence']:.0%} confidence"
+    """What the held-out rows prove about the model, and what they do not."""
+    entry, split = facts["judged"]["bochner"], facts["split"]
+    certain, rows = f"with {entry['confidence']:.0%} confidence", f"the {facts['n_test']} held-out ones"
+    alike = "such rows" if split["kind"] == "time" else f"rows drawn like {rows}"
     if facts["task"] == "classification":
-        return f"{certain} this very model errs on at most {entry['certified']:.2%} of {rows} (exact binomial limit)."
-    if entry["half_width"] is None:
-        return "There are too few held-out rows for a certified interval."
-    return f"{certain} at least {entry['coverage']:.0%} of predictions are within ±{entry['half_width']:.4g} of the truth, for {rows}."
+        limit = f"at most {entry['certified']:.2%}"
+        if split["kind"] == "group":
+            return (
+                f"Certified: {certain} this very model errs, on average over groups drawn like the {split['n_groups']} held-out ones of "
+                f"{split['column']!r}, on {limit} of a group's rows (Hoeffding's limit over groups). Rows of one group are not independent, so "
+                "nothing is certified for single rows."
+            )
+        claim = f"this very model errs on {limit} of {alike} (exact binomial limit)"
+    else:
+        if split["kind"] == "group":
+            return "Rows of one group are not independent, so no interval is certified; coverage on the held-out groups is an estimate."
+        if entry["half_width"] is None:
+            return "There are too few held-out rows for a certified interval."
+        claim = f"at least {entry['coverage']:.0%} of predictions are within ±{entry['half_width']:.4g} of the truth, for {alike}"
+    if split["kind"] == "time":
+        return (
+            f"Not certified: rows in time are seldom independent, and may change. If later ones are drawn independently like {rows}, "
+            f"then {certain} {claim}."
+        )
+    return f"Certified: {certain} {claim}."
+
+
+def refit_text(facts: dict[str, Any]) -> list[str]:
+    """What still is certified where all rows were fitted after judging."""
+    if not facts["refitted"]:
+        return []
+    return [
+        f"The model in the file was fitted again, on all {facts['n_rows']} rows. All that is said here, the certificate too, is about the model "
+        f"fitted on {facts['n_train']} rows that was judged; the one in the file is seldom worse, but no row is left that could prove it."
+    ]
+
+
+def shown_metrics(facts: dict[str, Any]) -> list[str]:
+    """The metric that is judged by, others of its kind, and those for rare classes where there are some."""
+    judged = facts["judged"]["bochner"]
+    more = [name for name in _FOR_RARE if name in judged] if facts.get("rare") else []
+    return list(dict.fromkeys([*facts["metrics"], *more]))
 
 
 def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """What was measured of each model: headings, and rows of its name and (text, number) of each measure."""
-    measures = _QUALITY[facts["task"]] | {"seconds": ("seconds", ".2f")}
-    numbers = {name: [(entry[key], form) for key, form in measures.values()] for name, entry in facts["judged"].items()}
-    rows = [[name, *(("–" if n is None else format(n, form), n) for n, form in row)] for name, row in numbers.items()]
-    return ["model", *measures], rows
+    main = METRICS[facts["metrics"][0]]
+    measures = {METRICS[name].heading: (name, METRICS[name].form) for name in shown_metrics(facts)}
+    if facts["task"] == "classification":
+        measures |= {"error": ("error", ".2%"), "certified": ("certified", ".2%")}
+    elif any(entry["half_width"] is not None for entry in facts["judged"].values()):
+        measures |= {"certified ±": ("half_width", ".4g")}
+    rows = []
+    for name, entry in facts["judged"].items():
+        numbers = [(entry[key], form) for key, form in measures.values()]
+        worse, noise = entry["worse_by"][facts["metrics"][0]]
+        numbers += [(worse, f"+{main.form}"), (noise, main.form), (entry["seconds"], ".2f")]
+        rows.append([name, *(("–" if n is None else format(n, form), n) for n, form in numbers)])
+    return ["model", *measures, f"worse in {main.heading}", "±", "seconds"], rows

@@ -1,4 +1,4 @@
-"""Tabular learners with one untuned configuration each, for the arena: those that are installed."""
+"""Tabular learners with one untuned configuration each, for the arena and for tables of users: those that are installed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
-from ..front_door import SpectralClassifier, SpectralRegressor
-from ..inputs import TableInputs
+from .front_door import SpectralClassifier, SpectralRegressor
+from .inputs import TableInputs
 
 _GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.1, 0.3, 1.0]}  # gamma in units of 1 / number of columns
 

@@ -1,0 +1,55 @@
+"""Other models as their users would run them, each with probabilities of classes."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from ..inputs import TableInputs
+from ..untuned import build, installed
+
+_SVM_ROWS = 5000
+# CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows times classes that is minutes.
+_CATBOOST_WORK = 100_000
+_CALIBRATION_FOLDS = 3
+
+
+def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tuple[dict[str, Any], list[str]]:
+    """Unfitted models for the prepared columns of a table, a constant among them, and notes on those that are left out."""
+    notes = []
+    n_classes = len(np.unique(y)) if classify else 1
+    linear: Any = LogisticRegression(max_iter=1000) if classify else Ridge()
+    found = {"linear": make_pipeline(TableInputs(), linear)}
+    if len(y) <= _SVM_ROWS:
+        found["RBF-SVM"] = make_pipeline(TableInputs(), _support_vectors(y, classify))
+    else:
+        landmarks = Nystroem(n_components=300, random_state=seed)
+        found["Nyström + linear"] = make_pipeline(TableInputs(), landmarks, linear)
+    found["HistGradientBoosting"] = build("HistGradientBoosting", X, classify, seed)
+    if "LightGBM" in installed():  # threads that wait for each other would cost it more than they bring
+        found["LightGBM"] = build("LightGBM", X, classify, seed).set_params(n_jobs=1)
+    if "CatBoost" in installed():
+        if len(y) * n_classes <= _CATBOOST_WORK:
+            found["CatBoost"] = build("CatBoost", X, classify, seed).set_params(model__thread_count=-1)
+        else:
+            work = f"{len(y)} rows x {n_classes} classes" if classify else f"{len(y)} rows"
+            notes.append(f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it minutes.")
+    # The best constant for what is measured.
+    number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
+    return found | {"constant": DummyClassifier() if classify else number}, notes
+
+
+def _support_vectors(y, classify):
+    """The machine has no probabilities of its own: Platt's, from scores of rows left out."""
+    if not classify:
+        return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    folds = min(_CALIBRATION_FOLDS, smallest)
+    return CalibratedClassifierCV(SVC(), cv=folds, ensemble=False) if folds >= 2 else SVC()

@@ -1,0 +1,268 @@
+"""Metrics with their errors against brute force, thresholds, splits, refits."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn_metrics
+
+pandas = pytest.importorskip("pandas")
+
+from bochner import fit_table, load, save  # noqa: E402
+from bochner.tables import ColumnReader, TableError  # noqa: E402
+from bochner.tables import rivals as rivals_module  # noqa: E402
+from bochner.tables.judging import judged  # noqa: E402
+from bochner.tables.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error  # noqa: E402
+from bochner.tables.provenance import fingerprint  # noqa: E402
+from bochner.tables.splitting import SplitWish, split_rows  # noqa: E402
+from bochner.tables.text import certificate_text, fit_text, refit_text  # noqa: E402
+from bochner.tables.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold  # noqa: E402
+
+# Each metric as scikit-learn has it, of rows with weights.
+OF_SKLEARN = {
+    "log-loss": lambda t, p, w: sklearn_metrics.log_loss(t.y, p.probabilities, sample_weight=w, labels=t.classes),
+    "auc": lambda t, p, w: sklearn_metrics.roc_auc_score(t.y == t.positive, p.of(t.positive, t), sample_weight=w),
+    "average-precision": lambda t, p, w: sklearn_metrics.average_precision_score(
+        t.y == t.positive, p.of(t.positive, t), sample_weight=w
+    ),
+    "accuracy": lambda t, p, w: sklearn_metrics.accuracy_score(t.y, p.y, sample_weight=w),
+    "balanced-accuracy": lambda t, p, w: sklearn_metrics.balanced_accuracy_score(t.y, p.y, sample_weight=w),
+    "rmse": lambda t, p, w: sklearn_metrics.root_mean_squared_error(t.y, p.y, sample_weight=w),
+    "r2": lambda t, p, w: sklearn_metrics.r2_score(t.y, p.y, sample_weight=w),
+    "mae": lambda t, p, w: sklearn_metrics.mean_absolute_error(t.y, p.y, sample_weight=w),
+}
+
+
+def example(kind, seed, n=60):
+    """Held-out rows with predictions that are right more often than not, some of them equal."""
+    rng = np.random.default_rng(seed)
+    if kind == NUMBERS:
+        y = rng.normal(size=n)
+        return Truth(y), Predicted(y + rng.normal(size=n))
+    classes = np.array(["a", "b"] if kind == "two classes" else ["a", "b", "c"])
+    codes = np.concatenate([np.arange(len(classes)), rng.integers(len(classes), size=n - len(classes))])
+    scores = (rng.normal(size=(n, len(classes))) + 1.5 * (codes[:, None] == np.arange(len(classes)))).round(1)
+    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    return Truth(classes[codes], classes, classes[0]), Predicted(classes[shares.argmax(axis=1)], shares)
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, one in METRICS.items() for kind in one.kinds])
+def test_influences_are_the_derivatives_of_scikit_learns_metric_in_the_weights_of_rows(name, kind, seed):
+    truth, predicted = example(kind, seed)
+    value, influence = METRICS[name].measure(truth, predicted)
+    n, step = len(truth.y), 1e-5
+    assert value == pytest.approx(OF_SKLEARN[name](truth, predicted, np.ones(n)))
+    for i in range(n):
+        ends = [OF_SKLEARN[name](truth, predicted, np.ones(n) + side * step * (np.arange(n) == i)) for side in (-1, 1)]
+        assert influence[i] == pytest.approx(n * (ends[1] - ends[0]) / (2 * step), abs=1e-5)
+    assert influence.sum() == pytest.approx(0, abs=1e-8)
+
+
+def test_the_standard_error_of_an_area_is_delongs(seed):
+    truth, predicted = example("two classes", seed)
+    found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
+    ahead = (score[found][:, None] > score[~found]) + 0.5 * (score[found][:, None] == score[~found])
+    delong = np.sqrt(ahead.mean(axis=1).var() / found.sum() + ahead.mean(axis=0).var() / (~found).sum())
+    ours = standard_error(METRICS["auc"].measure(truth, predicted)[1])
+    assert ours * np.sqrt((len(found) - 1) / len(found)) == pytest.approx(delong)
+
+
+def test_rows_of_one_group_count_as_one():
+    influence = np.random.default_rng(0).normal(size=40)
+    influence -= influence.mean()
+    repeated, groups = np.repeat(influence, 5), np.repeat(np.arange(40), 5)
+    assert standard_error(repeated, groups) == pytest.approx(standard_error(influence))
+    assert standard_error(repeated) < 0.5 * standard_error(influence)
+
+
+def test_differences_are_positive_where_ours_is_better_whichever_way_a_metric_goes():
+    truth, predicted = example("two classes", 0)
+    perfect = Predicted(truth.y, (truth.y[:, None] == truth.classes).astype(float))
+    entry = judged(predicted, truth, perfect)
+    assert all(entry["worse_by"][name][0] > 0 for name, metric in METRICS.items() if "two classes" in metric.kinds)
+    assert all(found == [0, 0] for found in judged(perfect, truth, perfect)["worse_by"].values())
+
+
+def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
+    """Errors that come in whole groups: a limit for independent rows would be far too low."""
+    rng, n_trials, held = np.random.default_rng(seed), 300, 0
+    classes, groups = np.array([0, 1]), np.repeat(np.arange(30), 20)
+    for _ in range(n_trials):
+        wrong = np.repeat(rng.random(30) < 0.2, 20)
+        y = np.zeros(600, dtype=int)
+        truth, predicted = Truth(y, classes, 1, groups), Predicted(wrong.astype(int), np.full((600, 2), 0.5))
+        with np.errstate(all="ignore"):
+            held += _certified(truth, predicted) >= 0.2
+    assert held / n_trials > 0.95 - 5 * np.sqrt(0.05 * 0.95 / n_trials)
+
+
+def _certified(truth, predicted):
+    from bochner.tables.judging import _certificate
+
+    return _certificate(predicted, truth)["certified"]
+
+
+# --- thresholds -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["balanced", "cost:1,7", "cost:3,1"])
+def test_the_cheapest_threshold_is_that_of_all_that_could_be_tried(text, seed):
+    rng, wish = np.random.default_rng(seed), ThresholdWish.of(text)
+    scores, positive = rng.random(50).round(1), rng.random(50) < 0.3
+    of_positive, of_negative = wish.row_costs(positive)
+
+    def cost(at):
+        return of_positive * np.sum((scores >= at) & ~positive) + of_negative * np.sum((scores < at) & positive)
+
+    best = min(cost(at) for at in np.linspace(-0.01, 1.01, 1021))
+    assert cost(cheapest_threshold(scores, positive, wish)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("text", ["half", "cost:1", "cost:1,x", "cost:0,1", "cost:1,inf", "balanced:1"])
+def test_thresholds_that_make_no_sense(text):
+    with pytest.raises(TableError, match="A threshold is balanced or cost:FP,FN"):
+        ThresholdWish.of(text)
+
+
+N_RARE = 600
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """6 % positives that overlap with the others, in time and in groups."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(N_RARE, 3)), columns=["a", "b", "c"])
+    score = frame["a"] + 0.5 * frame["b"] + rng.normal(size=N_RARE)
+    frame["found"] = np.where(score > np.quantile(score, 0.94), "yes", "no")
+    frame["day"] = [f"{k % 28 + 1}.{k // 28 % 12 + 1}.{2020 + k // 336}" for k in range(N_RARE)]
+    frame["patient"] = rng.integers(60, size=N_RARE)
+    return frame
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_rivals():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rivals_module, "installed", list)
+        yield
+
+
+def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
+    plain = fit_table(rare, "found", roles={"patient": "drop"})
+    model = fit_table(rare, "found", roles={"patient": "drop"}, threshold="balanced", metric="balanced-accuracy")
+    assert plain.facts_["positive"] == model.facts_["positive"] == "yes"
+    assert plain.facts_["rare"]
+    entries = [one.facts_["judged"]["bochner"] for one in (plain, model)]
+    assert entries[0]["auc"] == entries[1]["auc"]  # the same probabilities
+    assert entries[1]["balanced-accuracy"] > entries[0]["balanced-accuracy"] + 0.1
+    chosen = model.facts_["threshold"]
+    assert chosen["value"] < 0.4
+    assert chosen["mistakes"][1] < chosen["mistakes_at_half"][1]
+    assert "Predicts 'yes' from a probability of" in fit_text(model.facts_)
+    pytest.importorskip("skops")
+    save(model, tmp_path / "m.skops")
+    loaded = load(tmp_path / "m.skops")
+    assert isinstance(loaded["model"], ThresholdClassifier)
+    is_yes = loaded.predict_proba(rare)[:, 1] >= chosen["value"]
+    np.testing.assert_array_equal(loaded.predict(rare), np.where(is_yes, "yes", "no"))
+    assert loaded.facts_ == model.facts_
+
+
+def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
+    """Other labels of held-out rows leave it where it is."""
+    split = split_rows(SplitWish("time", "day"), rare, rare["found"].to_numpy(), True, 0, ".")
+    changed = rare.copy()
+    changed.loc[split.test[::3], "found"] = "yes"
+    found = [
+        fit_table(f, "found", threshold="cost:1,9", split="time:day", roles={"patient": "drop"}).facts_["threshold"]
+        for f in (rare, changed)
+    ]
+    assert found[0]["value"] == found[1]["value"]
+    assert found[0]["mistakes"] != found[1]["mistakes"]
+
+
+def test_requests_that_do_not_fit_the_target(rare):
+    numbers = rare.drop(columns="found")
+    for options, message in (
+        ({"metric": "auc"}, "no metric 'auc' for numbers; write one of auto, rmse, r2, mae"),
+        ({"threshold": "balanced"}, "A threshold is for two classes; 'a' has numbers"),
+        ({"split": "weekly"}, "A split is random, time:COLUMN or group:COLUMN, got 'weekly'"),
+        ({"split": "time:dya"}, "no column 'dya' to split by; did you mean 'day'"),
+        ({"split": "group:a"}, "'a' is the target"),
+    ):
+        with pytest.raises(TableError, match=message):
+            fit_table(numbers, "a", **options)
+    with pytest.raises(TableError, match="no metric 'rmse' for two classes"):
+        fit_table(rare, "found", metric="rmse")
+    with pytest.raises(TableError, match="neither dates nor numbers"):
+        fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="time:word")
+    with pytest.raises(TableError, match="has 2 groups; at least 8"):
+        fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="group:word")
+
+
+# --- splits and refits ------------------------------------------------------------------------------------------------
+
+
+def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
+    y = rare["found"].to_numpy()
+    split = split_rows(SplitWish("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, ".")
+    days = pandas.to_datetime(rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y").to_numpy()
+    assert days[split.train].max() < days[split.test].min()
+    assert 0.2 < len(split.test) / len(y) < 0.3
+    with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 500))
+    hole = split_rows(SplitWish("time", "day"), with_hole, y, True, 0, ".")
+    assert hole.notes == ["501 rows without a value of 'day' are not held out."]
+    for classify, target in ((True, y), (False, rare["a"].to_numpy())):
+        split = split_rows(SplitWish("group", "patient"), rare, target, classify, 0, ".")
+        patients = rare["patient"].to_numpy()
+        assert not set(patients[split.train]) & set(patients[split.test])
+        assert 0.15 < len(split.test) / len(y) < 0.35
+
+
+def test_what_is_certified_is_said_for_each_split(rare):
+    group = fit_table(rare, "found", split="group:patient", refit=True)
+    assert group.facts_["columns"]["patient"][0] == "left out"
+    n_groups = group.facts_["split"]["n_groups"]
+    assert 12 <= n_groups <= 18
+    assert f"on average over groups drawn like the {n_groups} held-out ones of 'patient'" in certificate_text(
+        group.facts_
+    )
+    assert "nothing is certified for single rows" in certificate_text(group.facts_)
+    assert "fitted again, on all 600 rows" in refit_text(group.facts_)[0]
+    entry = group.facts_["judged"]["bochner"]
+    assert entry["certified"] > entry["error_of_groups"]
+    numbers = fit_table(rare.drop(columns=["found", "day"]), "a", split="group:patient")
+    assert "no interval is certified" in certificate_text(numbers.facts_)
+    time = fit_table(rare.drop(columns="patient"), "found", split="time:day")
+    assert certificate_text(time.facts_).startswith("Not certified: rows in time are seldom independent")
+    assert refit_text(time.facts_) == []
+
+
+def test_a_refit_is_the_front_door_on_all_rows(rare):
+    from bochner import SpectralClassifier
+
+    frame = rare.drop(columns=["patient", "day"])
+    model = fit_table(frame, "found", refit=True)
+    reader = ColumnReader(task="classification")
+    read = reader.fit_transform(frame.drop(columns="found"), frame["found"])
+    expected = SpectralClassifier(random_state=0).fit(read, frame["found"].to_numpy()).predict_proba(read)
+    np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-6)
+
+
+def test_catboost_is_a_rival_up_to_a_stated_size(monkeypatch):
+    monkeypatch.setattr(rivals_module, "installed", lambda: ["CatBoost"])
+    monkeypatch.setattr(rivals_module, "_CATBOOST_WORK", 50)
+    X, y = pandas.DataFrame({"column 0": np.arange(60.0)}), np.arange(60) % 2
+    found, notes = rivals_module.rivals(X, y, True, 0, "log-loss")
+    assert "CatBoost" not in found
+    assert notes == ["CatBoost is left out: 60 rows x 2 classes are more than 50, which would take it minutes."]
+    pytest.importorskip("catboost")
+    found, notes = rivals_module.rivals(X, np.sin(y), False, 0, "mae")
+    assert notes == ["CatBoost is left out: 60 rows are more than 50, which would take it minutes."]
+    monkeypatch.setattr(rivals_module, "_CATBOOST_WORK", 200)
+    found, notes = rivals_module.rivals(X, y, True, 0, "log-loss")
+    model = found["CatBoost"].set_params(model__iterations=5).fit(X, y)
+    assert model.predict_proba(X).shape == (60, 2)
+
+
+def test_the_fingerprint_is_that_of_names_values_and_their_order():
+    frame = pandas.DataFrame({"a": [1.0, None], "b": ["x", None], "c": [[1], {}]})
+    others = [frame.rename(columns={"a": "z"}), frame.iloc[::-1], frame.assign(b=["x", "y"]), frame[["b", "a", "c"]]]
+    assert len({fingerprint(one) for one in [frame, frame.copy(), *others]}) == 5
