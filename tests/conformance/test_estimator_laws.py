@@ -8,6 +8,7 @@ import pytest
 from cases import DEFAULTS, ESTIMATORS
 from laws import (
     N_ROWS,
+    NEEDS_MERGED_ROWS,
     NEEDS_ROWS_HERE,
     SEPARATE_COSTS,
     STORAGES,
@@ -16,6 +17,7 @@ from laws import (
     assert_same,
     data_for,
     follows_rounding,
+    parts_of,
     seeded,
     stored,
     struck_after,
@@ -27,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import has_fit_parameter
 
-from bochner import SpectralFeatures
+from bochner import SpectralFeatures, repetitions
 from bochner.expansions import ExpansionModel
 from bochner.export import to_onnx
 
@@ -129,6 +131,17 @@ def test_weights_count_like_repeated_rows(estimator):
     weighted = fitted(estimator, X, y, sample_weight=weights.astype(float))
     longer = fitted(estimator, X[repeated], y[repeated])
     assert_same(answers(weighted, X), answers(longer, X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))],
+    ids=str,
+)
+def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
+    """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
+    test_weights_count_like_repeated_rows(estimator)
 
 
 BAD_WEIGHTS = {
