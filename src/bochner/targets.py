@@ -283,7 +283,8 @@ class Values(Target):
 
     def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
         centered = self.rows - np.average(self.rows, axis=0, weights=weights)
-        largest = np.sqrt(np.max(np.sum(centered**2, axis=1)))
+        present = centered if weights is None else centered[weights > 0]
+        largest = np.sqrt(np.max(np.sum(present**2, axis=1)))
         return TargetSimilarity(centered / (largest if largest > 0 else 1.0))
 
     def as_given(self, outputs: Any) -> Any:

@@ -8,11 +8,14 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from bochner import (
+    AscentPeaks,
     CertifiedClassifier,
     GBRFF1Classifier,
     GBRFF2Classifier,
     JointDescent,
     KernelMachine,
+    LandmarkFeatures,
+    LangevinPeaks,
     MarginGame,
     OperatorKernelRidge,
     OperatorRidge,
@@ -33,6 +36,8 @@ NEEDS_ROWS_HERE = (
 )
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held out, counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, SpectralClassifier)
+# Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
+NEEDS_MERGED_ROWS = (LandmarkFeatures, CertifiedClassifier, JointDescent, AscentPeaks, LangevinPeaks)
 STORAGES = ("array", "blocks", "map", "sparse", "dask")
 
 
@@ -98,6 +103,13 @@ def stored(X, storage, folder):
 
         return da.from_array(X, chunks=(40, 2))
     return X
+
+
+def parts_of(estimator):
+    """The estimator, its parameters, and theirs; what None stands for too."""
+    parts = [estimator, *estimator.get_params().values()]
+    peaks = [part._part("peaks") for part in parts if isinstance(part, MarginGame)]
+    return parts + peaks
 
 
 class Struck(Exception):

@@ -9,6 +9,7 @@ from cases import DEFAULTS, ESTIMATORS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
     N_ROWS,
+    NEEDS_MERGED_ROWS,
     NEEDS_ROWS_HERE,
     SEPARATE_COSTS,
     STORAGES,
@@ -17,6 +18,7 @@ from laws import (
     assert_same,
     data_for,
     follows_rounding,
+    parts_of,
     seeded,
     stored,
     struck_after,
@@ -28,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import has_fit_parameter
 
+from bochner import repetitions
 from bochner.export import to_onnx
 
 NAMES = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in ESTIMATORS]
@@ -128,6 +131,17 @@ def test_weights_count_like_repeated_rows(estimator):
     weighted = fitted(estimator, X, y, sample_weight=weights.astype(float))
     longer = fitted(estimator, X[repeated], y[repeated])
     assert_same(answers(weighted, X), answers(longer, X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))],
+    ids=str,
+)
+def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
+    """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
+    test_weights_count_like_repeated_rows(estimator)
 
 
 BAD_WEIGHTS = {

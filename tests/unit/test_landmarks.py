@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from bochner import Gaussian, LandmarkFeatures, Laplace, MarginGame, OptimalAlignment, PacBayes
+from bochner import Gaussian, LandmarkFeatures, Laplace, MarginGame, OptimalAlignment, PacBayes, repetitions
 from bochner.expansions import Expansion, ExpansionStack
 from bochner.landmark_choice import shares
 
@@ -314,3 +315,21 @@ def test_rows_are_landmarks_in_proportion_to_their_weight():
     shares = np.bincount(chosen, minlength=4) / 300
     assert np.max(np.abs(shares - weights / 7)) < 5 * np.sqrt(0.25 / 300)
     assert shares[3] == 0
+
+
+@pytest.mark.parametrize("target", ["labels", "values", "several values"])
+def test_losses_of_weighted_rows_are_those_of_repeated_ones(problem, seed, target, monkeypatch):
+    """Own landmarks, and rows that are not merged: what merging makes equal, a wrong formula would not tell."""
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
+    X, y = problem
+    y = {"labels": y, "values": X[:, 0] ** 2, "several values": X[:, :2] ** 2}[target]
+    counts = np.random.default_rng(seed).integers(0, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), counts)
+    features = LandmarkFeatures(
+        Gaussian(gamma="scale"), landmarks=X[counts > 0][:5] + 0.1, n_components=6, random_state=seed
+    )
+    weighted = clone(features).fit(X, y, counts)
+    longer = clone(features).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.report_.losses, longer.report_.losses, rtol=1e-9)
+    np.testing.assert_allclose(weighted.transform(X), longer.transform(X), atol=1e-9)
+    assert weighted.report_.n_samples == longer.report_.n_samples

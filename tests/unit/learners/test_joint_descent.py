@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent
+from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, repetitions
 from bochner.targets import Values
 
 
@@ -116,8 +116,10 @@ def test_rows_of_every_form_learn_as_well(form, tmp_path):
     assert losses[1][-1] < 0.7 * losses[1][0]
 
 
-def test_weights_are_repetitions():
+@pytest.mark.parametrize("most_merged", [0, 4000])
+def test_weights_are_repetitions(most_merged, monkeypatch):
     """One batch of all rows, so that the order does not matter: equal to repeated rows, in start and descent."""
+    monkeypatch.setattr(repetitions, "FEW_ROWS", most_merged)
     X, y, rng = ringed(150, 0)
     counts = rng.integers(0, 4, size=150)
     start = Gaussian(0.5).sample(8, 4, rng)
