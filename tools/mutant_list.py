@@ -365,7 +365,7 @@ MUTANTS: list[Mutant] = [
             "weights-merged": ("totals = np.bincount(places, weights)", "totals = np.bincount(places)"),
             "weights-split": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ("self.gibbs_bound_ = replace(bound, valid=False, reason=caveat) if caveat else bound", "self.gibbs_bound_ = bound"),
+            "weights-certified": ("self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found", "self.gibbs_bound_ = found"),
         },
     ),
     *_room(
