@@ -21,8 +21,9 @@ def track(
     what is going on.
     """
     if _shown:
-        _shown[-1].add_words(description)
-        yield from items
+        for item in items:
+            _shown[-1].add_words(description)
+            yield item
         return
     bar = _new_bar()
     if bar is None:
