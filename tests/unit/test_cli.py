@@ -323,6 +323,15 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(capsys, tm
         assert message in err
 
 
+def test_the_command_knows_every_metric():
+    """They are written out there, since the room of tables is not imported for a parser."""
+    pytest.importorskip("pandas")
+    from bochner.tables.metrics import METRICS
+
+    for name in METRICS:
+        assert cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric == name
+
+
 def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")
