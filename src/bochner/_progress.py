@@ -47,8 +47,9 @@ def track(
                 return
         return
     if _shown:
-        _shown[-1].add_words(description)
-        yield from items
+        for item in items:
+            _shown[-1].add_words(description)
+            yield item
         return
     bar = _new_bar()
     if bar is None:

@@ -295,6 +295,43 @@ def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, 
     assert (code, len(out.splitlines())) == (0, 41)
 
 
+def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    pytest.importorskip("pandas")
+    from bochner.tables import rivals
+
+    monkeypatch.setattr(rivals, "installed", list)
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k % 17},{k % 23},p{k % 12},{'yes' if (k % 17) + (k % 5) > 16 else 'no'}\n" for k in range(120)]
+    (tmp_path / "t.csv").write_text("a,b,person,found\n" + "".join(lines))
+    options = ["--metric", "average-precision", "--threshold", "cost:1,5", "--split", "group:person", "--refit"]
+    code, out, _ = run(capsys, "fit", "t.csv", "--target", "found", *options)
+    assert code == 0
+    for words in ("worse in average precision", "Predicts 'yes' from", "whole groups of 'person' (3)", "fitted again"):
+        assert words in out
+    assert run(capsys, "predict", "t.skops", "t.csv")[1].splitlines()[0] == "person,predicted found"
+    run(capsys, "report", "t.skops")
+    shown = (tmp_path / "t.html").read_text()
+    assert "bochner fit t.csv --target found --metric average-precision --threshold cost:1,5" in shown
+    assert "ROC curve" in shown
+    for wrong, message in (
+        (["--metric", "mad"], "invalid choice: 'mad'"),
+        (["--threshold", "x"], "A threshold is balanced"),
+    ):
+        code, _, err = run(capsys, "fit", "t.csv", "--target", "found", *wrong)
+        assert code == 2
+        assert message in err
+
+
+def test_the_command_knows_every_metric():
+    """They are written out there, since the room of tables is not imported for a parser."""
+    pytest.importorskip("pandas")
+    from bochner.tables.metrics import METRICS
+
+    for name in METRICS:
+        assert cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric == name
+
+
 def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")

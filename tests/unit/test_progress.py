@@ -26,6 +26,7 @@ def work():
             assert inner is bar or _progress._shown == []
             inner.begin("fitting")
             assert list(track(range(3), "boosting")) == [0, 1, 2]
+            assert list(track([], "nothing")) == []
         bar.begin("judging", 1)
 
 
@@ -45,7 +46,7 @@ def test_there_is_one_bar_and_it_says_what_is_done_within(monkeypatch):
     monkeypatch.setattr(_progress, "_new_bar", watched)
     work()
     assert len(made) == 1
-    assert [told["description"] for told in words] == ["reading", "fitting", "fitting: boosting", "judging"]
+    assert [told["description"] for told in words] == ["reading", "fitting", *["fitting: boosting"] * 3, "judging"]
     assert [told["completed"] for told in words if "completed" in told] == [0, 1, 2]
     assert words[-1]["total"] == 3
     assert _progress._shown == []

@@ -11,6 +11,7 @@ pandas = pytest.importorskip("pandas")
 from bochner import SpectralClassifier, SpectralRegressor, fit_table  # noqa: E402
 from bochner.front_door.effects import column_importances  # noqa: E402
 from bochner.tables import ColumnReader  # noqa: E402
+from bochner.tables import findings as findings_module  # noqa: E402
 from bochner.tables import rivals as rivals_module  # noqa: E402
 from bochner.tables.findings import class_curves, column_effects, importances, thinned, value_findings, worst_rows  # noqa: E402
 from bochner.tables.metrics import Predicted, Truth  # noqa: E402
@@ -79,6 +80,14 @@ def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted)
     place = model.effects(other, max_order=2).pair_names.index(tuple(pair["columns"]))
     output = found["outputs"].index(pair["output"])
     assert pair["z"][2][5] == pytest.approx(effect(changed, "pairs", place)[output], rel=1e-3, abs=1e-5)
+
+
+def test_pairs_are_left_out_where_they_would_take_long(fitted, monkeypatch):
+    _, X, models = fitted
+    monkeypatch.setattr(findings_module, "_PAIR_WORK", 1000)
+    found = column_effects(models["values"][0], X, models["values"][1])
+    assert found["pair"] is None
+    assert found["curves"]
 
 
 def test_roc_points_enclose_the_area_and_calibration_counts_every_row():

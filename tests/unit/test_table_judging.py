@@ -193,6 +193,9 @@ def test_requests_that_do_not_fit_the_target(rare):
         fit_table(rare, "found", metric="rmse")
     with pytest.raises(TableError, match="neither dates nor numbers"):
         fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="time:word")
+    late = rare.assign(found=np.where(np.arange(N_RARE) < 100, rare["found"], "no"))
+    with pytest.raises(TableError, match=r"the held-out rows have one class only \('no'\)"):
+        fit_table(late, "found", split="time:day")
     with pytest.raises(TableError, match="has 2 groups; at least 8"):
         fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="group:word")
 
@@ -218,7 +221,7 @@ def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
 
 def test_what_is_certified_is_said_for_each_split(rare):
     group = fit_table(rare, "found", split="group:patient", refit=True)
-    assert group.facts_["columns"]["patient"][0] == "left out"
+    assert group.facts_["columns"]["patient"] == ["left out", "the groups that rows are held out by"]
     n_groups = group.facts_["split"]["n_groups"]
     assert 12 <= n_groups <= 18
     assert f"on average over groups drawn like the {n_groups} held-out ones of 'patient'" in certificate_text(

@@ -144,7 +144,7 @@ def levels(names: Sequence[str], heights: Sequence[float], *, title: str, alt: s
     far = max([abs(height) for height in heights] + [1e-300])
     parts = [svg_text(0, 14, shortened(title, 44), full=title)]
     for k, (name, height) in enumerate(zip(names, heights)):
-        top, length = 26 + row * k, max(abs(height) / far * 110, 1.0)
+        top, length = 26 + row * k, max(abs(height) / far * 80, 1.0)
         parts.append(svg_text(0, top + 10, shortened(name, 40), full=name))
         start = 170 - (length if height < 0 else 0)
         parts.append(tag("rect", x=round(start, 1), y=top + 15, width=round(length, 1), height=10, fill="var(--mark)"))

@@ -12,7 +12,9 @@ from .reading import needed
 
 _POINTS, _CURVE_POINTS, _BINS, _INTERVALS = 400, 100, 10, 60
 _EFFECTS, _EFFECT_ROWS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 300, 60, 12, 4
-_PAIR_COLUMNS, _GRID = 25, 13  # beyond so many columns there are too many pairs to go through
+_GRID = 13
+# Rows times points of a kernel times pairs of prepared columns: beyond, effects of pairs would take more than a few seconds.
+_PAIR_WORK = 2e9
 _IMPORTANCE_ROWS = 256
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
 _LEVEL = 0.9
@@ -107,7 +109,8 @@ def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any
 def column_effects(model: FrontDoor, X: Any, truth: Truth) -> dict[str, Any]:
     """The strongest effects of single columns as curves, and the strongest pair as a map; of classes on their scores."""
     rows = X.iloc[thinned(np.arange(len(X)), _EFFECT_ROWS)]
-    order = 2 if X.shape[1] <= _PAIR_COLUMNS else 1
+    n_points, n_columns = max(one.n_points for one in model.members_), len(model.inputs_.sources_)
+    order = 2 if len(rows) * n_points * n_columns**2 / 2 <= _PAIR_WORK else 1
     try:
         found = model.effects(rows, max_order=order)
     except TypeError as error:  # no member that is a product over columns

@@ -114,7 +114,8 @@ def fit_table(
     checked_roles(roles, list(frame.columns))
     wish = SplitWish.of(split, list(frame.columns), target)
     wanted = None if threshold is None else ThresholdWish.of(threshold)
-    if wish.kind == GROUP:  # held-out rows, like later ones, are of groups that were never seen
+    split_only = wish.kind == GROUP and wish.column not in (roles or {})
+    if split_only:  # held-out rows, like later ones, are of groups that were never seen
         roles = {str(wish.column): "identifier"} | (roles or {})
     decimal = attributes.get("decimal", POINT)
     rest, values, n_dropped = split_target(frame, target, decimal)
@@ -146,6 +147,8 @@ def fit_table(
         ordered = train[in_order]
         X_train = reader.fit_transform(rest.iloc[ordered], y[ordered]).iloc[np.argsort(in_order)]
         X_test = reader.transform(rest.iloc[test])
+        if split_only:
+            reader.reasons_[wish.column] = reader.left_out_[wish.column] = "the groups that rows are held out by"
         # Rivals get numbers for names: LightGBM refuses brackets and colons.
         plain = [X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1) for X in (X_train, X_test)]
         others, left_out = rivals(plain[0], y[train], classify, seed, metrics[0])
