@@ -83,7 +83,7 @@ class EarlyStopping(BaseEstimator):
     ----------
     fraction : float, default 0.1
         Share of the rows that is kept apart, at most 10 000 of them, of each class its share; 0 keeps none and runs all rounds and epochs.
-    patience : int, default 10
+    patience : int, default 20
         Rounds without a better loss after which boosting stops.
 
     Examples
@@ -96,7 +96,7 @@ class EarlyStopping(BaseEstimator):
     True
     """
 
-    def __init__(self, fraction: float = 0.1, patience: int = 10):
+    def __init__(self, fraction: float = 0.1, patience: int = 20):
         self.fraction = fraction
         self.patience = patience
 
