@@ -11,6 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote
 
+# Squares and sums of larger weights are no numbers any more.
+_MOST_WEIGHT = 1e100
+
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
     """The rows of X for a public estimator: dense, CSR, memory map or Dask array; float32 kept.
@@ -82,6 +85,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
         )
     if not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    if weights.max() > _MOST_WEIGHT:
+        raise ValueError(
+            f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, more than {_MOST_WEIGHT:.0e}. "
+            "Write sample_weight / sample_weight.mean()."
+        )
     return np.array(weights)
 
 
