@@ -35,7 +35,12 @@ _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
 
 
-_OTHER_KIND = {types.float32: types.int32, types.int32: types.float32, types.float64: types.int64, types.int64: types.float64}
+_OTHER_KIND = {
+    types.float32: types.int32,
+    types.int32: types.float32,
+    types.float64: types.int64,
+    types.int64: types.float64,
+}
 
 
 @intrinsic

@@ -25,7 +25,22 @@ _TILE = 1024
 
 @compiled
 def product_rows(
-    times, ups, downs, other_times, other_ups, other_downs, a, b, order, third, first, last, symmetric, fresh, spare, out
+    times,
+    ups,
+    downs,
+    other_times,
+    other_ups,
+    other_downs,
+    a,
+    b,
+    order,
+    third,
+    first,
+    last,
+    symmetric,
+    fresh,
+    spare,
+    out,
 ):
     """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster than, a loop over columns j.
 
@@ -96,48 +111,55 @@ def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     one, c, q = out.dtype.type(1), out.dtype.type(min(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
     for i in range(first, last):
-        row = out[i]
+        span = range(i + 1 if symmetric else out.shape[1])
         for j in range(times.shape[0]):
-            others, time = other_times[j], times[j, i]
-            rest, share = a[j], b[j]
-            for k in range(i + 1 if symmetric else out.shape[1]):
-                t = abs(time - others[k])
-                row[k] *= rest + share * _exp(max(-t, lowest)) * (one + t * (c + q * t))
+            time, rest, share = times[j, i], a[j], b[j]
+            for k in span:
+                t = abs(time - other_times[j, k])
+                out[i, k] *= rest + share * _exp(max(-t, lowest)) * (one + t * (c + q * t))
 
 
 @compiled(sums=True)
-def product_slopes(times, ups, downs, a, b, order, plain, gram, pull, first, last, rate_sums, weight_sums):
+def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, first, last, rate_sums, weight_sums):
     """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums; ``pull`` becomes pull ∘ K.
 
     ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to divide by.
+    ``third`` as in ``product_rows``.
     """
-    zero, one = pull.dtype.type(0), pull.dtype.type(1)
-    c, q = pull.dtype.type(min(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
-    p0, p1 = one - c, c - (q + q)
+    zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(min(order, 1))
     for start in range(0, last, _TILE):
         for i in range(max(first, start), last):
             span = range(np.uint64(start), np.uint64(min(start + _TILE, i)))
-            row, values, total = pull[i], gram[i], zero
+            total = zero
             for k in span:
-                row[k] *= values[k]
-                total += row[k]
+                pull[i, k] *= gram[i, k]
+                total += pull[i, k]
             for j in range(times.shape[0]):
-                rest, share = a[j], b[j]
-                t, u, v = times[j], ups[j], downs[j]
-                t0, u0, v0 = t[i], share * u[i], share * v[i]
-                rate_sum, weight_sum = zero, zero
+                t0, rate_sum, weight_sum = times[j, i], zero, zero
                 if plain:
                     for k in span:
-                        rate_sum += row[k] * abs(t0 - t[k])
+                        rate_sum += pull[i, k] * abs(t0 - times[j, k])
+                    rate_sums[j] -= rate_sum
+                    continue
+                rest, share = a[j], b[j]
+                u0, v0 = share * ups[j, i], share * downs[j, i]
+                if third is None:
+                    for k in span:
+                        e, t = min(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
+                        falling = e * t
+                        value = e + c * falling
+                        pulled = pull[i, k] / (rest + value)
+                        rate_sum += pulled * falling * ((one - c) + c * t)
+                        weight_sum += pulled * value
                 else:
                     for k in span:
-                        e, time = min(u0 * v[k], v0 * u[k]), abs(t0 - t[k])
-                        value = e + e * time * (c + q * time)
-                        pulled = row[k] / (rest + value)
-                        rate_sum += pulled * e * time * (p0 + time * (p1 + q * time))
+                        e, t = min(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
+                        value = e * (one + t + third * t * t)
+                        pulled = pull[i, k] / (rest + value)
+                        rate_sum += pulled * e * (third * t * t * (one + t))
                         weight_sum += pulled * value
-                    weight_sums[j] += weight_sum - share * total
                 rate_sums[j] -= rate_sum
+                weight_sums[j] += weight_sum - share * total
 
 
 @compiled(part=True)

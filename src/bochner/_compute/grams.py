@@ -63,7 +63,7 @@ class ProductKernel:
         narrow = ~wide if wide.any() else slice(None)
         near = [part[narrow] for part in (*columns, *others, *shares)]
         far = [part[wide] for part in (columns[0], others[0], *shares)]
-        third = X.dtype.type(1 / 3) if self.order == 2 else None
+        third = self._third(X.dtype)
 
         def fill(rows):
             span = rows.start, rows.stop
@@ -88,11 +88,12 @@ class ProductKernel:
         narrow = ~wide if wide.any() else slice(None)
         near = [part[narrow] for part in (*columns, *shares)]
         far = [part[wide] for part in (columns[0], *shares)]
+        third = self._third(X.dtype)
 
         def add(rows):
             span, sums = (rows.start, rows.stop), np.empty((2, len(wide)))
             near_sums, far_sums = np.zeros((2, len(near[0]))), np.zeros((2, len(far[0])))
-            kernels.product_slopes(*near, self.order, plain, gram, pull, *span, *near_sums)
+            kernels.product_slopes(*near, self.order, third, plain, gram, pull, *span, *near_sums)
             if wide.any():
                 kernels.wide_slopes(*far, self.order, pull, *span, *far_sums)
             sums[:, narrow], sums[:, wide] = near_sums, far_sums
@@ -143,6 +144,9 @@ class ProductKernel:
         if self.weights is None:
             return np.zeros(len(self.rates), dtype), np.ones(len(self.rates), dtype)
         return (1 / (1 + self.weights)).astype(dtype), (self.weights / (1 + self.weights)).astype(dtype)
+
+    def _third(self, dtype):
+        return dtype.type(1 / 3) if self.order == 2 else None
 
     def _columns(self, X, Z):
         """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are too wide for eᵗ."""
