@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, clone
 
 from ._compute import as_dense, as_rows, threads_for_rows_only
-from ._compute.lazy import grams as kernels
 from ._compute.matrices import add_outer_products, invert, symmetric_product
 from ._validation import check_count, check_positive, check_weights, refuse_class
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
@@ -366,7 +365,9 @@ class _NegativeEvidence:
         # ∂value/∂K, lower half: (K + λ)⁻¹ / (2n) − aaᵀ / (2 fit), a = (K + λ)⁻¹ Y.
         pull = inverse
         add_outer_products(pull, dual, -0.5 / fit, 0.5 / n_samples)
-        linear_slope = linear / X.shape[1] * kernels.lower_inner_product(pull, self._products(dtype))
+        products = self._products(dtype)
+        inner_products = 2 * np.einsum("ij,ij->i", pull, products) - np.diag(pull) * np.diag(products)
+        linear_slope = linear / X.shape[1] * np.sum(inner_products, dtype=np.float64)
         noise_slope = noise * np.sum(np.diag(pull) * self.noise_shares, dtype=np.float64) + n_repeated / (2 * n_samples)
         slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
         for part, (logarithms, spread) in enumerate(zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)):
@@ -377,8 +378,8 @@ class _NegativeEvidence:
 
     def _covariance(self, gram, linear, noise):
         """Lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
-        covariance = gram.copy()
-        kernels.add_lower(covariance, gram.dtype.type(linear / self.X.shape[1]), self._products(gram.dtype))
+        covariance = linear / self.X.shape[1] * self._products(gram.dtype)
+        covariance += gram
         diagonal = np.diag(covariance) + noise * self.noise_shares
         if gram.dtype == np.float64:  # rounding of large entries may outweigh a small noise
             diagonal = diagonal + 4 * len(gram) * np.finfo(np.float64).eps * diagonal.max()
@@ -386,8 +387,8 @@ class _NegativeEvidence:
         return covariance
 
     def _products(self, dtype):
-        """XXᵀ, which is the same in each step."""
+        """XXᵀ, which is the same in each step: its lower half, and zeros above."""
         dtype = np.dtype(dtype)
         if dtype not in self._kept:
-            self._kept[dtype] = (self.X @ self.X.T).astype(dtype)
+            self._kept[dtype] = np.tril(self.X @ self.X.T).astype(dtype)
         return self._kept[dtype]

@@ -5,7 +5,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from bochner import Anova, Gaussian, Laplace, Matern
-from bochner._compute import gram_kernels as kernels
 from bochner._compute import grams
 from bochner._compute.grams import (
     GAUSSIAN,
@@ -213,17 +212,3 @@ def test_products_with_few_columns_are_those_of_the_upper_left_block(size, n_col
     assert product.dtype == dtype
     precision = 1e-4 if dtype == np.float32 else 1e-11
     np.testing.assert_allclose(product, vectors @ matrix[:size, :size], atol=precision)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_and_inner_products_of_lower_halves(dtype):
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, 37, 37)).astype(dtype)
-    first, second = first + first.T, second + second.T
-    upper = np.triu_indices(37, 1)
-    spoiled, other = first.copy(), second.copy()
-    spoiled[upper] = other[upper] = np.nan
-    np.testing.assert_allclose(kernels.lower_inner_product(spoiled, other), np.sum(first * second), rtol=1e-4)
-    kernels.add_lower(spoiled, dtype(0.5), other)
-    np.testing.assert_allclose(np.tril(spoiled), np.tril(first + 0.5 * second), rtol=1e-5)
-    assert np.isnan(spoiled[upper]).all()

@@ -41,7 +41,7 @@ class ProductKernel:
     order: int
 
     def gram(self, X, Z=None, *, lower=False):
-        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
+        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is some finite numbers."""
         symmetric = Z is None
         if X.shape[0] == 0 or (not symmetric and Z.shape[0] == 0):
             return _matrix(X, Z)
@@ -59,11 +59,17 @@ class ProductKernel:
         """``out`` times the kernel, in place; ``fresh``: the kernel itself."""
         symmetric = Z is None
         columns, others, wide = self._columns(X, X if symmetric else Z)
-        a, b = self._shares(X.dtype)
+        shares, spare = self._shares(X.dtype), np.empty((3, out.shape[1]), X.dtype)
+        narrow = ~wide if wide.any() else slice(None)
+        near = [part[narrow] for part in (*columns, *others, *shares)]
+        far = [part[wide] for part in (columns[0], others[0], *shares)]
+        third = self._third(X.dtype)
 
         def fill(rows):
             span = rows.start, rows.stop
-            kernels.product_rows(*columns, *others, wide, a, b, self.order, *span, symmetric, fresh, out)
+            kernels.product_rows(*near, self.order, third, *span, symmetric, fresh, spare, out)
+            if wide.any():
+                kernels.wide_rows(*far, self.order, *span, symmetric, out)
 
         return _filled(out, fill, symmetric, lower)
 
@@ -77,13 +83,20 @@ class ProductKernel:
         if two_valued is not None:
             return self._slopes_apart(X, gram, pull, two_valued, gaps)
         columns, _, wide = self._columns(X, X)
-        a, b = self._shares(X.dtype)
-        plain = self.weights is None
+        shares, plain = self._shares(X.dtype), self.weights is None
+        wide &= not plain  # no exponential is needed
+        narrow = ~wide if wide.any() else slice(None)
+        near = [part[narrow] for part in (*columns, *shares)]
+        far = [part[wide] for part in (columns[0], *shares)]
+        third = self._third(X.dtype)
 
         def add(rows):
-            sums = np.zeros((2, len(self.rates)))
-            span = rows.start, rows.stop
-            kernels.product_slopes(*columns, wide, a, b, self.order, plain, gram, pull, *span, *sums)
+            span, sums = (rows.start, rows.stop), np.empty((2, len(wide)))
+            near_sums, far_sums = np.zeros((2, len(near[0]))), np.zeros((2, len(far[0])))
+            kernels.product_slopes(*near, self.order, third, plain, gram, pull, *span, *near_sums)
+            if wide.any():
+                kernels.wide_slopes(*far, self.order, pull, *span, *far_sums)
+            sums[:, narrow], sums[:, wide] = near_sums, far_sums
             return sums
 
         rate_slopes, weight_slopes = 2 * sum(_on_blocks(add, len(X), len(X)))
@@ -132,6 +145,9 @@ class ProductKernel:
             return np.zeros(len(self.rates), dtype), np.ones(len(self.rates), dtype)
         return (1 / (1 + self.weights)).astype(dtype), (self.weights / (1 + self.weights)).astype(dtype)
 
+    def _third(self, dtype):
+        return dtype.type(1 / 3) if self.order == 2 else None
+
     def _columns(self, X, Z):
         """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are too wide for eᵗ."""
         lowest, highest = _range(X, Z)
@@ -159,32 +175,51 @@ class RadialKernel:
 
         def fill(rows):
             squares(rows, out)
-            kernels.profile_rows(out, self.order, rows.start, rows.stop, symmetric)
+            order = None if self.order == GAUSSIAN else self.order
+            kernels.profile_rows(out, order, rows.start, rows.stop, symmetric)
 
         return _filled(out, fill, symmetric, lower)
 
     def slopes(self, X, gram, pull):
-        """Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights; ``pull`` is overwritten, only its lower half is read.
+        """Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights.
+
+        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and ``pull`` is overwritten.
 
         With B = pull ∘ f'(s) and b its row sums, the sum is 4 (Σ_i b_i t_ij² − Σ_i t_ij (Bt)_ij), t = r (x − mean).
         """
-        squares, distances = np.empty((len(X), len(X)), X.dtype), self._squares(X, X)
-
-        def weigh(rows):
-            distances(rows, squares)
-            kernels.slope_rows(squares, self.order, rows.start, rows.stop, pull)
-
-        _on_blocks(weigh, len(X), len(X))
+        _on_blocks(self._halve(gram, pull) if self.order == GAUSSIAN else self._weigh(X, pull), len(X), len(X))
         scaled = self._scaled(X, X.mean(axis=0, dtype=np.float64))
         products = symmetric_product(pull, np.column_stack([scaled, np.ones(len(X), X.dtype)])).astype(np.float64)
         scaled = scaled.astype(np.float64)
         return 4 * (products[:, -1] @ scaled**2 - np.sum(scaled * products[:, :-1], axis=0)), None
 
+    def _halve(self, gram, pull):
+        """A function that multiplies some rows of ``pull`` by f'(s) = −f(s) / 2, up to the diagonal, which is set to zero."""
+
+        def halve(rows):
+            own = pull[rows, : rows.stop]
+            with np.errstate(all="ignore"):  # what stands above the diagonal may be anything
+                own *= gram[rows, : rows.stop]
+                own *= -0.5
+            np.fill_diagonal(own[:, rows], 0)
+
+        return halve
+
+    def _weigh(self, X, pull):
+        """The same for the Matérn kernels, from distances."""
+        squares, distances = _matrix(X, None), self._squares(X, X)
+
+        def weigh(rows):
+            distances(rows, squares)
+            kernels.matern_slope_rows(squares, self.order, rows.start, rows.stop, pull)
+
+        return weigh
+
     def _scaled(self, X, center):
         return ((X - center) * self.rates).astype(X.dtype)
 
     def _squares(self, X, Z):
-        """A function that puts the squared distances of some rows of X from those of Z into those rows of a matrix.
+        """A function that puts the squared distances of some rows of X from those of Z into those rows of a matrix of zeros.
 
         Where Z is X, only up to the diagonal.
         """
@@ -195,8 +230,9 @@ class RadialKernel:
         if X.shape[1] < _MANY_COLUMNS:
             columns = np.ascontiguousarray(left.T)
             others = columns if symmetric else np.ascontiguousarray(right.T)
+            spare = np.empty((1, len(right)), X.dtype)
             return lambda rows, out: kernels.squared_distance_rows(
-                columns, others, rows.start, rows.stop, symmetric, out
+                columns, others, rows.start, rows.stop, symmetric, spare, out
             )
         left_norms, right_norms = (np.einsum("ij,ij->i", side, side) for side in (left, right))
 
@@ -245,7 +281,8 @@ def skinny_product(matrix, vectors):
 
 
 def _matrix(X, Z):
-    return np.empty((X.shape[0], X.shape[0] if Z is None else Z.shape[0]), X.dtype)
+    """Of zeros: what of it is never filled is a number."""
+    return np.zeros((X.shape[0], X.shape[0] if Z is None else Z.shape[0]), X.dtype)
 
 
 def _range(X, Z):

@@ -70,8 +70,10 @@ def _sincos_overload(half_turns):
             halved = _HALF32 * nearest
             sign = _ONE32 - _FOUR32 * abs(halved - np.rint(halved))  # (-1)^nearest without integers
             u = r * r
-            s = (((_S32[4] * u + _S32[3]) * u + _S32[2]) * u + _S32[1]) * u + _S32[0]
-            c = ((((_C32[5] * u + _C32[4]) * u + _C32[3]) * u + _C32[2]) * u + _C32[1]) * u + _C32[0]
+            s0, s1, s2, s3, s4 = _S32  # once: each time that a tuple is named, all of it is built
+            c0, c1, c2, c3, c4, c5 = _C32
+            s = (((s4 * u + s3) * u + s2) * u + s1) * u + s0
+            c = ((((c5 * u + c4) * u + c3) * u + c2) * u + c1) * u + c0
             return sign * (s * r), sign * c
 
         return sincos32
@@ -82,10 +84,12 @@ def _sincos_overload(half_turns):
         halved = 0.5 * nearest
         sign = 1.0 - 4.0 * abs(halved - np.rint(halved))
         u = r * r
-        s = (((_S64[8] * u + _S64[7]) * u + _S64[6]) * u + _S64[5]) * u + _S64[4]
-        s = (((s * u + _S64[3]) * u + _S64[2]) * u + _S64[1]) * u + _S64[0]
-        c = (((_C64[8] * u + _C64[7]) * u + _C64[6]) * u + _C64[5]) * u + _C64[4]
-        c = (((c * u + _C64[3]) * u + _C64[2]) * u + _C64[1]) * u + _C64[0]
+        s0, s1, s2, s3, s4, s5, s6, s7, s8 = _S64
+        c0, c1, c2, c3, c4, c5, c6, c7, c8 = _C64
+        s = (((s8 * u + s7) * u + s6) * u + s5) * u + s4
+        s = (((s * u + s3) * u + s2) * u + s1) * u + s0
+        c = (((c8 * u + c7) * u + c6) * u + c5) * u + c4
+        c = (((c * u + c3) * u + c2) * u + c1) * u + c0
         return sign * (s * r), sign * c
 
     return sincos64
