@@ -1,5 +1,6 @@
 """Kernels without a cache: where nothing can be written, as in containers, fits go on and say so once."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import bochner
+from bochner._compute import compiling
 
 NOBODY = 65534
 
@@ -129,3 +131,20 @@ print(sum(kernels.sincos.stats.cache_hits.values()))
         for _ in range(2)
     ]
     assert hits == ["0", "1"]
+
+
+def test_what_was_compiled_before_another_file_changed_is_not_used(tmp_path, monkeypatch):
+    """A kernel calls kernels of other files: numba alone would go on with the old ones."""
+    (tmp_path / "one_kernel.py").write_text("def twice(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    function = importlib.import_module("one_kernel").twice
+
+    def hits():
+        kernel = compiling.compiled(function)
+        assert kernel(2.0) == 4.0
+        return sum(kernel.stats.cache_hits.values())
+
+    assert [hits(), hits()] == [0, 1]
+    monkeypatch.setattr(compiling, "sources", lambda: "another text")
+    assert [hits(), hits()] == [0, 1]

@@ -2,6 +2,9 @@
 
 import warnings
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
@@ -44,7 +47,15 @@ _UNUSABLE = OSError, EOFError, UnpicklingError
 
 
 class _Cache(FunctionCache):
-    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the same."""
+    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the same.
+
+    numba asks for the date and size of a kernel's own file.  Kernels call those of other files, and installers give all files one date: here
+    what is kept holds as long as no file with kernels changes.
+    """
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file._source_stamp = self._cache_file._source_stamp, sources()
 
     def load_overload(self, sig, target_context):
         try:
@@ -57,6 +68,13 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)
         except _UNUSABLE as error:
             _warn(error)
+
+
+@cache
+def sources() -> str:
+    """A digest of all files that kernels are written in."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def _warn(error):
