@@ -207,8 +207,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         if len(valid):
             checked, _ = draw_sample(rows, targets, weights, valid, standardization, dtype)
         elif validation is not None:
-            everything = row_numbers(len(validation.rows))
-            checked, _ = draw_sample(*validation, everything, standardization, dtype)
+            given, everything = validation, row_numbers(len(validation.rows))
+            checked, _ = draw_sample(given.rows, given.targets, given.weights, everything, standardization, dtype)
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
 
