@@ -157,8 +157,9 @@ class Expansion:
         ``X`` is an array of some rows in memory; a row of weight h counts as h rows.
         """
         points = as_dense(X)
-        angles = points @ self.frequencies.astype(points.dtype).T
-        sines, cosines = np.sin(angles), np.cos(angles)
+        half_turns = points @ (self.frequencies / np.pi).astype(points.dtype).T
+        sines, cosines = np.empty_like(half_turns), np.empty_like(half_turns)
+        kernels.trigonometry(half_turns, sines, cosines)
         total = np.zeros(self.n_features)
         for k in range(self.n_outputs):  # outputs are few, and (n, outputs, columns) never exists
             turned = (cosines * self.sine[:, k] - sines * self.cosine[:, k]).astype(points.dtype)

@@ -8,7 +8,15 @@ from sklearn.inspection import permutation_importance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bochner import FourierBoostingClassifier, FourierBoostingRegressor, GBRFF1Classifier, GBRFF2Classifier
+from bochner import (
+    Anova,
+    Evidence,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    SpectralRegressor,
+)
 
 BOOSTERS = [
     FourierBoostingClassifier(n_rounds=20, random_state=0),
@@ -115,3 +123,11 @@ def test_scikit_learn_selects_columns_and_permutes_them(model):
     assert support.sum() == 2
     assert support[1]
     assert permutation_importance(selecting, X, y, n_repeats=2, random_state=0).importances_mean.argmax() == 1
+
+
+def test_the_front_door_selects_columns_too():
+    X, y = some_table(80)
+    model = SpectralRegressor(Anova(), Evidence(n_rows=80, n_iterations=3, standardize=False), random_state=0)
+    selection = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(X, y)
+    assert selection.estimator_.feature_importances_.sum() == pytest.approx(1)
+    assert selection.get_support()[[1, 2]].all()

@@ -60,8 +60,9 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         """Fit to rows X with labels y of any type.
 
         Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X.  ``class_weight`` weighs them by the same rule. In a pipeline they are routed and prepared with
-        ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        ``class_weight`` weighs these rows by the same rule.
         """
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()

@@ -64,8 +64,8 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs).
 
         Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X. In a pipeline they are routed and prepared with
-        ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
         """
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
         check_share(self.level, "level")

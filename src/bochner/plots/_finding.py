@@ -74,7 +74,7 @@ def _inside(model: Any) -> Iterator[tuple[Any, Rows, bool]]:
                 yield part, _columns(columns), False
     elif isinstance(model, TransformedTargetRegressor):
         yield model.regressor_, _as_they_are, False
-    elif isinstance(model, BaseSearchCV):
+    elif isinstance(model, BaseSearchCV) and model.refit:
         yield model.best_estimator_, _as_they_are, True
     elif isinstance(model, FrozenEstimator):
         yield model.estimator, _as_they_are, True

@@ -67,10 +67,14 @@ def learned_features(learner=None):
     return SpectralFeatures(learner=learner or PacBayes(), n_components=12, random_state=0)
 
 
+def learned_pipeline():
+    return make_pipeline(learned_features(), LinearSVC())
+
+
 AROUND = {
     "itself": lambda: learned_features(),
     "pipeline": lambda: make_pipeline(StandardScaler(), learned_features(), LogisticRegression()),
-    "search": lambda: GridSearchCV(make_pipeline(learned_features(), LinearSVC()), {"linearsvc__C": [1.0]}, cv=2),
+    "search": lambda: GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2),
     "columns": lambda: make_pipeline(
         ColumnTransformer([("waves", learned_features(), ["narrow"]), ("rest", "passthrough", ["wide"])]), LinearSVC()
     ),
@@ -112,6 +116,9 @@ def test_what_is_missing_or_ambiguous_is_said_in_a_sentence(moons):
         TypeError, match="plot_effects draws a fitted SpectralClassifier or SpectralRegressor, and found none"
     ):
         plot_effects(LogisticRegression().fit(X, y), X)
+    kept_none = GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2, refit=False).fit(X, y)
+    with pytest.raises(TypeError, match="found none in GridSearchCV"):
+        plot_spectrum(kept_none)
     two = FeatureUnion([("a", learned_features()), ("b", learned_features())]).fit(X, y)
     with pytest.raises(ValueError, match="draws one SpectralFeatures, and found 2 in FeatureUnion"):
         plot_spectrum(two)
