@@ -26,7 +26,14 @@ class NestedDefaults(BaseEstimator):
         return clone(default) if value is None else value
 
     def set_params(self, **parameters: Any) -> Self:
-        for name in {key.partition("__")[0] for key in parameters if "__" in key} & set(self._defaults):
-            if parameters.get(name, getattr(self, name)) is None:
-                parameters[name] = clone(self._defaults[name])
+        own = self.get_params(deep=False)
+        for key in list(parameters):
+            name, nested, inner = key.partition("__")
+            if not nested or name not in own or parameters.get(name, own[name]) is not None:
+                continue
+            if name not in self._defaults:
+                raise ValueError(
+                    f"{name}=None of {type(self).__name__} has no parameter {inner!r}. Give an object first, then set {key}."
+                )
+            parameters[name] = clone(self._defaults[name])
         return super().set_params(**parameters)

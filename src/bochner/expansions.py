@@ -151,21 +151,22 @@ class Expansion:
         outflow[np.arange(self.n_outputs) * self.n_features + space] = 1
         return self.derivative().mixed(outflow).evaluate(X)[:, 0]
 
-    def relevance(self, X: Any) -> np.ndarray:
+    def relevance(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per squared unit of it.
 
-        ``X`` is an array of some rows in memory.
+        ``X`` is an array of some rows in memory; a row of weight h counts as h rows.
         """
         points = as_dense(X)
-        angles = points @ self.frequencies.astype(points.dtype).T
-        sines, cosines = np.sin(angles), np.cos(angles)
+        half_turns = points @ (self.frequencies / np.pi).astype(points.dtype).T
+        sines, cosines = np.empty_like(half_turns), np.empty_like(half_turns)
+        kernels.trigonometry(half_turns, sines, cosines)
         total = np.zeros(self.n_features)
         for k in range(self.n_outputs):  # outputs are few, and (n, outputs, columns) never exists
             turned = (cosines * self.sine[:, k] - sines * self.cosine[:, k]).astype(points.dtype)
             gradient = turned @ self.frequencies.astype(points.dtype)
             if self.slopes is not None:
                 gradient += self.slopes[:, k].astype(points.dtype)
-            total += np.mean(np.square(gradient, dtype=np.float64), axis=0)
+            total += np.average(np.square(gradient, dtype=np.float64), axis=0, weights=weights)
         return total
 
     # --- other expansions from this one --------------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """KernelMachine: ridge regression with the closed-form kernel of a prior, exactly."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
 from ._compute import Block, TensorRows, as_dense, gathered
+from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import (
@@ -46,7 +47,7 @@ _NYSTROM = (100, 1000)
 _TOL_OF_FLOAT32 = 1e-4
 
 
-class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, NestedDefaults):
     """Kernel ridge regression: minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions of a prior's closed-form kernel.
 
     The kernel is k(x, z) + Σ_j linear_j x_j z_j / d, and the intercept b is free.  No features are sampled: this is what
@@ -95,6 +96,8 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
     True
     """
 
+    _defaults: ClassVar = {"prior": Laplace(gamma="scale")}
+
     def __init__(
         self,
         prior: SpectralPrior | None = None,
@@ -131,8 +134,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
         values = Values.of(y, len(data), owner=type(self).__name__)
         weights = check_weights(sample_weight, len(data))
         self._one_dimensional, targets = values.one_dimensional, values.rows
-        prior = Laplace(gamma="scale") if self.prior is None else self.prior
-        self.prior_ = prior.resolved(data, weights)
+        self.prior_ = self._part("prior").resolved(data, weights)
         X = self._dense(gathered(data.source))
         kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
         rows = X if kept.all() else X[kept]

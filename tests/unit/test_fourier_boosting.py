@@ -123,7 +123,7 @@ def test_relevance_finds_the_columns_that_matter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 6)) * np.array([1, 100, 1, 1, 0.01, 1])
     y = np.sin(2 * X[:, 0]) + X[:, 1] / 100
-    relevance = FourierBoostingRegressor(random_state=0).fit(X, y).feature_relevance_
+    relevance = FourierBoostingRegressor(random_state=0).fit(X, y).feature_importances_
     assert set(np.argsort(relevance)[-2:]) == {0, 1}
     assert relevance[[2, 3, 4, 5]].max() < 0.1 * relevance[[0, 1]].min()
 
@@ -500,7 +500,7 @@ def test_no_rounds_constant_columns_and_separable_data(moons):
     assert list(constant.staged_predict(X)) == []
     wide = np.column_stack([X, np.full(len(X), 7.0)])
     model = FourierBoostingClassifier(random_state=0).fit(wide, y)
-    assert model.feature_relevance_[2] == 0
+    assert model.feature_importances_[2] == 0
     assert model.score(wide, y) > 0.9
     nothing = FourierBoostingClassifier(random_state=0).fit(np.ones((10, 2)), np.arange(10) % 2)
     np.testing.assert_allclose(nothing.predict_proba(np.ones((1, 2))), 0.5)

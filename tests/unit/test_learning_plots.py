@@ -27,7 +27,7 @@ def test_weights_and_profile(problem):
     ax = plots.plot_kernel_profile(features)
     learned = ax.lines[1].get_ydata()
     assert learned[0] == pytest.approx(1)
-    with pytest.raises(TypeError, match="nothing learned"):
+    with pytest.raises(TypeError, match="learner=None has none to compare"):
         plots.plot_weights(SpectralFeatures().fit(problem[0]))
 
 

@@ -11,13 +11,25 @@ from .._compute import row_numbers
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
-from .._validation import check_auto_count, check_count, check_flag, check_positive, check_share, refuse_class
+from .._validation import (
+    check_auto_count,
+    check_count,
+    check_flag,
+    check_positive,
+    check_rows,
+    check_share,
+    check_weights,
+    refuse_class,
+)
 from ..descent import Descent, Standardization, WaveParameters
 from ..expansions import Expansion
+from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
 from ..repetitions import FEW_ROWS, without_repetitions
 from .fitting import Rounds, at_most, draw_sample, with_waves
+from .held_out import MOST_NUMBERS, ValidationRows, of_validation_rows, validation_given
+from .importances import IMPORTANCE_ROWS, derivative_importances
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
@@ -78,6 +90,8 @@ class JointEpochs(BaseEstimator):
 
 class EarlyStopping(BaseEstimator):
     """Keep some rows apart, stop when the loss there falls no more, keep the best round and epoch.
+
+    Where ``fit`` is given ``X_val`` and ``y_val``, those rows judge, and none of X is kept apart.
 
     Parameters
     ----------
@@ -166,17 +180,19 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             check_more_rounds(self.n_rounds, len(self.expansion_))
         return continued
 
-    def _fit(self, X, y, rows, targets, weights, strata=None):
+    def _fit(self, X, y, rows, targets, weights, strata=None, validation=None):
         """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
 
-        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them.
+        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them.  ``validation`` are the user's own
+        ``ValidationRows``, in place of some of the rows that are kept apart.
         """
         search, epochs = self._part("search", WaveSearch), self._part("epochs", JointEpochs)
         rng = np.random.default_rng([self._seed, 0])
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
-        stopping = self._stopping_for(len(rows))
-        train, valid = stopping.split(len(rows), strata, rng, weights)
+        stopping = self._stopping_for(len(rows), validation is not None)
+        apart = stopping if validation is None else EarlyStopping(0)
+        train, valid = apart.split(len(rows), strata, rng, weights)
         sample, standardization = draw_sample(
             rows, targets, weights, at_most(self.max_rows, train, rng), self._standardization, dtype
         )
@@ -190,6 +206,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         checked = None
         if len(valid):
             checked, _ = draw_sample(rows, targets, weights, valid, standardization, dtype)
+        elif validation is not None:
+            given, everything = validation, row_numbers(len(validation.rows))
+            checked, _ = draw_sample(given.rows, given.targets, given.weights, everything, standardization, dtype)
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
 
@@ -216,9 +235,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             rows.assert_all_finite()
         self._grown, self._standardization = fit, standardization
         self.expansion_, self.n_rounds_ = published(fit)["expansion_"], len(fit)
-        # In units of each column's own deviation, so that columns of different units compare.
-        spread = np.std(sample.columns, axis=1, dtype=np.float64) ** 2
-        self.feature_relevance_ = sample.relevance(self._in_units_of_the_target(fit), rng) * spread
+        # What all classes have in common moves no probability; outputs are compared in their standardised units.
+        centered = isinstance(self.loss_, Multinomial)
+        scores = fit.mixed(np.eye(fit.n_outputs) - 1 / fit.n_outputs) if centered else fit
+        some = sample.some(IMPORTANCE_ROWS, rng)
+        self.feature_importances_ = derivative_importances(scores, some.columns.T, some.weights)
         tasks.close(lambda: {"expansion_": self.expansion_})
         return self
 
@@ -258,10 +279,32 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         different = without_repetitions(rows, target, weights, in_order=True)
         return different.rows, different.target, different.weights
 
-    def _stopping_for(self, n_rows: int) -> EarlyStopping:
-        if self.stopping is None and n_rows <= LARGE:
+    def _validation_rows(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> ValidationRows | None:
+        """The user's own validation rows, read as X and y are; None where there are none."""
+        if not validation_given(X_val, y_val, sample_weight_val):
+            return None
+        with of_validation_rows():
+            rows = check_rows(self, X_val, reset=False)
+            rows.assert_all_finite()
+            if len(rows) * rows.n_features > MOST_NUMBERS:
+                raise ValueError(
+                    f"X_val has {len(rows)} rows of {rows.n_features} columns, and is judged by whole. "
+                    f"Give at most {MOST_NUMBERS // rows.n_features} of the rows."
+                )
+            target, weights = self._validation_target(y_val, check_weights(sample_weight_val, len(rows)), len(rows))
+            rows, target, weights = self._once_each(rows, target, weights)
+        return ValidationRows(rows, self._targets(target), weights)
+
+    def _stopping_for(self, n_rows: int, validated: bool) -> EarlyStopping:
+        if self.stopping is None and n_rows <= LARGE and not validated:
             return EarlyStopping(0)
-        return self._part("stopping", EarlyStopping)
+        stopping = self._part("stopping", EarlyStopping)
+        if validated and stopping.fraction == 0:
+            raise ValueError(
+                f"X_val and y_val serve early stopping, which stopping={stopping!r} turns off. "
+                "Write e.g. stopping=EarlyStopping(patience=20), or give no validation rows."
+            )
+        return stopping
 
     def _pilots_for(self, n_rows: int) -> int:
         return 2 if n_rows > LARGE else 0
@@ -321,8 +364,8 @@ SHARED_DOCUMENTATION = """
     epochs : JointEpochs, default ``JointEpochs()``
         Epochs of joint descent on all waves over all rows.
     stopping : EarlyStopping, default None
-        None is ``EarlyStopping()`` above 4000 rows; up to there, and with ``EarlyStopping(0)``, no row is kept apart and all rounds
-        and epochs are run.
+        None is ``EarlyStopping()`` above 4000 rows, and where ``fit`` is given ``X_val`` and ``y_val``, which judge then; else, and
+        with ``EarlyStopping(0)``, no row is kept apart and all rounds and epochs are run.
     linear : bool, default True
         Begin with a linear part.  With it scores go on linearly far from the data, without it they stay bounded.
     n_pilots : "auto" or int, default "auto"
@@ -338,7 +381,7 @@ SHARED_DOCUMENTATION = """
     ----------
     expansion_ : Expansion, one atom per round
     loss_ : the loss, whose link makes predictions or probabilities of scores
-    feature_relevance_ : mean squared derivative of the score in each standardised column
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
     train_loss_, validation_loss_ : mean loss after each round (and, for the second, each epoch); of values standardised ones
     n_rounds_, n_features_in_; of a classifier classes_, of a regressor target_bounds_
 """

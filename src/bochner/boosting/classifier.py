@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._validation import check_choice, check_rows
 from ..losses import Exponential, Logistic, Loss, Multinomial
 from ..targets import Labels
 from .booster import SHARED_DOCUMENTATION, FourierBooster
+from .held_out import known_labels
 from .predicting import ExpansionClassifier
 
 
@@ -45,8 +47,23 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
 
     @all_or_nothing
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingClassifier:
-        """Fit to rows X with labels y of any type."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> FourierBoostingClassifier:
+        """Fit to rows X with labels y of any type.
+
+        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        ``class_weight`` weighs these rows by the same rule.
+        """
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
@@ -55,8 +72,21 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
             self._check_same_classes(labels)
         rows, labels, weights = self._once_each(rows, labels, weights)
         self.classes_, self.loss_ = labels.classes, self._loss(len(labels.classes))
-        targets = labels.one_hot() if isinstance(self.loss_, Multinomial) else labels.signs(np.float32)
-        return self._fit(X, y, rows, targets, weights, strata=labels.codes)
+        validation = self._validation_rows(X_val, y_val, sample_weight_val)
+        return self._fit(X, y, rows, self._targets(labels), weights, strata=labels.codes, validation=validation)
+
+    def _targets(self, labels: Labels) -> np.ndarray:
+        return labels.one_hot() if isinstance(self.loss_, Multinomial) else labels.signs(np.float32)
+
+    def _validation_target(self, y, weights, n_rows):
+        labels = Labels.of(y, n_rows, owner=type(self).__name__)
+        known, rule = known_labels(labels, self.classes_), self.class_weight
+        if isinstance(rule, Mapping):  # it may name classes that are missing here
+            rule = {label: weight for label, weight in rule.items() if label in labels.classes.tolist()}
+        costs = labels.costs(rule, weights)
+        if costs is not None:
+            weights = costs if weights is None else weights * costs
+        return known, weights
 
     def _loss(self, n_classes: int) -> Loss:
         if self.loss == "multinomial" or (self.loss == "auto" and n_classes > 2):

@@ -59,7 +59,8 @@ class Sample:
 
     def relevance(self, expansion: Expansion, rng: np.random.Generator) -> np.ndarray:
         """Mean squared derivative of the expansion in each column, on some of the rows."""
-        return expansion.relevance(self.some(_RELEVANCE_ROWS, rng).columns.T)
+        some = self.some(_RELEVANCE_ROWS, rng)
+        return expansion.relevance(some.columns.T, some.weights if some.weights.any() else None)
 
 
 @dataclass(frozen=True, eq=False)

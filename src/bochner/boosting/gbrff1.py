@@ -53,6 +53,7 @@ class GBRFF1Classifier(PublishedBooster):
     expansion_ : Expansion; round by round, class by class, K atoms each
     landmarks_ : (T · n_outputs, n_features), one per weak learner
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
     classes_, n_rounds_, n_features_in_, prior_
 
     Examples

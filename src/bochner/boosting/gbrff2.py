@@ -74,6 +74,7 @@ class GBRFF2Classifier(PublishedBooster):
     ----------
     expansion_ : Expansion; one atom per round (and class)
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
     classes_, n_rounds_, n_features_in_, prior_
 
     Examples

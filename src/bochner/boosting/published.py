@@ -20,6 +20,7 @@ from ..priors.base import SpectralPrior
 from ..repetitions import without_repetitions
 from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
+from .importances import IMPORTANCE_ROWS, derivative_importances
 from .predicting import ExpansionClassifier
 
 # A weight is at most e^30: by then its row has decided the round anyway.
@@ -87,6 +88,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
             self._check_same_classes(labels)
         counts = np.ones(len(rows)) if weights is None else weights
         self._boost(in_few_blocks(rows), np.ascontiguousarray(labels.signs().T), counts, continued)
+        some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
+        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), counts[some])
         return self
 
     def _boost(self, rows, signs, counts, continued):

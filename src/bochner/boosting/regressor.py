@@ -51,26 +51,54 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
 
     @all_or_nothing
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierBoostingRegressor:
-        """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs)."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> FourierBoostingRegressor:
+        """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs).
+
+        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        """
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
         check_share(self.level, "level")
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        values = Values.of(y, len(rows), owner=type(self).__name__)
+        values = self._values(y, len(rows))
         weights = check_weights(sample_weight, len(rows))
-        if self.loss == "poisson" and np.any(values.rows < 0):
-            raise ValueError(
-                f"loss='poisson' needs non-negative targets, got {values.rows.min():.3g}. Write loss='squared'."
-            )
         rows, values, weights = self._once_each(rows, values, weights)
         if not continued:
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
             self.target_bounds_ = _bounds(values.rows if weights is None else values.rows[weights > 0])
-        targets = (values.rows - self._target_shift) / self._target_scale
+        targets = self._targets(values)
         self.loss_ = self._loss(targets, weights)
-        return self._fit(X, y, rows, targets, weights)
+        validation = self._validation_rows(X_val, y_val, sample_weight_val)
+        return self._fit(X, y, rows, targets, weights, validation=validation)
+
+    def _values(self, y, n_rows):
+        values = Values.of(y, n_rows, owner=type(self).__name__)
+        if self.loss == "poisson" and np.any(values.rows < 0):
+            raise ValueError(
+                f"loss='poisson' needs non-negative targets, got {values.rows.min():.3g}. Write loss='squared'."
+            )
+        return values
+
+    def _targets(self, values: Values) -> np.ndarray:
+        return (values.rows - self._target_shift) / self._target_scale
+
+    def _validation_target(self, y, weights, n_rows):
+        values = self._values(y, n_rows)
+        if values.rows.shape[1] != len(self._target_shift):
+            raise ValueError(f"y has {values.rows.shape[1]} outputs, the training rows have {len(self._target_shift)}.")
+        return values, weights
 
     def _pilots_for(self, n_rows):
         return 2

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import estimator_html_repr, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
 from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
+from .._defaults import NestedDefaults
 from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
@@ -49,9 +50,10 @@ _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, s
 _IMPORTANCE_ROWS = 256
 
 
-class SpectralModel(CallbackSupportMixin, BaseEstimator):
+class SpectralModel(CallbackSupportMixin, NestedDefaults):
     """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
 
+    _defaults: ClassVar = {"evidence": _USUAL}  # what ``evidence__n_rows`` and the like start from
     _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
 
     def __init__(

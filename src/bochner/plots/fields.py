@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count
+from ..ridge import OperatorKernelRidge, OperatorRidge
 from ._canvas import blank
+from ._finding import find_part, like_given
 
 
 @dataclass
@@ -58,13 +59,14 @@ class VectorFieldDisplay:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
         ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
-        inputs whose coordinates in space are replaced by those of the grid.
+        inputs whose coordinates in space are replaced by those of the grid.  The field may be that of a pipeline or search around
+        ``OperatorRidge`` or ``OperatorKernelRidge``; where rows or targets are prepared its derivatives are differences.
         """
-        check_is_fitted(estimator)
+        part, _, alone = find_part(estimator, (OperatorRidge, OperatorKernelRidge), "VectorFieldDisplay")
         check_choice(background or "none", "background", ("divergence", "curl", "speed", "scalar_potential", "none"))
         n_grid = check_count(n_grid, "n_grid", minimum=2)
-        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        space = estimator.kernel_.space(X.shape[1])
+        given, X, y = X, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        space = part.kernel_.space(X.shape[1])
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
                 f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of shape {y.shape}. Plot two of its "
@@ -74,11 +76,22 @@ class VectorFieldDisplay:
         grid = np.stack(np.meshgrid(*sides), axis=-1)
         rows = np.tile(np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64), (n_grid**2, 1))
         rows[:, space] = grid.reshape(-1, 2)
-        field = estimator.predict(rows)
-        color = None
-        if background is not None:
-            values = np.linalg.norm(field, axis=1) if background == "speed" else getattr(estimator, background)(rows)
-            color = values.reshape(n_grid, n_grid)
+
+        def predict(points):
+            return estimator.predict(like_given(given, points))
+
+        field, color = predict(rows), None
+        if background == "speed":
+            color = np.linalg.norm(field, axis=1)
+        elif background is not None and alone and isinstance(part, OperatorRidge):
+            color = getattr(part, background)(rows)
+        elif background == "scalar_potential":
+            raise TypeError(
+                f"A scalar potential needs an OperatorRidge by itself, got {type(estimator).__name__}. Write background='speed'."
+            )
+        elif background is not None:
+            color = _by_differences(predict, rows, space, background)
+        color = None if color is None else color.reshape(n_grid, n_grid)
         display = cls(grid, field.reshape(n_grid, n_grid, 2), color, background)
         return display.plot(X[:, space], y, axes=axes)
 
@@ -89,12 +102,15 @@ class VectorFieldDisplay:
         shown = np.linspace(0, len(X) - 1, min(max_arrows, len(X))).astype(int)
         left, right = self.axes_
         speeds = np.linalg.norm(y[shown], axis=1)
-        left.quiver(*X[shown].T, *y[shown].T, speeds, cmap="viridis", angles="xy", width=0.004)
+        left.quiver(
+            *X[shown].T, *y[shown].T, speeds, cmap="viridis", angles="xy", width=0.004, clim=(0, 1.2 * speeds.max())
+        )
         left.set_title("data")
         if self.color is not None:
             # Signed quantities are centered at zero, so that white means none.
             signed = self.background != "speed"
-            limit = max(float(np.abs(self.color).max()), 1e-12)
+            # Not to the ends of the colors, where black lines on them could not be seen.
+            limit = 1.4 * max(float(np.abs(self.color).max()), 1e-12)
             look = {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
             sides = np.moveaxis(self.grid, -1, 0)
             image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **look)
@@ -105,4 +121,15 @@ class VectorFieldDisplay:
         right.set_title("learned field")
         for axis in self.axes_:
             axis.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+            axis.set(xlim=self.grid[0, [0, -1], 0], ylim=self.grid[[0, -1], 0, 1])
         return self
+
+
+def _by_differences(predict, rows, space, background):
+    """Divergence or curl of what is predicted in the plane, by differences over a thousandth of its width."""
+    slopes = np.empty((2, 2, len(rows)))  # of each output along each direction
+    for b, column in enumerate(space):
+        step = np.zeros(rows.shape[1])
+        step[column] = 1e-3 * np.ptp(rows[:, column])
+        slopes[:, b] = (predict(rows + step) - predict(rows - step)).T / (2 * step[column])
+    return slopes[0, 0] + slopes[1, 1] if background == "divergence" else slopes[1, 0] - slopes[0, 1]

@@ -13,9 +13,8 @@ from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..priors import SpectralPrior
 from ..targets import Labels
-from ._canvas import blank, given_or_new, plane_grid, plane_points
-
-_CLASS_COLORS = ("#d1495b", "#2e6f95")
+from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid, plane_points
+from ._finding import like_given, two_class_scores
 
 
 def plot_potential(
@@ -87,26 +86,26 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
     X, weights = plane_points(X), np.asarray(weights, dtype=np.float64).ravel()
     ax = given_or_new(ax)
     largest = max(float(weights.max()), 1e-12)
-    for label, color in zip(np.unique(y), _CLASS_COLORS, strict=True):
+    for label, color in zip(np.unique(y), (BLUE, ORANGE), strict=True):
         rows = np.asarray(y) == label
         ax.scatter(*X[rows].T, s=0.3 + 9 * weights[rows] / largest, color=color, linewidths=0, label=str(label))
     ax.set_aspect("equal")
     return ax
 
 
-def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = None) -> Any:
-    """The score of an SVM on the measure's features over the plane: its sign in color, its zero line, and the margin; returns the axes.
+def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any = None) -> Any:
+    """The score of a classifier over the plane: its sign in color, its zero line, and the lines at −1 and 1; returns the axes.
 
     Parameters
     ----------
-    measure : FourierMeasure
-        Whose features the machine is fitted on.
-    X : array (n_samples, 2)
-        Points of the plane.
-    y : array (n_samples,)
-        Their labels, of two classes.
+    model : FourierMeasure, or a fitted classifier of two classes
+        Of a measure, an SVM is fitted on its features; a classifier, alone or in a pipeline or search, is drawn as it is.
+    X : array or frame (n_samples, 2)
+        Points of the plane, as the classifier takes them.
+    y : array (n_samples,), default None
+        Their labels, of two classes; a measure needs them, for a classifier the points are drawn with them.
     C : float, default 1.0
-        Weight of the loss.
+        Weight of the loss; for a measure only.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
 
@@ -119,16 +118,28 @@ def plot_boundary(measure: Any, X: Any, y: Any, C: float = 1.0, *, ax: Any = Non
     >>> plot_boundary(measure, disc.data, disc.target).get_aspect()
     1.0
     """
-    X = plane_points(X)
+    given, X = X, plane_points(X)
     ax = given_or_new(ax)
-    dual = make_dual("hinge", Labels.of(y, len(X)), C)
-    coefficients, intercepts, _ = fit_machine(measure.features(X), dual)
-    x_axis, y_axis, mesh = plane_grid(X, 201, 0.05)
-    scores = (measure.features(mesh) @ coefficients + intercepts).reshape(201, 201)
-    ax.pcolormesh(x_axis, y_axis, np.clip(scores, -2, 2), cmap="RdBu", vmin=-2, vmax=2, rasterized=True)
+    # A twentieth of the unit disc that the game is played on, and as much of any other plane.
+    x_axis, y_axis, mesh = plane_grid(X, 201, 0.025 * np.ptp(X, axis=0))
+    if isinstance(model, FourierMeasure):
+        dual = make_dual("hinge", Labels.of(y, len(X)), C)
+        coefficients, intercepts, _ = fit_machine(model.features(X), dual)
+        scores = (model.features(mesh) @ coefficients + intercepts).reshape(201, 201)
+    else:
+        scores = two_class_scores(model, like_given(given, mesh), "plot_boundary").reshape(201, 201)
+    ax.pcolormesh(
+        x_axis, y_axis, np.clip(scores, -2, 2), cmap=class_colors(), vmin=-2, vmax=2, alpha=0.6, rasterized=True
+    )
     lines = {"levels": [-1, 0, 1], "linewidths": [0.5, 1.2, 0.5], "linestyles": "solid"}
     ax.contour(x_axis, y_axis, scores, colors="black", **lines)
-    ax.set_aspect("equal")
+    if isinstance(model, FourierMeasure):
+        ax.set_aspect("equal")
+    elif y is not None:
+        for label, color, marker in zip(model.classes_, (BLUE, ORANGE), "o^"):
+            look = {"marker": marker, "edgecolors": "white", "linewidths": 0.4, "label": str(label)}
+            ax.scatter(*X[np.asarray(y) == label].T, s=16, color=color, **look)
+        ax.legend()
     return ax
 
 
@@ -197,6 +208,6 @@ def game_evolution(
         top.set_title(f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}")
     for axis, name in zip(axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
         axis.set_ylabel(name)
-    look = {"markerscale": 1.5, "fontsize": "x-small", "handletextpad": 0.1}
+    look = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
     axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **look)
     return fig

@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from ._canvas import blank, plane_grid, plane_points
+from ..landmarks import LandmarkFeatures
+from ._canvas import BLUE, ORANGE, blank, plane_grid, plane_points
+from ._finding import find_part, like_given, two_class_scores
 
 
-def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndarray, *, n_shown: int = 5) -> Any:
+def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     """One row for each model: its similarities to the first landmarks over the plane, then the decision it takes; returns the figure.
 
     Parameters
     ----------
-    models : dict of str and fitted pipeline
-        Pipelines of ``LandmarkFeatures`` and a binary classifier with ``decision_function``, by name.
-    X : array (n_samples, 2)
-        Points drawn on top.
+    models : a fitted pipeline, or a dict of str and fitted pipeline
+        ``LandmarkFeatures``, a classifier of two classes behind it, and whatever is before and around them.
+    X : array or frame (n_samples, 2)
+        Points drawn on top, as the models take them.
     y : array (n_samples,)
         Their labels, of two classes.
     n_shown : int, default 5
@@ -34,25 +35,30 @@ def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndar
     >>> len(plot_landmark_maps({"learned": model}, toy.data, toy.target, n_shown=2).axes)
     4
     """
-    X, y = plane_points(X), np.asarray(y)
-    shown = min([n_shown, *(len(model[0].landmarks_) for model in models.values())])
+    models = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    given, X, y = X, plane_points(X), np.asarray(y)
+    parts = {name: find_part(model, LandmarkFeatures, "plot_landmark_maps") for name, model in models.items()}
+    shown = min([n_shown, *(len(found.part.landmarks_) for found in parts.values())])
     size = (2.1 * (shown + 1), 2.2 * len(models) + 0.3)
     figure, axes = blank(len(models), shown + 1, size=size, squeeze=False, sharex=True, sharey=True)
     across, up, plane = plane_grid(X, 120, 0.08 * np.ptp(X, axis=0))
-    image = None
+    image, points = None, like_given(given, plane)
     for row, (name, model) in zip(axes, models.items()):
-        features = model[0]
-        psi = features.transform(plane).reshape(len(up), len(across), -1)
+        features, prepared = parts[name].part, parts[name].rows(points)
+        psi = features.transform(prepared).reshape(len(up), len(across), -1)
         for k, axis in enumerate(row[:-1]):
             image = axis.pcolormesh(across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
             _points(axis, X, y, size=4)
-            axis.plot(*features.landmarks_[k], marker="*", color="gold", markeredgecolor="black", markersize=13)
-        scores = model.decision_function(plane).reshape(len(up), len(across))
+            # A landmark is a row as the step sees it: on the plane, where rows become the nearest to it.
+            away = np.sum((np.asarray(prepared) - features.landmarks_[k]) ** 2, axis=1)
+            place = plane[np.argmin(away)] if prepared is not points else features.landmarks_[k]
+            axis.plot(*place, marker="*", color="gold", markeredgecolor="black", markersize=13)
+        scores = two_class_scores(model, points, "plot_landmark_maps").reshape(len(up), len(across))
         axis = row[-1]
-        axis.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=["#aec7e8", "#ffbb78"], alpha=0.7)
+        axis.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.3)
         axis.contour(across, up, scores, levels=[0], colors="black", linewidths=1)
         _points(axis, X, y, size=8)
-        error = 100 * np.mean(model.predict(X) != y)
+        error = 100 * np.mean(model.predict(given) != y)
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5}
         axis.text(0.03, 0.03, f"{error:.1f} % wrong", transform=axis.transAxes, fontsize="small", bbox=box)
         row[0].set_ylabel(name)
@@ -67,5 +73,5 @@ def plot_landmark_maps(models: Mapping[str, Pipeline], X: np.ndarray, y: np.ndar
 
 
 def _points(axis, X, y, size):
-    for label, color in zip(np.unique(y), ("#1f4e99", "#b3440b")):
-        axis.scatter(*X[y == label].T, s=size, color=color, linewidths=0)
+    for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "o^"):
+        axis.scatter(*X[y == label].T, s=size, color=color, marker=marker, linewidths=0)

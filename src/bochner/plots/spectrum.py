@@ -1,24 +1,70 @@
-"""What a learner did to a kernel: weights over frequencies, and the kernel itself."""
+"""What a learner did to a kernel: its spectrum, weights over frequencies, and the kernel itself."""
 
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from .._random import as_generator
 from ..features import SpectralFeatures
 from ..learners import AlignmentLearner
-from ._canvas import given_or_new
+from ..measures import FourierMeasure
+from ._canvas import BLUE, GRAY, given_or_new
+from ._finding import find_part, shortly
+
+# Draws of the prior that its spectrum is drawn from.
+_PRIOR_DRAWS = 20_000
 
 
-def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
+def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
+    """Where the learned kernel has its mass: weights summed by the length of their frequencies, beside the prior's; returns the axes.
+
+    Parameters
+    ----------
+    model : a fitted SpectralFeatures, or a pipeline or search around one
+        With any learner, or none.
+    ax : matplotlib axes, default None
+        Where to draw; None makes a figure.
+    n_bins : int, default 30
+        Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer are left out.
+    random_state : None, int, RandomState or Generator, default 0
+        For the draws that the prior's spectrum is taken from.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from bochner import JointDescent
+    >>> features = SpectralFeatures(learner=JointDescent(n_epochs=3), n_components=20, random_state=0)
+    >>> model = make_pipeline(features, LogisticRegression(max_iter=1000)).fit(*load_iris(return_X_y=True))
+    >>> [text.get_text() for text in plot_spectrum(model).get_legend().get_texts()]
+    ['prior', 'learned']
+    """
+    features = _features(model, "plot_spectrum")
+    ax = given_or_new(ax)
+    measure, rng = features.measure_, as_generator(random_state)
+    drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
+    own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
+    # Heavy tails have no end that could be drawn.
+    bins = np.linspace(0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1)
+    ax.hist(prior, bins, weights=drawn.weights / drawn.weights.sum(), color=GRAY, alpha=0.45, label="prior")
+    learned = "sampled" if features.learner is None else "learned"
+    look = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
+    ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **look)
+    ax.set(xlabel="length of the frequency ‖ω‖", ylabel="share of the kernel's mass", xlim=(0, bins[-1]))
+    ax.legend()
+    return ax
+
+
+def plot_weights(model: Any, ax: Any = None) -> Any:
     """Learned weights of the candidates against the length of their frequencies, relative to the prior's weights; returns the axes.
 
     The size of the kept ones shows how often they were drawn.
 
     Parameters
     ----------
-    features : SpectralFeatures
-        Fitted with a learner by alignment.
+    model : a fitted SpectralFeatures with a learner by alignment, or a pipeline or search around one
+        Other learners move frequencies: see ``plot_spectrum``.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
 
@@ -30,7 +76,12 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
     >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0).fit(X, y)).get_yscale()
     'log'
     """
-    _check_learned(features)
+    features = _features(model, "plot_weights")
+    if not isinstance(features.learner, AlignmentLearner):
+        raise TypeError(
+            f"plot_weights compares weights of candidates with the prior's, and learner={features.learner!r} has none to compare. "
+            "Fit with PacBayes or OptimalAlignment, or draw plot_spectrum or plot_kernel_profile."
+        )
     ax = given_or_new(ax)
     norms = np.linalg.norm(features.candidates_.frequencies, axis=1)
     prior = features.candidates_.weights
@@ -38,8 +89,8 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
     kept, times = np.unique(features.selected_, return_counts=True)
     # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others together.
     floor = max(ratios.max() * 1e-6, 1e-12)
-    ax.scatter(norms, np.maximum(ratios, floor), s=6, color="tab:gray", alpha=0.5, linewidths=0, label="candidates")
-    rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": "tab:blue"}
+    ax.scatter(norms, np.maximum(ratios, floor), s=6, color=GRAY, alpha=0.5, linewidths=0, label="candidates")
+    rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": BLUE}
     ax.scatter(norms[kept], np.maximum(ratios[kept], floor), label="kept", **rings)
     ax.axhline(1, color="black", linewidth=0.8, label="prior")
     ax.set(xlabel="length of the frequency ‖ω‖", ylabel="learned weight / prior weight", yscale="log")
@@ -48,7 +99,7 @@ def plot_weights(features: SpectralFeatures, ax: Any = None) -> Any:
 
 
 def plot_kernel_profile(
-    features: SpectralFeatures,
+    model: Any,
     ax: Any = None,
     *,
     largest_distance: float | None = None,
@@ -62,8 +113,8 @@ def plot_kernel_profile(
 
     Parameters
     ----------
-    features : SpectralFeatures
-        Fitted with a learner by alignment.
+    model : a fitted SpectralFeatures, or a pipeline or search around one
+        With any learner, or none; learners by alignment also have the prior's own sample to compare with.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
     largest_distance : float, default None
@@ -82,20 +133,21 @@ def plot_kernel_profile(
     >>> len(plot_kernel_profile(features, n_directions=5).lines)
     3
     """
-    _check_learned(features)
+    features = _features(model, "plot_kernel_profile")
     ax = given_or_new(ax)
     rng = np.random.default_rng(random_state)
     n_features = features.n_features_in_
-    typical = np.median(np.linalg.norm(features.candidates_.frequencies, axis=1))
+    measures = {"sampled" if features.learner is None else "learned": (features.measure_, BLUE)}
+    if isinstance(features.learner, AlignmentLearner):
+        measures = {"prior, sampled": (features.candidates_, GRAY), "learned": (features.learned_, BLUE)}
+    drawn = next(iter(measures.values()))[0]
+    typical = np.median(np.linalg.norm(drawn.frequencies, axis=1)) or 1.0
     largest = largest_distance or 4 * np.sqrt(n_features) / typical
     distances = np.linspace(0, largest, 100)
     directions = rng.standard_normal((n_directions, n_features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     origin = np.zeros((1, n_features))
-    for measure, color, name in (
-        (features.candidates_, "tab:gray", "prior, sampled"),
-        (features.learned_, "tab:blue", "learned"),
-    ):
+    for name, (measure, color) in measures.items():
         profiles = np.stack([measure.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions])
         low, high = np.quantile(profiles, [0.05, 0.95], axis=0)
         ax.fill_between(distances, low, high, color=color, alpha=0.2, linewidth=0)
@@ -107,10 +159,12 @@ def plot_kernel_profile(
     return ax
 
 
-def _check_learned(features):
-    if not isinstance(features, SpectralFeatures) or not isinstance(features.learner, AlignmentLearner):
+def _features(model, drawn):
+    """The features in a model, whose measure is one of frequencies."""
+    features = find_part(model, SpectralFeatures, drawn).part
+    if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
-            f"There is nothing learned to show: got {features!r}. Fit SpectralFeatures with a learner by alignment, e.g. "
-            "SpectralFeatures(learner=PacBayes(), n_candidates=1000).fit(X, y)."
+            f"{drawn} draws frequencies, and the measure of {shortly(features)} is a {type(features.measure_).__name__}; "
+            "of harmonics, draw plot_harmonics."
         )
-    check_is_fitted(features)
+    return features

@@ -4,17 +4,22 @@ from typing import Any
 
 import numpy as np
 
+from ..features import SpectralFeatures
 from ..harmonics import HarmonicMeasure
 from ..targets import Labels
-from ._canvas import blank
+from ._canvas import blank, class_colors
+from ._finding import find_part, shortly
+
+# Below the upper edge, which a title above a sphere would cross.
+_TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 
 
-def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
+def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
     """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c); returns the figure.
 
     Parameters
     ----------
-    measure : HarmonicMeasure
+    measure : HarmonicMeasure, or a fitted SpectralFeatures that has learned one, or a pipeline or search around it
         Whose harmonics are drawn.
     n_shown : int, default 3
         How many of them.
@@ -31,7 +36,7 @@ def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None,
     >>> figure.axes[0].get_title()
     'harmonic (2, 3), weight 0.70'
     """
-    measure = measure.merged()
+    measure = _harmonics(measure).merged()
     order = np.argsort(-measure.weights)[:n_shown]
     with_data = X is not None
     n_panels = len(order) + with_data
@@ -50,6 +55,18 @@ def plot_harmonics(measure: HarmonicMeasure, *, n_shown: int = 3, X: Any = None,
     return fig
 
 
+def _harmonics(model):
+    if isinstance(model, HarmonicMeasure):
+        return model
+    features = find_part(model, SpectralFeatures, "plot_harmonics").part
+    if not isinstance(features.measure_, HarmonicMeasure):
+        raise TypeError(
+            f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has frequencies; draw plot_spectrum. "
+            "MarginGame(peaks=HarmonicPeaks(...)) learns harmonics."
+        )
+    return features.measure_
+
+
 def _draw_points(panel, X, y):
     if X.shape[1] != 3:
         raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
@@ -58,8 +75,10 @@ def _draw_points(panel, X, y):
     towards = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
     facing = X @ towards > 0
     labels = np.zeros(len(X), dtype=int) if y is None else Labels.of(y, len(X)).codes
-    panel.scatter(*X[facing].T, c=labels[facing], cmap="RdBu", s=4, depthshade=False)
-    panel.set_title("data", fontsize="medium")
+    panel.scatter(
+        *X[facing].T, c=labels[facing], cmap=class_colors() if labels.max() < 2 else "viridis", s=8, depthshade=False
+    )
+    panel.set_title("data", **_TITLE)
 
 
 def _draw_harmonic(panel, measure, atom):
@@ -73,4 +92,4 @@ def _draw_harmonic(panel, measure, atom):
     flat = {"rstride": 1, "cstride": 1, "shade": False, "linewidth": 0, "antialiased": False}
     panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **flat)
     degree, position = measure.indices[atom]
-    panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", fontsize="medium")
+    panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", **_TITLE)

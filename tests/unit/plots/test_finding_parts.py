@@ -1,0 +1,245 @@
+"""Every plot of a model finds what it draws in pipelines, column transformers, searches and around targets, by type."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.datasets import make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+from bochner import (
+    Anova,
+    CertifiedClassifier,
+    Evidence,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    Gaussian,
+    HarmonicPeaks,
+    Helmholtz,
+    JointDescent,
+    LandmarkFeatures,
+    MarginGame,
+    OperatorKernelRidge,
+    OperatorRidge,
+    PacBayes,
+    SpectralFeatures,
+    SpectralRegressor,
+    SpectralRidge,
+)
+from bochner.plots import (
+    VectorFieldDisplay,
+    plot_boundary,
+    plot_effects,
+    plot_harmonics,
+    plot_kernel_profile,
+    plot_landmark_maps,
+    plot_rounds,
+    plot_spectrum,
+    plot_weights,
+)
+from bochner.plots._finding import find_part
+
+plt = pytest.importorskip("matplotlib.pyplot")
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def moons():
+    """Two columns of different units, named, and labels."""
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    return pd.DataFrame(X * [100.0, 1.0], columns=["wide", "narrow"]), y
+
+
+def learned_features(learner=None):
+    return SpectralFeatures(learner=learner or PacBayes(), n_components=12, random_state=0)
+
+
+def learned_pipeline():
+    return make_pipeline(learned_features(), LinearSVC())
+
+
+AROUND = {
+    "itself": lambda: learned_features(),
+    "pipeline": lambda: make_pipeline(StandardScaler(), learned_features(), LogisticRegression()),
+    "search": lambda: GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2),
+    "columns": lambda: make_pipeline(
+        ColumnTransformer([("waves", learned_features(), ["narrow"]), ("rest", "passthrough", ["wide"])]), LinearSVC()
+    ),
+    "union": lambda: FeatureUnion([("waves", learned_features()), ("linear", StandardScaler())]),
+    "ridge": lambda: SpectralRidge(learned_features()),
+    "target": lambda: TransformedTargetRegressor(SpectralRidge(learned_features()), transformer=MinMaxScaler()),
+    "certified": lambda: CertifiedClassifier(learned_features(), random_state=0),
+    "pipeline in a pipeline": lambda: make_pipeline(make_pipeline(StandardScaler(), learned_features()), LinearSVC()),
+}
+
+
+@pytest.mark.parametrize("case", AROUND)
+def test_features_are_found_and_given_the_rows_that_they_saw(case, moons):
+    X, y = moons
+    model = AROUND[case]().fit(X, y)
+    part, prepared, alone = find_part(model, SpectralFeatures, "plot")
+    assert isinstance(part, SpectralFeatures)
+    assert alone == (case == "itself")
+    assert prepared(X).shape == (len(X), part.n_features_in_)
+    if case == "columns":
+        np.testing.assert_array_equal(np.asarray(prepared(X))[:, 0], X["narrow"])
+    if "pipeline" in case:
+        np.testing.assert_allclose(np.asarray(prepared(X)).std(axis=0), 1)
+    for plot in (plot_weights, plot_kernel_profile, plot_spectrum):
+        plot(model)
+        plt.close("all")
+
+
+def test_a_frozen_model_and_a_search_are_the_model_itself(moons):
+    model = FrozenEstimator(GridSearchCV(FourierBoostingClassifier(n_rounds=3), {"linear": [True]}, cv=2).fit(*moons))
+    assert find_part(model, FourierBoostingClassifier, "plot").alone
+
+
+def test_what_is_missing_or_ambiguous_is_said_in_a_sentence(moons):
+    X, y = moons
+    with pytest.raises(TypeError, match="plot_weights draws a fitted SpectralFeatures, and found none in Pipeline"):
+        plot_weights(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
+    with pytest.raises(
+        TypeError, match="plot_effects draws a fitted SpectralClassifier or SpectralRegressor, and found none"
+    ):
+        plot_effects(LogisticRegression().fit(X, y), X)
+    kept_none = GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2, refit=False).fit(X, y)
+    with pytest.raises(TypeError, match="found none in GridSearchCV"):
+        plot_spectrum(kept_none)
+    two = FeatureUnion([("a", learned_features()), ("b", learned_features())]).fit(X, y)
+    with pytest.raises(ValueError, match="draws one SpectralFeatures, and found 2 in FeatureUnion"):
+        plot_spectrum(two)
+    for unfitted in (learned_features(), make_pipeline(StandardScaler(), learned_features())):
+        with pytest.raises(NotFittedError):
+            plot_spectrum(unfitted)
+
+
+@pytest.mark.parametrize("learner", [None, JointDescent(n_epochs=2), MarginGame(3), PacBayes()])
+def test_the_spectrum_sums_the_weights_of_every_learner(moons, learner):
+    X, y = moons
+    features = SpectralFeatures(learner=learner, n_components=15, random_state=0)
+    features = make_pipeline(StandardScaler(), features, LinearSVC()).fit(X, y)
+    ax = plot_spectrum(features, n_bins=10)
+    measure = features[1].measure_
+    lengths = np.linalg.norm(measure.frequencies, axis=1)
+    step = ax.patches[-1].get_xy()
+    edges, heights = np.unique(step[:, 0]), step[1:-1:2, 1]
+    expected = [
+        measure.weights[(lengths >= low) & (lengths < high)].sum() / measure.weights.sum()
+        for low, high in pairwise(edges)
+    ]
+    np.testing.assert_allclose(heights[:10], expected, atol=1e-9)
+    assert sum(bar.get_height() for bar in ax.patches[:10]) == pytest.approx(1, abs=0.06)
+    plot_kernel_profile(features, n_directions=5)
+
+
+def test_moved_frequencies_have_no_weights_to_compare(moons):
+    model = learned_features(JointDescent(n_epochs=1)).fit(*moons)
+    with pytest.raises(TypeError, match="has none to compare"):
+        plot_weights(model)
+
+
+def test_the_profile_of_a_learner_that_moves_frequencies_is_that_of_its_kernel(moons):
+    model = learned_features(JointDescent(n_epochs=2)).fit(*moons)
+    ax = plot_kernel_profile(model, n_directions=400, largest_distance=0.02)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["learned", "prior, closed form"]
+    distances, drawn = ax.lines[0].get_data()
+    turned = np.random.default_rng(0).standard_normal((400, 2))
+    turned /= np.linalg.norm(turned, axis=1, keepdims=True)
+    angles = distances[-1] * turned @ model.measure_.frequencies.T
+    assert drawn[-1] == pytest.approx(np.mean(np.cos(angles) @ model.measure_.weights))
+
+
+def test_landmarks_are_drawn_where_rows_become_them(moons):
+    X, y = moons
+    model = make_pipeline(MinMaxScaler(), LandmarkFeatures(n_landmarks=3, n_components=16, random_state=0), LinearSVC())
+    model.fit(X, y)
+    figure = plot_landmark_maps(model, X, y)
+    stars = np.array([axis.lines[0].get_xydata()[0] for axis in figure.axes[:3]])
+    np.testing.assert_allclose(
+        stars, model[0].inverse_transform(model[1].landmarks_), atol=0.01 * np.ptp(X, axis=0).max()
+    )
+    assert np.abs((stars - model[0].inverse_transform(model[1].landmarks_)) / np.ptp(X, axis=0).to_numpy()).max() < 0.01
+
+
+def test_boundary_and_rounds_of_a_pipeline_on_a_frame(moons, recwarn):
+    X, y = moons
+    model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=4, random_state=0)).fit(X, y)
+    ax = plot_boundary(model, X, y)
+    assert len(ax.get_legend().get_texts()) == 2
+    drawn = ax.collections[0].get_array().reshape(201, 201)
+    assert drawn[0, 0] == pytest.approx(np.clip(model.decision_function(_first_corner(X)), -2, 2)[0], rel=1e-6)
+    _, right = plot_rounds(GridSearchCV(model, {"standardscaler__with_mean": [True]}, cv=2).fit(X, y), X, y)
+    assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
+    assert not [warning for warning in recwarn if "feature names" in str(warning.message)]
+    with pytest.raises(TypeError, match="Accuracies need a classifier, got FourierBoostingRegressor"):
+        plot_rounds(FourierBoostingRegressor(n_rounds=2).fit(X, y), X, y)
+    with pytest.raises(TypeError, match="draws scores of a classifier"):
+        plot_boundary(Ridge().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="draws two classes, and LogisticRegression has 3"):
+        plot_boundary(LogisticRegression().fit(X, np.arange(80) % 3), X)
+
+
+def _first_corner(X):
+    low = X.min() - 0.025 * (X.max() - X.min())
+    return low.to_frame().T
+
+
+def test_effects_of_a_model_for_a_transformed_target_behind_a_scaler(moons):
+    X, _ = moons
+    front_door = SpectralRegressor(Anova(), Evidence(n_rows=60, n_iterations=3, standardize=False), random_state=0)
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), front_door)
+    model = TransformedTargetRegressor(pipeline, transformer=StandardScaler()).fit(X, np.sin(2 * X["narrow"]))
+    axis = plot_effects(model, X, n_strongest=1).axes[0]
+    assert axis.get_title() == "narrow"
+    prepared = model.regressor_[0].transform(X)
+    effects = model.regressor_[1].effects(prepared, max_order=1).main[:, 1]
+    np.testing.assert_allclose(axis.lines[0].get_ydata(), effects[np.argsort(prepared["narrow"])], atol=1e-12)
+
+
+def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    features = SpectralFeatures(learner=MarginGame(3, peaks=HarmonicPeaks(4)), random_state=0)
+    model = make_pipeline(features, LinearSVC()).fit(X, y)
+    assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
+    with pytest.raises(TypeError, match="of harmonics, draw plot_harmonics"):
+        plot_spectrum(model)
+    with pytest.raises(TypeError, match="has frequencies; draw plot_spectrum"):
+        plot_harmonics(learned_features().fit(*moons))
+
+
+@pytest.mark.parametrize("background", ["divergence", "curl"])
+def test_a_field_behind_a_scaler_has_the_derivatives_of_its_predictions(background):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(150, 2))
+    Y = np.stack([X[:, 1] + np.sin(X[:, 0]), np.cos(X[:, 0]) - X[:, 1] ** 2], axis=1)
+    ridge = OperatorRidge(Helmholtz(Gaussian(gamma=1.0)), alpha=1e-3, random_state=0)
+    exact = VectorFieldDisplay.from_estimator(ridge.fit(X, Y), X, Y, background=background, n_grid=6)
+    same = make_pipeline(FunctionTransformer(), ridge).fit(X, Y)
+    differences = VectorFieldDisplay.from_estimator(same, X, Y, background=background, n_grid=6)
+    np.testing.assert_allclose(differences.color, exact.color, atol=1e-4 * np.abs(exact.color).max())
+    scaled = make_pipeline(StandardScaler(), ridge).fit(X * [1.0, 5.0], Y)
+    shown = VectorFieldDisplay.from_estimator(scaled, X * [1.0, 5.0], Y, background=background, n_grid=6)
+    slopes = ridge.expansion_.jacobian(scaled[0].transform(shown.grid.reshape(-1, 2))) / scaled[0].scale_
+    expected = slopes[:, 0, 0] + slopes[:, 1, 1] if background == "divergence" else slopes[:, 1, 0] - slopes[:, 0, 1]
+    np.testing.assert_allclose(shown.color.ravel(), expected, atol=1e-4 * np.abs(expected).max())
+    kernel = OperatorKernelRidge(Helmholtz(Gaussian(gamma=1.0)), alpha=1e-3).fit(X, Y)
+    color = VectorFieldDisplay.from_estimator(kernel, X, Y, background=background, n_grid=6).color
+    assert np.abs(color - exact.color).mean() < 0.2 * np.abs(exact.color).max()
+    with pytest.raises(TypeError, match="scalar potential needs an OperatorRidge by itself, got Pipeline"):
+        VectorFieldDisplay.from_estimator(same, X, Y, background="scalar_potential")
