@@ -37,10 +37,11 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         With n_classes − 1 outputs; ``Decomposable`` without an output matrix fits itself.
     features : SpectralFeatures, default None
         How frequencies are drawn and learned, as for ``OperatorRidge``.
-    n_components : int, default 100
+    n_components : int, default 500
         Number of frequencies D, where ``features`` is None.
-    alpha : float or list of floats, default 1.0
-        From a list the ridge with the smallest exact leave-one-out error is taken.
+    alpha : "auto", float or list of floats, default "auto"
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken, of the codes; "auto" as for
+        ``OperatorRidge``.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         How the linear system is solved, as for ``OperatorRidge``.
     fit_intercept : bool, default False
@@ -62,7 +63,7 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OperatorRidgeClassifier(alpha=[1e-2, 1e-1, 1.0], random_state=0).fit(X, y)
+    >>> model = OperatorRidgeClassifier(random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
     """
