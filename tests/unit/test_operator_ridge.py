@@ -104,8 +104,9 @@ def test_features_beyond_a_gram_matrix_are_solved_by_passes_over_the_rows(name, 
     weighted = OperatorRidge(KERNELS[name], solver=ConjugateGradient(tol=1e-12), **settings).fit(X, Y, weights)
     np.testing.assert_allclose(weighted.predict(X), dense_prediction(weighted, X, Y, X, 0.3, weights, True), atol=1e-7)
     chosen = OperatorRidge(KERNELS[name], **settings | {"alpha": [1.0, 0.3]}).fit(X, Y)
-    assert len(chosen.loo_errors_) == 2 and isinstance(chosen.solver_, ConjugateGradient)
-    with pytest.raises(ValueError, match="partial_fit (keeps|chooses)"):
+    assert len(chosen.loo_errors_) == 2
+    assert isinstance(chosen.solver_, ConjugateGradient)
+    with pytest.raises(ValueError, match=r"partial_fit (keeps|chooses)"):
         OperatorRidge(KERNELS[name], **settings | {"alpha": "auto"}).partial_fit(X, Y)
     with pytest.raises(ValueError, match="Lower n_components"):
         model.predict(X, return_std=True)

@@ -43,6 +43,9 @@ class GBRFF1Classifier(PublishedBooster):
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
+    calibrated : bool, default True
+        Fit a second model without a quarter of the rows, which then say by how much ``predict_proba`` must flatten the margins: they grow
+        with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -53,6 +56,7 @@ class GBRFF1Classifier(PublishedBooster):
     expansion_ : Expansion; round by round, class by class, K atoms each
     landmarks_ : (T · n_outputs, n_features), one per weak learner
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
+    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
     classes_, n_rounds_, n_features_in_, prior_
 
     Examples

@@ -8,9 +8,10 @@ import numpy as np
 from .._validation import check_positive
 from ..solvers import Outputs, RidgeStatistics
 
-# What "auto" tries, relative to the mean of K(x, x): three in a decade, over ten of them.  One factorization serves them all, so a finer
-# grid costs less than a second look at the rows around the best.  The largest comes first: of equals it is taken.
-_SIZES = np.logspace(2, -8, 31)
+# What "auto" tries, relative to the mean of K(x, x): three in a decade, over eight of them.  One factorization serves them all, so a finer
+# grid costs less than a second look at the rows around the best.  Below, rounding of the normal equations is
+# near what a ridge changes.  The largest comes first: of equals it is taken.
+_SIZES = np.logspace(2, -6, 25)
 # Where features hardly vary around their mean, what rounding leaves of them is no scale.
 _ROUNDING = 1e-10
 

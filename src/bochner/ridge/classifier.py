@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import Block, gathered
 from .._state import all_or_nothing
-from .._validation import check_rows
+from .._validation import check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
@@ -83,7 +83,10 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
-        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights)
+        # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
+        counts = check_weights(sample_weight, len(rows)) if self.class_weight is not None else None
+        units = None if self.class_weight is None else weights / (1.0 if counts is None else np.maximum(counts, 1))
+        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, units)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
 

@@ -30,7 +30,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
     alpha : "auto", float or list of floats, default "auto"
         The ridge.  From a list the one with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one
-        of which is left out); "auto" is a list of 31, from 1e-8 to 100 times the mean of K(x, x).
+        of which is left out); "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x).
     max_bytes : int, default 2147483648
         Kernel matrices larger than this (2 GiB) are refused before they are allocated.
 

@@ -122,11 +122,18 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         self._forget()
         return self
 
-    def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Self:
-        """The fit on rows that have been read; a learner of the features learns from ``taught``."""
+    def _fit_rows(
+        self,
+        rows: Rows,
+        target: Values,
+        taught: Target,
+        weights: np.ndarray | None,
+        units: np.ndarray | None = None,
+    ) -> Self:
+        """The fit on rows that have been read; a learner of the features learns from ``taught``; ``units`` as for ``TrainingRows``."""
         n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
-        data = TrainingRows(rows, target.rows, weights)
+        data = TrainingRows(rows, target.rows, weights, units)
         few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
         solver = self._chosen_solver(n_columns, few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.

@@ -50,7 +50,7 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     n_components : int, default 500
         Number of frequencies D, where ``features`` is None; a ``FourierMeasure`` in place of the kernel's prior keeps its own.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge.  From a list the one with the smallest exact leave-one-out error is taken; "auto" is a list of 31, from 1e-8 to 100
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken; "auto" is a list of 25, from 1e-6 to 100
         times the mean of K(x, x).  After ``partial_fit`` the choice is by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         None takes Cholesky factors for one ridge, eigenvectors for several or for few rows, and conjugate gradients where no matrix

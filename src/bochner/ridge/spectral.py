@@ -25,7 +25,7 @@ class SpectralRidge(RidgeModel):
         With a learner inside, the ridge runs on the learned measure.
     alpha : "auto", float or list of floats, default "auto"
         The ridge, as in scikit-learn's ``Ridge``.  From a list the one with the smallest exact leave-one-out error is
-        taken; all of them cost one factorization and one more pass over the rows.  "auto" is a list of 31, from 1e-8 to 100 times
+        taken; all of them cost one factorization and one more pass over the rows.  "auto" is a list of 25, from 1e-6 to 100 times
         the mean squared norm of the features.  Leave-one-out cannot see what a learner took from y: with learned features it is
         optimistic.  After ``partial_fit`` the choice is by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None

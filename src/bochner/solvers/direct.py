@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Block, LocalRows, Rows, tiles
+from .._compute import Block, Rows, tiles
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
 from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
 from .statistics import RidgeStatistics, TrainingRows
@@ -98,9 +98,8 @@ class EigenFactorization(Factorization):
         """The factorization of at most a thousand equations, of rows evenly spread over all, and these rows."""
         outputs = problem.outputs
         per_row = outputs.n_outputs if isinstance(outputs, CoupledOutputs) else 1
-        numbers = data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights)
-        weights = np.ones(len(numbers)) if data.weights is None else data.weights[numbers]
-        some = TrainingRows(LocalRows(data.rows.take(numbers)), np.asarray(data.targets[numbers]), weights)
+        some = data.take(data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights))
+        weights = np.ones(len(some.rows)) if some.weights is None else some.weights
         root = np.sqrt(weights)[:, None]
         features, targets = root * problem.rows(some.rows.source), root * problem.rows.targets(some.targets)
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
@@ -116,11 +115,12 @@ class EigenFactorization(Factorization):
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
         """Mean squared leave-one-out error for each ridge, infinite where it cannot be told from rounding.
 
-        A row of weight h counts as h rows, one of which is left out, or all of it where it is less than one.
+        A row of weight h counts as h rows, one of which is left out (the ``units`` of the rows).
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
-        sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals)
+        units = [] if data.units is None else [data.units]
+        sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals, *units)
         return sums / (weight * n_outputs)
 
     def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
@@ -165,10 +165,11 @@ class EigenFactorization(Factorization):
                 for number, residuals in zip(numbers, np.split(left_out, len(numbers), axis=1)):
                     yield rows, number, residuals
 
-    def _errors_block(self, alphas, X, Y, weights=None):
+    def _errors_block(self, alphas, X, Y, weights=None, units=None):
         weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+        units = np.minimum(weights, 1) if units is None else np.asarray(units, dtype=np.float64)
         sums = np.zeros(len(alphas))
-        for rows, number, residuals in self._left_out(alphas, X, Y, np.minimum(weights, 1)):
+        for rows, number, residuals in self._left_out(alphas, X, Y, units):
             sums[number] += np.sum(weights[rows, None] * residuals**2)
         return sums, weights.sum()
 
