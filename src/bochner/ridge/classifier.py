@@ -84,8 +84,10 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
         # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
-        counts = check_weights(sample_weight, len(rows)) if self.class_weight is not None else None
-        units = None if self.class_weight is None else weights / (1.0 if counts is None else np.maximum(counts, 1))
+        units = None
+        if self.class_weight is not None and weights is not None:
+            counts = check_weights(sample_weight, len(rows))
+            units = weights if counts is None else weights / np.maximum(counts, 1)
         self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, units)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
