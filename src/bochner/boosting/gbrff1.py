@@ -76,10 +76,10 @@ class GBRFF1Classifier(PublishedBooster):
     def _atoms_per_learner(self) -> int:
         return self.n_components
 
-    def _boost(self, rows, signs, counts, continued):
+    def _boost(self, rows, signs, counts, continued, told=True):
         landmarks = list(self.landmarks_) if continued else []
         self._landmarks = landmarks
-        super()._boost(rows, signs, counts, continued)
+        super()._boost(rows, signs, counts, continued, told)
         self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 

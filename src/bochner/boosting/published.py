@@ -100,18 +100,19 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
         in_order = without_repetitions(rows, labels, counts, in_order=True).numbers
         drawn = held_out_rows(codes[in_order], counts[in_order], np.random.default_rng(self._seed))
-        if self.n_rounds == 0 or drawn is None:
+        if self.n_rounds_ == 0 or drawn is None:
             return 1.0
         held = np.zeros(len(rows), dtype=bool)
         held[in_order] = drawn
-        other = clone(self)
+        other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
         # Rows of weight zero take no part, and nothing is copied.
-        other._boost(rows, signs, np.where(held, 0.0, counts), continued=False)
+        other._boost(rows, signs, np.where(held, 0.0, counts), continued=False, told=False)
         scores = other.expansion_.evaluate(rows)[held]
         return margin_slope(self.loss_, scores, codes[held], counts[held])
 
-    def _boost(self, rows, signs, counts, continued):
+    def _boost(self, rows, signs, counts, continued, told=True):
+        """All rounds; ``told`` to callbacks and progress bars."""
         n_outputs = len(signs)
         if not continued:
             start, losses = self.loss_.start(signs.T, counts), np.zeros((0, n_outputs))
@@ -129,7 +130,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
         weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
         added, fresh_losses = [], []
-        for t in track(range(done, self.n_rounds), type(self).__name__):
+        rounds = range(done, self.n_rounds)
+        for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
                     self._round(
