@@ -64,7 +64,7 @@ def gbrff2_row(n=100_000, n_rounds=20, repeats=3):
     X, y = make_classification(n + 20_000, n_features=20, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     sign = 2.0 * y - 1
-    model = GBRFF2Classifier(n_rounds, Gaussian(1 / 20), random_state=0)
+    model = GBRFF2Classifier(n_rounds, Gaussian(1 / 20), calibrated=False, random_state=0)
     with threadpool_limits(1):
         GBRFF2Classifier(1, random_state=0).fit(X[:n], y[:n])
         ours, plain, accuracies = [], [], []

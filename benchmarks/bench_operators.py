@@ -83,7 +83,7 @@ def normal_equations(n_rows=50_000, n_features=20, n_components=500):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features))
     y = np.sin(X[:, 0])
-    ridge = SpectralRidge(SpectralFeatures(Gaussian(gamma=0.05), n_components=n_components, random_state=0))
+    ridge = SpectralRidge(SpectralFeatures(Gaussian(gamma=0.05), n_components=n_components, random_state=0), alpha=1.0)
     block = rng.normal(size=(1024, 2 * n_components))
 
     def syrk():

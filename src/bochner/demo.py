@@ -63,7 +63,7 @@ def data_sets() -> Problems:
     for (method, learner), size in product(learners.items(), SIZES):
         n_candidates = 5000 if method in (BAYES, ALIGNED) else None
         features = SpectralFeatures(learner=learner, n_candidates=n_candidates, n_components=size)
-        models[method, size] = _scaled(features, LogisticRegression(C=10.0, max_iter=2000))
+        models[method, size] = _scaled(features, LogisticRegression(C=30.0, max_iter=2000))
     rings, labels = make_circles(1000, noise=0.1, factor=0.6, random_state=0)
     noise = np.random.default_rng(0).normal(size=(1000, 8))
     return {

@@ -34,7 +34,7 @@ from .kernel_systems import (
     largest_residual,
 )
 from .priors import Laplace, SpectralPrior
-from .ridge.model import check_alphas
+from .ridge.alphas import check_alphas
 from .targets import Values
 
 # Up to here a direct solution is a matter of seconds, and knows its leave-one-out errors.

@@ -117,7 +117,7 @@ ESTIMATORS = [
     ),
     OperatorRidge(),
     OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver=Cholesky(), fit_intercept=True),
-    OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), solver=ConjugateGradient()),
+    OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), alpha=1.0, solver=ConjugateGradient()),
     OperatorRidgeClassifier(),
     OperatorKernelRidge(),
     OperatorKernelRidge(Decomposable(output_matrix="covariance"), alpha=[0.01, 0.1, 1.0]),

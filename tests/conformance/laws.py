@@ -19,6 +19,7 @@ from bochner import (
     MarginGame,
     OperatorKernelRidge,
     OperatorRidge,
+    OperatorRidgeClassifier,
     SpectralClassifier,
     SpectralRegressor,
 )
@@ -34,8 +35,8 @@ NEEDS_ROWS_HERE = (
     SpectralClassifier,
     SpectralRegressor,
 )
-# Costs of classes are kept apart from counts of rows: a certificate, and what is held out, counts rows and not costs.
-SEPARATE_COSTS = (CertifiedClassifier, SpectralClassifier)
+# Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
+SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
 # Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
 NEEDS_MERGED_ROWS = (LandmarkFeatures, CertifiedClassifier, JointDescent, AscentPeaks, LangevinPeaks)
 STORAGES = ("array", "blocks", "map", "sparse", "dask")

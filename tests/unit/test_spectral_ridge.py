@@ -225,8 +225,6 @@ def test_rows_may_follow_a_fit_and_a_fit_begins_anew():
 
 def test_what_cannot_be_added_is_refused():
     X, Y = problem(100)
-    with pytest.raises(ValueError, match="several alphas"):
-        SpectralRidge(features(), alpha=[0.1, 1.0]).partial_fit(X, Y)
     model = SpectralRidge(features()).partial_fit(X, Y)
     with pytest.raises(ValueError, match=r"y has shape \(100, 1\), but in earlier calls it had 2 columns"):
         model.partial_fit(X, Y[:, :1])
@@ -243,16 +241,16 @@ def test_what_cannot_be_added_is_refused():
 
 def test_an_interrupted_call_counts_no_rows(monkeypatch):
     X, Y = problem(100)
-    model = SpectralRidge(features()).partial_fit(X[:60], Y[:60])
+    model = SpectralRidge(features(), alpha=1.0).partial_fit(X[:60], Y[:60])
     before = model.predict(X)
     with monkeypatch.context() as patch:
         patch.setattr("bochner.solvers.statistics._sums_block", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[60:], Y[60:])
     np.testing.assert_array_equal(model.predict(X), before)
-    whole = SpectralRidge(features()).fit(X, Y)
+    whole = SpectralRidge(features(), alpha=1.0).fit(X, Y)
     np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-9)
-    fresh = SpectralRidge(features())
+    fresh = SpectralRidge(features(), alpha=1.0)
     with monkeypatch.context() as patch:
         patch.setattr("bochner.solvers.statistics._sums_block", _interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -262,12 +260,12 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
 
 def test_an_interrupted_solution_is_solved_again(monkeypatch):
     X, Y = problem(100)
-    model = SpectralRidge(features()).partial_fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
+    model = SpectralRidge(features(), alpha=1.0).partial_fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
     with monkeypatch.context() as patch:
         patch.setattr("bochner.solvers.direct.ridge_solution", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.predict(X)
-    np.testing.assert_allclose(model.predict(X), SpectralRidge(features()).fit(X, Y).predict(X), rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), SpectralRidge(features(), alpha=1.0).fit(X, Y).predict(X), rtol=1e-9)
 
 
 def _interrupted(*_):

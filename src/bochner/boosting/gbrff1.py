@@ -43,6 +43,9 @@ class GBRFF1Classifier(PublishedBooster):
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
+    calibrated : bool, default True
+        Fit a second model without a quarter of the rows, which then say by how much ``predict_proba`` must flatten the margins: they grow
+        with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -54,6 +57,7 @@ class GBRFF1Classifier(PublishedBooster):
     landmarks_ : (T · n_outputs, n_features), one per weak learner
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
     feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
+    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
     classes_, n_rounds_, n_features_in_, prior_
 
     Examples
@@ -73,10 +77,10 @@ class GBRFF1Classifier(PublishedBooster):
     def _atoms_per_learner(self) -> int:
         return self.n_components
 
-    def _boost(self, rows, signs, counts, continued):
+    def _boost(self, rows, signs, counts, continued, told=True):
         landmarks = list(self.landmarks_) if continued else []
         self._landmarks = landmarks
-        super()._boost(rows, signs, counts, continued)
+        super()._boost(rows, signs, counts, continued, told)
         self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 

@@ -65,6 +65,9 @@ class GBRFF2Classifier(PublishedBooster):
         L-BFGS iterations a round; 0 keeps the drawn frequency.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
+    calibrated : bool, default True
+        Fit a second model without a quarter of the rows, which then say by how much ``predict_proba`` must flatten the margins: they grow
+        with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -75,6 +78,7 @@ class GBRFF2Classifier(PublishedBooster):
     expansion_ : Expansion; one atom per round (and class)
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
     feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
+    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
     classes_, n_rounds_, n_features_in_, prior_
 
     Examples

@@ -47,6 +47,7 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
     """Binary: the sign of one score; several classes: the largest of one score per class."""
 
     classes_: np.ndarray
+    slope_: float = 1.0  # of the scores, for probabilities
 
     def _check_same_classes(self, labels: Labels) -> None:
         if not np.array_equal(labels.classes, self.classes_):
@@ -71,11 +72,11 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
         scores = gathered(self._scores(X))
-        return class_probabilities(self.loss_, scores)
+        return class_probabilities(self.loss_, self.slope_ * scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Class probabilities after each round."""
-        return (class_probabilities(self.loss_, scores) for scores in self._staged_scores(X))
+        return (class_probabilities(self.loss_, self.slope_ * scores) for scores in self._staged_scores(X))
 
     def _labels(self, scores):
         scores = gathered(scores)

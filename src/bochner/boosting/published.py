@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import LocalRows, Rows, threads_for_rows_only
@@ -20,6 +21,7 @@ from ..priors.base import SpectralPrior
 from ..repetitions import without_repetitions
 from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
+from .calibration import held_out_rows, margin_slope
 from .importances import IMPORTANCE_ROWS, derivative_importances
 from .predicting import ExpansionClassifier
 
@@ -59,6 +61,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
     learning_rate: float = 1.0
     max_iterations: int = 10
     class_weight: Any = None
+    calibrated: bool = True
     warm_start: bool = False
     random_state: Any = None
 
@@ -87,12 +90,32 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         else:
             self._check_same_classes(labels)
         counts = np.ones(len(rows)) if weights is None else weights
-        self._boost(in_few_blocks(rows), np.ascontiguousarray(labels.signs().T), counts, continued)
+        rows, signs = in_few_blocks(rows), np.ascontiguousarray(labels.signs().T)
+        self._boost(rows, signs, counts, continued)
+        self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
         self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), counts[some])
         return self
 
-    def _boost(self, rows, signs, counts, continued):
+    def _held_out_slope(self, rows, signs, labels, counts):
+        """The slope that fits rows which a second model, of the same draws, has not learned from; 1 where none can be spared."""
+        codes = labels.codes
+        # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
+        in_order = without_repetitions(rows, labels, counts, in_order=True).numbers
+        drawn = held_out_rows(codes[in_order], counts[in_order], np.random.default_rng(self._seed))
+        if self.n_rounds_ == 0 or drawn is None:
+            return 1.0
+        held = np.zeros(len(rows), dtype=bool)
+        held[in_order] = drawn
+        other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
+        other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
+        # Rows of weight zero take no part, and nothing is copied.
+        other._boost(rows, signs, np.where(held, 0.0, counts), continued=False, told=False)
+        scores = other.expansion_.evaluate(rows)[held]
+        return margin_slope(self.loss_, scores, codes[held], counts[held])
+
+    def _boost(self, rows, signs, counts, continued, told=True):
+        """All rounds; ``told`` to callbacks and progress bars."""
         n_outputs = len(signs)
         if not continued:
             start, losses = self.loss_.start(signs.T, counts), np.zeros((0, n_outputs))
@@ -110,7 +133,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
         weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
         added, fresh_losses = [], []
-        for t in track(range(done, self.n_rounds), type(self).__name__):
+        rounds = range(done, self.n_rounds)
+        for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
                     self._round(
@@ -153,5 +177,6 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         check_count(self.n_rounds, "n_rounds", minimum=0)
         check_learning_rate(self.learning_rate)
         check_count(self.max_iterations, "max_iterations", minimum=0)
+        check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")
         self._part("prior", SpectralPrior)

@@ -105,7 +105,7 @@ def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Ten
 def _boosting_classifier(estimator: ExpansionClassifier, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     scores = expansion(f, graph.rows)
-    chances = link(estimator.loss_, scores, f.n_outputs)
+    chances = link(estimator.loss_, scores if estimator.slope_ == 1 else estimator.slope_ * scores, f.n_outputs)
     if f.n_outputs > 1:
         return labels(first_largest(scores), estimator.classes_), chances
     # A score of exactly zero counts as positive.

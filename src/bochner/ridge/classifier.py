@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._callbacks import CallbackSupportMixin, reporting
 from .._compute import Block, gathered
 from .._state import all_or_nothing
-from .._validation import check_rows
+from .._validation import check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
@@ -37,10 +37,11 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         With n_classes − 1 outputs; ``Decomposable`` without an output matrix fits itself.
     features : SpectralFeatures, default None
         How frequencies are drawn and learned, as for ``OperatorRidge``.
-    n_components : int, default 100
+    n_components : int, default 500
         Number of frequencies D, where ``features`` is None.
-    alpha : float or list of floats, default 1.0
-        From a list the ridge with the smallest exact leave-one-out error is taken.
+    alpha : "auto", float or list of floats, default "auto"
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken, of the codes; "auto" as for
+        ``OperatorRidge``.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         How the linear system is solved, as for ``OperatorRidge``.
     fit_intercept : bool, default False
@@ -62,7 +63,7 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OperatorRidgeClassifier(alpha=[1e-2, 1e-1, 1.0], random_state=0).fit(X, y)
+    >>> model = OperatorRidgeClassifier(random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
     """
@@ -82,7 +83,12 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
-        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights)
+        # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
+        units = None
+        if self.class_weight is not None and weights is not None:
+            counts = check_weights(sample_weight, len(rows))
+            units = weights if counts is None else weights / np.maximum(counts, 1)
+        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, units)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
 

@@ -16,7 +16,7 @@ from .._validation import check_count, check_rows, check_weights
 from ..operators import Decomposable, OperatorKernel
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
-from .model import check_alphas
+from .alphas import ridges
 
 
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
@@ -28,9 +28,9 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
         ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
-    alpha : float or list of floats, default 1.0
-        From a list the ridge with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one of which
-        is left out).
+    alpha : "auto", float or list of floats, default "auto"
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one
+        of which is left out); "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x).
     max_bytes : int, default 2147483648
         Kernel matrices larger than this (2 GiB) are refused before they are allocated.
 
@@ -38,7 +38,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     ----------
     dual_coef_ : (n_samples, n_outputs), the c_j, of rows that have a weight
     kernel_ : the kernel with its bandwidth and output matrix as numbers
-    alpha_, loo_errors_ : the ridge in use, and the mean squared leave-one-out error of each of several
+    alpha_ : the ridge in use
+    alphas_, loo_errors_ : several ridges, and the mean squared leave-one-out error of each
 
     Examples
     --------
@@ -53,7 +54,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     _defaults: ClassVar = {"kernel": Decomposable()}
 
-    def __init__(self, kernel: OperatorKernel | None = None, *, alpha: Any = 1.0, max_bytes: int = 2**31):
+    def __init__(self, kernel: OperatorKernel | None = None, *, alpha: Any = "auto", max_bytes: int = 2**31):
         self.kernel = kernel
         self.alpha = alpha
         self.max_bytes = max_bytes
@@ -61,7 +62,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRidge:
         """Solve for the coefficients of the training points; a row of weight 2 counts as two rows."""
-        alphas = check_alphas(self.alpha)
+        ridges(self.alpha)
         check_count(self.max_bytes, "max_bytes")
         rows = check_rows(self, X, reset=True)
         if not rows.is_local:
@@ -82,8 +83,9 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
         self.X_fit_ = rows.take(kept)
-        self.__dict__.pop("loo_errors_", None)
-        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, alphas, y[kept], weights)
+        for name in ("alphas_", "loo_errors_"):
+            self.__dict__.pop(name, None)
+        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, y[kept], weights)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -103,11 +105,12 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     # With r = √h, (G + α / h) c = y is (r G r + α) z = r y for c = r z: the system of rows that count once.
 
-    def _fit_decomposable(self, kernel, alphas, y, weights):
+    def _fit_decomposable(self, kernel, y, weights):
         """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z / t."""
         root = np.sqrt(weights)[:, None]
         gram = root * np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64) * root.T
-        system = Eigensystem.of(gram, root * y) if len(alphas) > 1 or kernel.learns_outputs else None
+        several = len(ridges(self.alpha)) > 1
+        system = Eigensystem.of(gram, root * y) if several or kernel.learns_outputs else None
         known = None
         if system is not None:
             projections = np.sqrt(system.values)[:, None] * system.projections
@@ -116,6 +119,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         self.kernel_ = kernel.resolved_outputs(covariance, known)
         outputs = DecoupledOutputs.of(self.kernel_.matrix())
         y = outputs.turned(y)
+        alphas = ridges(self.alpha, outputs.mean_diagonal(np.diag(gram)) / weights.sum())
         if system is None:
             self.alpha_ = float(alphas[0])
             solution = ridge_solution(gram, root * y, outputs.penalties(self.alpha_))
@@ -127,10 +131,11 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         scaled = np.divide(solution, outputs.scales, out=root * y / self.alpha_, where=outputs.scales > 0)
         self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
-    def _fit_whole(self, kernel, alphas, y, weights):
+    def _fit_whole(self, kernel, y, weights):
         self.kernel_ = kernel
         root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
         gram = root * kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size) * root.T
+        alphas = ridges(self.alpha, np.trace(gram) / (y.shape[1] * weights.sum()))
         if len(alphas) == 1:
             self.alpha_ = float(alphas[0])
             self.dual_coef_ = (root * ridge_solution(gram, root * y.reshape(-1, 1), alphas)).reshape(y.shape)
@@ -148,7 +153,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         units = np.minimum(weights, 1)  # one of the rows that a row counts for is left out
         left_out = [left_out_residuals(design, y, root, penalties(alpha), units) for alpha in alphas]
         errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
-        self.loo_errors_ = np.array(errors)
+        self.alphas_, self.loo_errors_ = alphas, np.array(errors)
         return float(alphas[np.argmin(errors)])
 
     def __sklearn_tags__(self):

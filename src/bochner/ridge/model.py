@@ -1,7 +1,6 @@
 """What the ridges on features share: from rows to sums, from sums to a solution, and what can be asked of it."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,7 +14,7 @@ from .._compute import Block, Rows, as_dense, mean_rows
 from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._state import all_or_nothing
-from .._validation import check_flag, check_positive, check_rows, check_weights
+from .._validation import check_flag, check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
 from ..features import SpectralFeatures, fitted_transformer
 from ..landmarks import LandmarkFeatures
@@ -40,16 +39,7 @@ from ..solvers import (
     rows_are_few,
 )
 from ..targets import Target, Values
-
-
-def check_alphas(alpha: Any) -> np.ndarray:
-    """One or several positive ridges as a vector."""
-    if isinstance(alpha, Iterable) and not isinstance(alpha, str):
-        alphas = [check_positive(value, "alpha") for value in alpha]
-        if not alphas:
-            raise ValueError("alpha is an empty list; give a number, e.g. alpha=1.0, or several to choose from.")
-        return np.array(alphas)
-    return np.array([check_positive(alpha, "alpha")])
+from .alphas import mean_kernel, ridges
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +66,9 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
     solver: Solver | None
     fit_intercept: bool
     random_state: Any
+    alphas_: np.ndarray
     loo_errors_: np.ndarray
+    gcv_errors_: np.ndarray
     _statistics: RidgeStatistics  # over all rows so far
     _kernel: OperatorKernel
     _source: Any  # of the features: a FourierMeasure, or a fitted transformer
@@ -103,12 +95,10 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         """Add rows; after any sequence of calls the ridge is that of all rows together, up to rounding.
 
         The features come from the first call, also what a learner learns and a bandwidth taken from the data.  The system is
-        solved when a prediction or a coefficient is next asked for.
+        solved when a prediction or a coefficient is next asked for.  Rows are gone by then, so the choice between several ridges, also
+        that of "auto", is by generalized cross-validation, which needs the sums alone: that of the mean leverage for each row's own.
         """
-        if len(self._check_parameters()) > 1:
-            raise ValueError(
-                "partial_fit cannot choose between several alphas: rows are gone after each call. Give one."
-            )
+        several = len(self._check_parameters()) > 1
         first = not self.__sklearn_is_fitted__()
         rows, target, weights = self._read(X, y, sample_weight, reset=first)
         if first:
@@ -122,25 +112,36 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
                 f"partial_fit keeps the Gram matrix of the features, and {n_columns} features with solver={self.solver!r} have none. "
                 "Lower n_components, or call fit."
             )
+        if several and self._bounded and not matrix_fits(self._n_unknowns(n_columns)):
+            raise ValueError(
+                f"partial_fit chooses a ridge with a matrix of all pairs of {self._n_unknowns(n_columns)} unknowns, which is too large. Give "
+                "one number, e.g. alpha=1.0, or lower n_components."
+            )
         added = RidgeStatistics.of(feature_block(self._source), TrainingRows(rows, target.rows, weights), shift)
         self._statistics = added if first else self._statistics + added
         self._forget()
         return self
 
-    def _fit_rows(self, rows: Rows, target: Values, taught: Target, weights: np.ndarray | None) -> Self:
-        """The fit on rows that have been read; a learner of the features learns from ``taught``."""
+    def _fit_rows(
+        self,
+        rows: Rows,
+        target: Values,
+        taught: Target,
+        weights: np.ndarray | None,
+        units: np.ndarray | None = None,
+    ) -> Self:
+        """The fit on rows that have been read; a learner of the features learns from ``taught``; ``units`` as for ``TrainingRows``."""
         n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
-        data = TrainingRows(rows, target.rows, weights)
-        alphas = check_alphas(self.alpha)
+        data = TrainingRows(rows, target.rows, weights, units)
         few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
-        solver = self._chosen_solver(n_columns, len(alphas), few)
+        solver = self._chosen_solver(n_columns, few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
         statistics = RidgeStatistics.of(
             feature_block(self._source), data, self._shift(target, weights), whole_gram=whole
         )
-        self._solution = self._solve(statistics, solver, alphas, data, few)
+        self._solution = self._solve(statistics, solver, data, few)
         self._statistics = statistics
         return self
 
@@ -148,14 +149,16 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
     def _solution(self) -> RidgeFit:
         check_is_fitted(self)
         solver = self._chosen_solver(len(self._statistics.feature_sum))
-        return self._solve(self._statistics, solver, check_alphas(self.alpha)[:1])
+        return self._solve(self._statistics, solver)
 
-    def _chosen_solver(self, n_columns, n_alphas=1, few=False):
-        coupled = not self._kernel.decomposable
-        n_unknowns = self._kernel.lift(self._source).n_columns if coupled else n_columns
+    def _chosen_solver(self, n_columns, few=False):
+        n_alphas, n_unknowns = len(ridges(self.alpha)), self._n_unknowns(n_columns)
         return chosen_solver(self.solver, n_alphas, n_columns, n_unknowns, few_rows=few, bounded=self._bounded)
 
-    def _solve(self, statistics, solver, alphas, data=None, few=False):
+    def _n_unknowns(self, n_columns):
+        return n_columns if self._kernel.decomposable else self._kernel.lift(self._source).n_columns
+
+    def _solve(self, statistics, solver, data=None, few=False):
         """From the sums to coefficients; rows are needed for a choice of ridges and for the largest systems."""
         sums, centered = self._centered(statistics)
         spectrum = None
@@ -170,17 +173,28 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
             DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._source))
         )
         rng = as_generator(self.random_state) if solver.needs_rows else None
-        factorization = solver.init(RidgeProblem(sums, centered, outputs, spectrum), data, rng)
-        alpha = float(alphas[0])
+        problem = RidgeProblem(sums, centered, outputs, spectrum)
+        factorization = solver.init(problem, data, rng)
         if isinstance(factorization, EigenFactorization):
             self._factorization = factorization
-            if len(alphas) > 1:
-                self.loo_errors_ = factorization.leave_one_out_errors(alphas, data)
-                alpha = float(alphas[np.argmin(self.loo_errors_)])
+        alphas = ridges(self.alpha, mean_kernel(statistics, sums, outputs))
+        alpha = float(alphas[0] if len(alphas) == 1 else self._chosen(alphas, problem, factorization, data))
         coefficients, n_iter = factorization.solve(alpha)
         intercept = centered.target_mean - centered.feature_mean @ coefficients
         unexplained = np.diag(sums.target_gram) - np.sum(sums.cross * coefficients, axis=0)
         return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, outputs)
+
+    def _chosen(self, alphas, problem, factorization, data):
+        """The ridge with the smallest error: of left-out rows, or of the sums where the rows are gone."""
+        self.alphas_ = alphas
+        known = isinstance(factorization, EigenFactorization)
+        if data is None:
+            eigen = factorization if known else Eigen().init(problem)
+            errors = self.gcv_errors_ = eigen.generalized_errors(alphas, problem.sums)
+        else:
+            eigen, data = (factorization, data) if known else EigenFactorization.of_some_rows(problem, data)
+            errors = self.loo_errors_ = eigen.leave_one_out_errors(alphas, data)
+        return alphas[np.argmin(errors)]
 
     def _read(self, X, y, sample_weight, *, reset):
         rows = self._rows(X, reset=reset)
@@ -212,7 +226,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
     def _check_parameters(self):
         check_solver(self.solver)
         check_flag(self.fit_intercept, "fit_intercept")
-        return check_alphas(self.alpha)
+        return ridges(self.alpha)
 
     def _check_continuation(self, y, target):
         n_outputs = len(self._statistics.shift)
@@ -227,7 +241,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
 
     def _forget(self, *more):
         """What an earlier solution left behind."""
-        for name in ("_solution", "_factorization", "loo_errors_", *more):
+        for name in ("_solution", "_factorization", "alphas_", "loo_errors_", "gcv_errors_", *more):
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -23,8 +23,8 @@ class OperatorParameters(NestedDefaults):
     kernel: OperatorKernel | None = None
     _: KW_ONLY
     features: SpectralFeatures | None = None
-    n_components: int = 100
-    alpha: Any = 1.0
+    n_components: int = 500
+    alpha: Any = "auto"
     solver: Solver | None = None
     fit_intercept: bool = False
     random_state: Any = None
@@ -47,13 +47,15 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     features : SpectralFeatures, default None
         How frequencies are drawn and learned: its number, learner, sampling, block size.  Its prior is the kernel's.  None is
         ``SpectralFeatures(n_components=n_components)``.
-    n_components : int, default 100
+    n_components : int, default 500
         Number of frequencies D, where ``features`` is None; a ``FourierMeasure`` in place of the kernel's prior keeps its own.
-    alpha : float or list of floats, default 1.0
-        From a list the ridge with the smallest exact leave-one-out error is taken.
+    alpha : "auto", float or list of floats, default "auto"
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken; "auto" is a list of 25, from 1e-6 to 100
+        times the mean of K(x, x).  After ``partial_fit`` the choice is by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         None takes Cholesky factors for one ridge, eigenvectors for several or for few rows, and conjugate gradients where no matrix
-        of all unknowns can be formed.
+        of all unknowns can be formed.  All but ``Eigen`` leave the choice between several ridges to some rows, evenly spread over all:
+        1000, or with coupled outputs 1000 divided by their number.
     fit_intercept : bool, default False
         Add an unpenalized constant (a constant field has neither curl nor divergence).
     random_state : None, int, RandomState or Generator, default None
@@ -67,7 +69,8 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     intercept_ : (n_outputs,)
     expansion_ : the fitted function
     alpha_, solver_, n_iter_ : the ridge and solver in use, and the solver's steps
-    loo_errors_ : mean squared leave-one-out error of each of several ridges
+    alphas_ : several ridges that were tried; where ``alpha_`` is the first or the last, a better one may lie beyond
+    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each; after ``partial_fit`` that of generalized cross-validation
     noise_variance_ : the most likely variance of the noise around the outputs
 
     Examples

@@ -21,14 +21,16 @@ class SpectralRidge(RidgeModel):
 
     Parameters
     ----------
-    features : SpectralFeatures or any transformer, default ``SpectralFeatures()``
+    features : SpectralFeatures or any transformer, default ``SpectralFeatures(n_components=500)``
         With a learner inside, the ridge runs on the learned measure.
-    alpha : float or list of floats, default 1.0
+    alpha : "auto", float or list of floats, default "auto"
         The ridge, as in scikit-learn's ``Ridge``.  From a list the one with the smallest exact leave-one-out error is
-        taken; all of them cost one factorization and one more pass over the rows.  Leave-one-out cannot see what a
-        learner took from y: with learned features it is optimistic.
+        taken; all of them cost one factorization and one more pass over the rows.  "auto" is a list of 25, from 1e-6 to 100 times
+        the mean squared norm of the features.  Leave-one-out cannot see what a learner took from y: with learned features it is
+        optimistic.  After ``partial_fit`` the choice is by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
-        None takes Cholesky factors for one ridge, eigenvectors for several or for few rows.
+        None takes Cholesky factors for one ridge, eigenvectors for several or for few rows.  All but ``Eigen`` leave the choice between
+        several ridges to 1000 rows, evenly spread over all.
     fit_intercept : bool, default True
         Whether there is a free constant b.
     random_state : None, int, RandomState or Generator, default None
@@ -41,24 +43,25 @@ class SpectralRidge(RidgeModel):
     features_ : the fitted transformer; ``measure_`` is its measure
     expansion_ : the fitted function, for features on a FourierMeasure
     alpha_, solver_, n_iter_ : the ridge and solver in use, and the solver's steps
-    loo_errors_ : mean squared leave-one-out error of each of several ridges
+    alphas_ : several ridges that were tried; where ``alpha_`` is the first or the last, a better one may lie beyond
+    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each; after ``partial_fit`` that of generalized cross-validation
     noise_variance_ : the most likely variance of the noise, for each output
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = SpectralRidge(alpha=[1e-3, 1e-2, 1e-1], random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model = SpectralRidge(random_state=0).fit(X, np.sin(X[:, 0]))
     >>> mean, std = model.predict(X[:3], return_std=True)
     >>> bool(model.score(X, np.sin(X[:, 0])) > 0.999)
     True
     """
 
-    _defaults: ClassVar = {"features": SpectralFeatures()}
+    _defaults: ClassVar = {"features": SpectralFeatures(n_components=500)}
 
     features: Any = None
     _: KW_ONLY
-    alpha: Any = 1.0
+    alpha: Any = "auto"
     solver: Solver | None = None
     fit_intercept: bool = True
     random_state: Any = None

@@ -98,8 +98,6 @@ class Solver(BaseEstimator, ABC):
     # What it needs: a matrix of all pairs of unknowns; the rows again, so that sums of earlier rows are not enough.
     needs_matrix: ClassVar[bool] = False
     needs_rows: ClassVar[bool] = False
-    # What it can do: serve many ridges with one factorization, and choose between them by leaving rows out.
-    several_ridges: ClassVar[bool] = False
 
     @abstractmethod
     def init(

@@ -45,11 +45,6 @@ def chosen_solver(
     if solver is None:
         direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
         solver = direct if dense else ConjugateGradient()
-    if n_alphas > 1 and not solver.several_ridges:
-        raise ValueError(
-            f"{solver!r} takes one alpha, got {n_alphas}: choosing between them needs solver=Eigen(), which forms a matrix of up to "
-            f"{DENSE_LIMIT} unknowns. Give one alpha, or lower n_components."
-        )
     if solver.needs_matrix and not dense and (not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT):
         raise ValueError(
             f"{solver!r} forms a matrix of all pairs of {max(n_columns, n_unknowns)} unknowns, "

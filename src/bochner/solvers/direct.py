@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._compute import Block, Rows, tiles
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
-from .outputs import DecoupledOutputs, Outputs
-from .statistics import TrainingRows
-from .systems import Eigensystem, left_out_residuals, ridge_solution, ridge_spent
+from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
+from .statistics import RidgeStatistics, TrainingRows
+from .systems import SMALLEST_REMAINDER, Eigensystem, left_out_residuals, ridge_solution, ridge_spent
+
+# Columns of residuals held at once while rows are left out: many ridges share the products of few outputs.
+_COLUMNS_AT_ONCE = 256
+# Equations, one for each row and coupled output, that say which ridge is best where no matrix of all unknowns is factorized.
+_SOME_EQUATIONS = 1000
+_FEWEST_ROWS = 50
 
 
 class Eigen(Solver):
@@ -30,7 +36,6 @@ class Eigen(Solver):
     """
 
     needs_matrix: ClassVar[bool] = True
-    several_ridges: ClassVar[bool] = True
 
     def init(self, problem, data=None, rng=None) -> EigenFactorization:
         outputs = problem.outputs
@@ -88,6 +93,18 @@ class EigenFactorization(Factorization):
     rows: CenteredRows
     weight: float
 
+    @classmethod
+    def of_some_rows(cls, problem: RidgeProblem, data: TrainingRows) -> tuple[EigenFactorization, TrainingRows]:
+        """The factorization of at most a thousand equations, of rows evenly spread over all, and these rows."""
+        outputs = problem.outputs
+        per_row = outputs.n_outputs if isinstance(outputs, CoupledOutputs) else 1
+        some = data.take(data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights))
+        weights = np.ones(len(some.rows)) if some.weights is None else some.weights
+        root = np.sqrt(weights)[:, None]
+        features, targets = root * problem.rows(some.rows.source), root * problem.rows.targets(some.targets)
+        system = Eigensystem.of_rows(*outputs.equations(features, targets))
+        return cls(system, outputs, problem.rows, float(weights.sum())), some
+
     def solve(self, alpha: float) -> Solution:
         return Solution(self.outputs.coefficients(self.system.solution(self.outputs.penalties(alpha))))
 
@@ -98,12 +115,24 @@ class EigenFactorization(Factorization):
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
         """Mean squared leave-one-out error for each ridge, infinite where it cannot be told from rounding.
 
-        A row of weight h counts as h rows, one of which is left out, or all of it where it is less than one.
+        A row of weight h counts as h rows, one of which is left out (the ``units`` of the rows).
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
-        sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals)
+        units = [] if data.units is None else [data.units]
+        sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals, *units)
         return sums / (weight * n_outputs)
+
+    def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
+        """The generalized cross-validation error of each ridge, mean r² / (1 − mean leverage)²: from sums alone, without the rows."""
+        errors = np.full(len(alphas), np.inf)
+        for number, alpha in enumerate(alphas):
+            inverse = self.system.inverse(self.outputs.penalties(alpha))
+            explained = np.sum(self.system.projections**2 * inverse * (2 - self.system.values[:, None] * inverse))
+            remainder = 1 - self.mean_leverage(alpha)
+            if remainder > SMALLEST_REMAINDER:
+                errors[number] = max(np.trace(sums.target_gram) - explained, 0.0) / remainder**2
+        return errors / (self.weight * self.outputs.n_outputs)
 
     def leave_one_out(self, alpha: float, data: TrainingRows) -> Any:
         """The prediction of each row by the fit without it, (n_samples, n_outputs)."""
@@ -120,18 +149,27 @@ class EigenFactorization(Factorization):
 
     def _left_out(self, alphas, X, Y, weights):
         """(rows, number of the ridge, residuals of the refits without each row) for every tile of rows and every ridge."""
+        # Outputs that decouple make residuals of several ridges columns of one product; coupled ones have a system for each.
+        coupled = isinstance(self.outputs, CoupledOutputs)
+        at_once = 1 if coupled else max(1, _COLUMNS_AT_ONCE // self.outputs.n_outputs)
         for rows in tiles(X.shape[0], self.outputs.rows_at_once):
             design = self.outputs.design(self.rows(X[rows]), self.system.vectors)
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
-            for number, alpha in enumerate(alphas):
-                penalties = self.outputs.penalties(alpha)
-                left_out = left_out_residuals(design, targets, self.system, penalties, weights[rows], self.rows.share)
-                yield rows, number, left_out
+            for some in tiles(len(alphas), at_once):
+                numbers = np.arange(len(alphas))[some]
+                penalties = np.concatenate([self.outputs.penalties(alphas[number]) for number in numbers])
+                repeated = replace(self.system, projections=np.tile(self.system.projections, len(numbers)))
+                left_out = left_out_residuals(
+                    design, np.tile(targets, len(numbers)), repeated, penalties, weights[rows], self.rows.share
+                )
+                for number, residuals in zip(numbers, np.split(left_out, len(numbers), axis=1)):
+                    yield rows, number, residuals
 
-    def _errors_block(self, alphas, X, Y, weights=None):
+    def _errors_block(self, alphas, X, Y, weights=None, units=None):
         weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+        units = np.minimum(weights, 1) if units is None else np.asarray(units, dtype=np.float64)
         sums = np.zeros(len(alphas))
-        for rows, number, residuals in self._left_out(alphas, X, Y, np.minimum(weights, 1)):
+        for rows, number, residuals in self._left_out(alphas, X, Y, units):
             sums[number] += np.sum(weights[rows, None] * residuals**2)
         return sums, weights.sum()
 

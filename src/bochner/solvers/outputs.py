@@ -64,6 +64,14 @@ class DecoupledOutputs:
         """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar features."""
         return float(self.scales.max() * mean_squares.sum())
 
+    def mean_diagonal(self, mean_squares: np.ndarray) -> float:
+        """The mean of the diagonal of K(x, x) over outputs and rows, from the mean squares of the scalar features."""
+        return float(self.scales.mean() * mean_squares.sum())
+
+    def equations(self, features: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(A, c) of some rows, with M = AᵀA and b = Aᵀc if there were no others."""
+        return features, self.turned(targets)
+
     def turned(self, values: np.ndarray, back: bool = False) -> np.ndarray:
         """Outputs (n_samples, n_outputs) in the basis where they decouple, or back from it."""
         return values @ (self.vectors.T if back else self.vectors)
@@ -123,6 +131,12 @@ class CoupledOutputs:
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
         return float(np.linalg.eigvalsh(np.einsum("j,jab->ab", weights, self.measure.operators()))[-1])
+
+    def mean_diagonal(self, mean_squares):
+        return float(self.diagonal(mean_squares).sum() / self.n_outputs)
+
+    def equations(self, features, targets):
+        return self.measure.spread(features).reshape(targets.size, -1), targets.reshape(-1, 1)
 
     def turned(self, values, back=False):
         return values

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Block, Rows, as_dense, tiles, twin_of
+from .._compute import Block, LocalRows, Rows, as_dense, tiles, twin_of
 
 # Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
 # up Gram matrices block by block costs as much as computing them when blocks are small.
@@ -16,11 +16,21 @@ TILE_ROWS = 1024
 
 
 class TrainingRows(NamedTuple):
-    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows again."""
+    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows again.
+
+    ``units`` is what leave-one-out errors leave out of a row's weight; None is one row of those it counts for, or all of it where it is
+    less than one.
+    """
 
     rows: Rows
     targets: Any
     weights: np.ndarray | None
+    units: np.ndarray | None = None
+
+    def take(self, numbers: np.ndarray) -> TrainingRows:
+        """The rows of these sorted numbers, in memory."""
+        weights, units = (None if of is None else of[numbers] for of in (self.weights, self.units))
+        return TrainingRows(LocalRows(self.rows.take(numbers)), np.asarray(self.targets[numbers]), weights, units)
 
     @property
     def signals(self) -> list[Any]:

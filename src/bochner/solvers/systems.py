@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpotri
 
 # Where leaving a row out changes its prediction by more than this factor, rounding decides: such a ridge is never chosen.
-_SMALLEST_REMAINDER = 1e-9
+SMALLEST_REMAINDER = 1e-9
 # Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
 _FEW_PENALTIES = 8
 
@@ -126,4 +126,4 @@ def _left_out(residuals, leverages, weights):
     A remainder of zero is never clamped to something harmless: that would make tiny ridges look best.
     """
     remainder = 1 - weights[:, None] * leverages
-    return np.where(remainder > _SMALLEST_REMAINDER, residuals / np.maximum(remainder, _SMALLEST_REMAINDER), np.inf)
+    return np.where(remainder > SMALLEST_REMAINDER, residuals / np.maximum(remainder, SMALLEST_REMAINDER), np.inf)

@@ -188,6 +188,8 @@ def test_auto_is_the_loss_that_the_target_asks_for():
     words, numbers = np.array(["no", "yes"])[y], y + 0.5
     np.testing.assert_array_equal(frequencies(words), frequencies(y, loss="log_loss"))
     np.testing.assert_array_equal(frequencies(numbers), frequencies(numbers, loss="squared"))
+    several = np.column_stack([numbers, X[:, 0]])
+    np.testing.assert_array_equal(frequencies(several), frequencies(several, loss="squared"))
     # Whole numbers that nobody called values are labels, unless the learner says that it wants numbers.
     np.testing.assert_array_equal(frequencies(Values.of(y), loss="squared"), frequencies(y, loss="squared"))
     assert np.any(frequencies(Values.of(y)) != frequencies(y))
