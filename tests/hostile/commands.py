@@ -39,7 +39,12 @@ def run(*arguments: str) -> Ran:
     out, error = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error), warnings.catch_warnings():
         warnings.simplefilter("always")
-        for quiet in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):  # as Python does itself
+        for quiet in (
+            DeprecationWarning,
+            PendingDeprecationWarning,
+            ImportWarning,
+            ResourceWarning,
+        ):  # as Python does itself
             warnings.simplefilter("ignore", quiet)
         warnings.showwarning = lambda message, category, *_: print(f"{category.__name__}: {message}", file=error)
         try:
@@ -145,7 +150,10 @@ class Arena:
         if left := set(self.folder.iterdir()) ^ before:
             return Outcome(WRONG, f"left or took {sorted(path.name for path in left)}; {outcome.said}")
         if (out.read_bytes() == _OLD) == (ran.code == 0):
-            return Outcome(WRONG, f"exit code {ran.code}, but the older file is {'there' if ran.code == 0 else 'gone'}; {outcome.said}")
+            return Outcome(
+                WRONG,
+                f"exit code {ran.code}, but the older file is {'there' if ran.code == 0 else 'gone'}; {outcome.said}",
+            )
         return outcome
 
 

@@ -116,7 +116,10 @@ SAME_MEANING: dict[str, tuple[str, Callable]] = {
     "Parquet, gzip outside": (".parquet.gz", lambda f: gzip.compress(as_parquet(f))),
     "Parquet with a dictionary column": (".parquet", dictionary_column),
     "Parquet with real dates": (".parquet", lambda f: as_parquet(f.assign(day=pd.to_datetime(f["day"])))),
-    "Parquet with nullable numbers": (".parquet", lambda f: as_parquet(f.astype({"rooms": "Int64", "size": "Float64"}))),
+    "Parquet with nullable numbers": (
+        ".parquet",
+        lambda f: as_parquet(f.astype({"rooms": "Int64", "size": "Float64"})),
+    ),
     "Parquet with an odd index": (".parquet", lambda f: as_parquet(f.set_axis(np.arange(len(f))[::-1] * 3))),
 }
 
@@ -190,7 +193,15 @@ CELLS = {
     "no numbers": ["nan", "NaN", "NULL", "None", "#N/A", "-", "?", ""],
     "digits of others": ["٣٫١٤", "１２３", "①", "Ⅷ", "½", "१२३", "1\u00a0234", "−5"],
     "formulas": ["=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+1-2", "-2+3"],
-    "dates out of range": ["0000-00-00", "9999-99-99", "2020-02-30", "30000-01-01", "-0044-03-15", "0001-01-01", "9999-12-31"],
+    "dates out of range": [
+        "0000-00-00",
+        "9999-99-99",
+        "2020-02-30",
+        "30000-01-01",
+        "-0044-03-15",
+        "0001-01-01",
+        "9999-12-31",
+    ],
     "dates far away": ["1066-10-14", "2999-01-01", "1677-09-20", "2262-04-12"],
     "times with zones": ["2020-01-01T00:00:00Z", "2020-01-01T00:00+14:00", "2020-01-01 25:00", "24:00"],
     "control characters": ["\x01", "\x07\x08", "\x7f", "\u202e", "\u200b", "\ufeff", "\x1b[2J"],
@@ -253,7 +264,22 @@ def target_as(make):
     return lambda frame, target, rng: cells(frame.assign(**{target: make(len(frame), rng)}))
 
 
-_NAMES = ["", " ", "a\nb", "=1+1", "<b>", "😀", "x" * 5000, "0", "size", "predicted price", "Unnamed: 0", "'", "café\0"[:4], "day: month sine"]
+_NAMES = [
+    "",
+    " ",
+    "a\nb",
+    "=1+1",
+    "<b>",
+    "😀",
+    "x" * 5000,
+    "0",
+    "size",
+    "predicted price",
+    "Unnamed: 0",
+    "'",
+    "café\0"[:4],
+    "day: month sine",
+]
 TEXTS: dict[str, tuple[Callable, str]] = {
     "a column dropped": (lambda f, t, rng: cells(f.drop(columns=_column(f, t, rng))), FINITE),
     "a column twice": (lambda f, t, rng: cells(pd.concat([f, f[[_column(f, t, rng)]]], axis=1)), FINITE),
@@ -264,7 +290,10 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     "only a header": (lambda f, t, rng: cells(f)[:1], REFUSED),
     "one row": (lambda f, t, rng: cells(f)[:2], REFUSED),
     "few rows": (lambda f, t, rng: cells(f)[: int(rng.integers(3, 18))], REFUSED),
-    "the header again and again": (lambda f, t, rng: [*cells(f)[:30], cells(f)[0], *cells(f)[30:], cells(f)[0]], FINITE),
+    "the header again and again": (
+        lambda f, t, rng: [*cells(f)[:30], cells(f)[0], *cells(f)[30:], cells(f)[0]],
+        FINITE,
+    ),
     "no target": (lambda f, t, rng: cells(f.drop(columns=t)), REFUSED),
     "only the target": (lambda f, t, rng: cells(f[[t]]), REFUSED),
     "target in other letters": (lambda f, t, rng: cells(f.rename(columns={t: t.upper()})), REFUSED),
@@ -275,13 +304,25 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     "target missing": (target_as(lambda n, rng: np.full(n, "")), REFUSED),
     "target NaN": (target_as(lambda n, rng: np.full(n, "nan")), REFUSED),
     "target mostly missing": (target_as(lambda n, rng: np.where(rng.random(n) < 0.9, "", "1")), REFUSED),
-    "target half missing": (target_as(lambda n, rng: np.where(rng.random(n) < 0.4, "", rng.random(n).round(3).astype(str))), FINITE),
+    "target half missing": (
+        target_as(lambda n, rng: np.where(rng.random(n) < 0.4, "", rng.random(n).round(3).astype(str))),
+        FINITE,
+    ),
     "target of dates": (target_as(lambda n, rng: (np.datetime64("2020-01-01") + np.arange(n)).astype(str)), FINITE),
-    "target of two rare classes": (target_as(lambda n, rng: np.where(np.arange(n) < 2, "a", np.where(np.arange(n) < 5, "b", "c"))), FINITE),
-    "target of three and one": (target_as(lambda n, rng: np.where(np.arange(n) == 7, "one", rng.choice(["a", "b", "c"], n))), FINITE),
+    "target of two rare classes": (
+        target_as(lambda n, rng: np.where(np.arange(n) < 2, "a", np.where(np.arange(n) < 5, "b", "c"))),
+        FINITE,
+    ),
+    "target of three and one": (
+        target_as(lambda n, rng: np.where(np.arange(n) == 7, "one", rng.choice(["a", "b", "c"], n))),
+        FINITE,
+    ),
     "target of huge numbers": (target_as(lambda n, rng: 1e300 * rng.normal(size=n)), FINITE),
     "target of tiny numbers": (target_as(lambda n, rng: 1e-310 * rng.normal(size=n)), FINITE),
-    "target of numbers and texts": (target_as(lambda n, rng: np.where(rng.random(n) < 0.5, "low", rng.random(n).round(2).astype(str))), FINITE),
+    "target of numbers and texts": (
+        target_as(lambda n, rng: np.where(rng.random(n) < 0.5, "low", rng.random(n).round(2).astype(str))),
+        FINITE,
+    ),
     "target of truth values": (target_as(lambda n, rng: rng.choice(["True", "False"], n)), FINITE),
     "target of formulas": (target_as(lambda n, rng: rng.choice(["=A1", "=B2"], n)), FINITE),
     "rows too long": (ragged(lambda row, rng: [*row, *["more"] * int(rng.integers(1, 4))]), FINITE),
@@ -289,7 +330,12 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     "empty rows": (empty_rows, FINITE),
     "all rows the same": (lambda f, t, rng: cells(f.iloc[[5] * len(f)]), FINITE),
     "all columns constant": (lambda f, t, rng: cells(f.assign(**{c: 1 for c in f.columns if c != t})), REFUSED),
-    "many columns": (lambda f, t, rng: cells(pd.concat([f, pd.DataFrame(rng.normal(size=(len(f), 150)).round(2)).add_prefix("c")], axis=1)), FINITE),
+    "many columns": (
+        lambda f, t, rng: cells(
+            pd.concat([f, pd.DataFrame(rng.normal(size=(len(f), 150)).round(2)).add_prefix("c")], axis=1)
+        ),
+        FINITE,
+    ),
     "rows twice": (lambda f, t, rng: cells(pd.concat([f, f])), FINITE),
     **{
         f"{name} in {column}": (with_cells(values, column, share), FINITE)
@@ -337,7 +383,11 @@ FOREIGN: dict[str, tuple[str, Callable, str]] = {
     "csv called JSON": (".jsonl", lambda f, rng: as_text(f), REFUSED),
     "picture": (".csv", lambda f, rng: b"\x89PNG\r\n\x1a\n" + rng.bytes(300), REFUSED),
     "program": (".csv", lambda f, rng: b"\x7fELF\x02\x01\x01" + bytes(50) + rng.bytes(300), REFUSED),
-    "gzip cut in the middle": (".csv.gz", lambda f, rng: gzip.compress(as_text(f))[: int(rng.integers(30, 800))], REFUSED),
+    "gzip cut in the middle": (
+        ".csv.gz",
+        lambda f, rng: gzip.compress(as_text(f))[: int(rng.integers(30, 800))],
+        REFUSED,
+    ),
     "gzip in gzip": (".csv.gz", lambda f, rng: gzip.compress(gzip.compress(as_text(f))), REFUSED),
     "bomb": (".csv.gz", lambda f, rng: gzip.compress(b"a,price,label\n" + b"0" * 30_000_000), REFUSED),
     "deep JSON": (".json", lambda f, rng: b"[" * 100_000, REFUSED),
@@ -345,21 +395,43 @@ FOREIGN: dict[str, tuple[str, Callable, str]] = {
     "JSON number": (".json", lambda f, rng: b"42", REFUSED),
     "JSON of lists": (".json", lambda f, rng: json.dumps(f.to_numpy().tolist()).encode(), REFUSED),
     "JSON of columns": (".json", lambda f, rng: json.dumps(f.to_dict("list")).encode(), REFUSED),
-    "JSON of huge whole numbers": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1' + b"0" * 300), FINITE),
-    "JSON of endless whole numbers": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1' + b"0" * 6000), FINITE),
+    "JSON of huge whole numbers": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1' + b"0" * 300),
+        FINITE,
+    ),
+    "JSON of endless whole numbers": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1' + b"0" * 6000),
+        FINITE,
+    ),
     "JSON with NaN": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": NaN'), FINITE),
     "JSON with Infinity": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": -Infinity'), FINITE),
     "JSON with objects": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": {"a": [1]}'), FINITE),
-    "JSON of mixed types": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": true').replace(b'"rooms": 2', b'"rooms": "two"'), FINITE),
-    "JSON with names twice": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1, "rooms": 2'), FINITE),
+    "JSON of mixed types": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": true').replace(b'"rooms": 2', b'"rooms": "two"'),
+        FINITE,
+    ),
+    "JSON with names twice": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1, "rooms": 2'),
+        FINITE,
+    ),
     "JSON in UTF-16": (".jsonl", lambda f, rng: as_lines(f).decode().encode("utf-16"), FINITE),
     "JSON with half a letter": (".jsonl", lambda f, rng: as_lines(f).replace("süß".encode(), b"\\ud800"), FINITE),
-    "JSON with a different name in each row": (".jsonl", lambda f, rng: b"".join(json.dumps({f"c{k}": k}).encode() + b"\n" for k in range(60)), REFUSED),
+    "JSON with a different name in each row": (
+        ".jsonl",
+        lambda f, rng: b"".join(json.dumps({f"c{k}": k}).encode() + b"\n" for k in range(60)),
+        REFUSED,
+    ),
 }
 
 
 def arrow_column(make):
-    return lambda f, rng: from_arrow(pa.Table.from_pandas(f, preserve_index=False).append_column("extra", make(len(f), rng)))
+    return lambda f, rng: from_arrow(
+        pa.Table.from_pandas(f, preserve_index=False).append_column("extra", make(len(f), rng))
+    )
 
 
 def instead(make):
@@ -384,45 +456,67 @@ ARROW: dict[str, Callable] = {
     "structures": arrow_column(lambda n, rng: pa.array([{"a": k, "b": "x"} for k in range(n)])),
     "maps": arrow_column(lambda n, rng: pa.array([[("a", k)] for k in range(n)], pa.map_(pa.string(), pa.int64()))),
     "decimals": instead(lambda f, rng: pa.array([decimal.Decimal(str(v)) for v in f["size"]], pa.decimal128(20, 3))),
-    "wide decimals": arrow_column(lambda n, rng: pa.array([decimal.Decimal(7) ** (k % 70) for k in range(n)], pa.decimal256(76, 0))),
-    "times with zones": arrow_column(lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "Asia/Kolkata"))),
+    "wide decimals": arrow_column(
+        lambda n, rng: pa.array([decimal.Decimal(7) ** (k % 70) for k in range(n)], pa.decimal256(76, 0))
+    ),
+    "times with zones": arrow_column(
+        lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "Asia/Kolkata"))
+    ),
     "times far away": arrow_column(lambda n, rng: pa.array([k * 10**14 for k in range(n)], pa.timestamp("ms"))),
     "times beyond all years": arrow_column(lambda n, rng: pa.array([k * 10**17 for k in range(n)], pa.timestamp("us"))),
     "days": arrow_column(lambda n, rng: pa.array([datetime.date(2020, 1, 1 + k % 28) for k in range(n)])),
     "days far away": arrow_column(lambda n, rng: pa.array([k * 10**5 for k in range(n)], pa.date32())),
     "clock times": arrow_column(lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.time64("us"))),
-    "spans": arrow_column(lambda n, rng: pa.array([int(k) * 10**6 for k in rng.integers(10**6, size=n)], pa.duration("us"))),
+    "spans": arrow_column(
+        lambda n, rng: pa.array([int(k) * 10**6 for k in rng.integers(10**6, size=n)], pa.duration("us"))
+    ),
     "bytes": arrow_column(lambda n, rng: pa.array([bytes([k % 7, 0, 255]) for k in range(n)])),
     "nothing": arrow_column(lambda n, rng: pa.nulls(n)),
     "truth values": arrow_column(lambda n, rng: pa.array([k % 3 == 0 if k % 5 else None for k in range(n)])),
     "dictionary with holes": arrow_column(lambda n, rng: pa.array(["a", None, "b"] * (n // 3)).dictionary_encode()),
     "dictionary of numbers": arrow_column(lambda n, rng: pa.array([k % 5 for k in range(n)]).dictionary_encode()),
-    "huge unsigned numbers": arrow_column(lambda n, rng: pa.array([2**64 - 1 - int(k) for k in rng.integers(1000, size=n)], pa.uint64())),
+    "huge unsigned numbers": arrow_column(
+        lambda n, rng: pa.array([2**64 - 1 - int(k) for k in rng.integers(1000, size=n)], pa.uint64())
+    ),
     "half floats": arrow_column(lambda n, rng: pa.array(rng.normal(size=n).astype(np.float16))),
     "infinity": instead(lambda f, rng: pa.array([np.inf if k % 7 == 0 else v for k, v in enumerate(f["size"])])),
     "only infinity": instead(lambda f, rng: pa.array([np.inf] * len(f))),
-    "NaN and null": instead(lambda f, rng: pa.array([None if k % 7 == 0 else np.nan if k % 5 == 0 else v for k, v in enumerate(f["size"])])),
-    "two columns of one name": lambda f, rng: from_arrow(pa.table([pa.array(f["size"]), *(pa.array(f[c]) for c in f)], names=["size", *f.columns])),
+    "NaN and null": instead(
+        lambda f, rng: pa.array([None if k % 7 == 0 else np.nan if k % 5 == 0 else v for k, v in enumerate(f["size"])])
+    ),
+    "two columns of one name": lambda f, rng: from_arrow(
+        pa.table([pa.array(f["size"]), *(pa.array(f[c]) for c in f)], names=["size", *f.columns])
+    ),
     "no rows": lambda f, rng: as_parquet(f.head(0)),
     "no columns": lambda f, rng: as_parquet(f[[]]),
     "names of rows": lambda f, rng: as_parquet(f.set_index("day")),
     "names of rows in levels": lambda f, rng: as_parquet(f.set_index(["day", "rooms"])),
     "periods": lambda f, rng: as_parquet(f.assign(extra=pd.period_range("2020-01", periods=len(f), freq="M"))),
     "intervals": lambda f, rng: as_parquet(f.assign(extra=pd.cut(f["size"], 4).astype("interval"))),
-    "ordered categories": lambda f, rng: as_parquet(f.assign(extra=pd.Categorical(f["rooms"].astype(str), list("12345"), ordered=True))),
-    "target of decimals": target_instead(lambda n, rng: pa.array([decimal.Decimal(k) / 4 for k in range(n)], pa.decimal128(20, 3))),
+    "ordered categories": lambda f, rng: as_parquet(
+        f.assign(extra=pd.Categorical(f["rooms"].astype(str), list("12345"), ordered=True))
+    ),
+    "target of decimals": target_instead(
+        lambda n, rng: pa.array([decimal.Decimal(k) / 4 for k in range(n)], pa.decimal128(20, 3))
+    ),
     "target of lists": target_instead(lambda n, rng: pa.array([[k % 2] for k in range(n)])),
     "target of structures": target_instead(lambda n, rng: pa.array([{"a": k % 2} for k in range(n)])),
-    "target of times": target_instead(lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "UTC"))),
+    "target of times": target_instead(
+        lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "UTC"))
+    ),
     "target of spans": target_instead(lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.duration("us"))),
     "target of truth values": target_instead(lambda n, rng: pa.array([k % 3 == 0 for k in range(n)])),
-    "target of truth values and null": target_instead(lambda n, rng: pa.array([k % 3 == 0 if k % 4 else None for k in range(n)])),
+    "target of truth values and null": target_instead(
+        lambda n, rng: pa.array([k % 3 == 0 if k % 4 else None for k in range(n)])
+    ),
     "target of a dictionary": target_instead(lambda n, rng: pa.array(["a", "b", "c"] * (n // 3)).dictionary_encode()),
     "target of bytes": target_instead(lambda n, rng: pa.array([bytes([k % 2]) for k in range(n)])),
     "target of infinity": target_instead(lambda n, rng: pa.array([np.inf if k % 9 == 0 else k / 7 for k in range(n)])),
     "target of nothing": target_instead(lambda n, rng: pa.nulls(n)),
     "target of half floats": target_instead(lambda n, rng: pa.array(rng.normal(size=n).astype(np.float16))),
-    "target of huge unsigned numbers": target_instead(lambda n, rng: pa.array([2**64 - 1 - 10**15 * int(k) for k in rng.integers(1000, size=n)], pa.uint64())),
+    "target of huge unsigned numbers": target_instead(
+        lambda n, rng: pa.array([2**64 - 1 - 10**15 * int(k) for k in rng.integers(1000, size=n)], pa.uint64())
+    ),
 }
 
 
@@ -441,7 +535,9 @@ def _makers():
         yield lambda f, t, rng, n=name, e=ending, w=write: Mutant(f"same table: {n}", e, w(f), SAME)
     for name, change in BYTES.items():
         for ending, write in WRITTEN.items():
-            yield lambda f, t, rng, n=name, e=ending, w=write, c=change: Mutant(f"bytes: {n} {e}", e, c(w(f), rng), FINITE)
+            yield lambda f, t, rng, n=name, e=ending, w=write, c=change: Mutant(
+                f"bytes: {n} {e}", e, c(w(f), rng), FINITE
+            )
     for name, (change, must) in TEXTS.items():
         yield lambda f, t, rng, n=name, c=change, m=must: Mutant(f"cells: {n}", ".csv", written(c(f, t, rng), rng), m)
     for name, (ending, make, must) in FOREIGN.items():

@@ -53,12 +53,12 @@ def attacked(action, expected=None, may_differ=False, must_refuse=False):
         values = values.toarray() if sp.issparse(values) else np.asarray(values)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             return Outcome(WRONG, f"{name} is not finite")
-        if expected is not None and not _equal(values, expected[name], may_differ):
+        if expected is not None and not is_equal(values, expected[name], may_differ):
             return Outcome(WRONG, f"{name} differs")
     return Outcome(RIGHT)
 
 
-def _equal(values, expected, may_differ):
+def is_equal(values, expected, may_differ):
     """Labels may differ by a few where numbers may differ by rounding that a search has followed."""
     expected = expected.toarray() if sp.issparse(expected) else np.asarray(expected)
     if values.shape != expected.shape:
