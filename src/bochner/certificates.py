@@ -312,7 +312,9 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         n_at_once = max(1, _MOST_TAILS // (tails * len(looked)))
         for begin in range(0, len(widths), n_at_once):
             some = slice(begin, begin + n_at_once)
-            risks[some] = _risks(start[looked], change[looked], codes[looked], counts[looked], widths[some], moves[some])
+            risks[some] = _risks(
+                start[looked], change[looked], codes[looked], counts[looked], widths[some], moves[some]
+            )
         budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
         best = int(np.argmin(inverse_binary_kls(risks, budgets)))
         self.width_, move = widths[best], moves[best]

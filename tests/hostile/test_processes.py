@@ -81,12 +81,11 @@ def test_workers_of_joblib_fit_as_one_does(alone, backend):
 
 
 def test_two_threads_fit_different_estimators_at_once(alone):
-    before, found, rounds = threads(), {}, 2
+    before, found = threads(), {}
     names = list(VICTIMS)
 
     def work(own):
-        for _ in range(rounds):
-            found.update({name: fitted_answers(name) for name in own})
+        found.update({name: fitted_answers(name) for name in own})
 
     workers = [threading.Thread(target=work, args=(own,), daemon=True) for own in (names[::2], names[1::2])]
     for worker in workers:

@@ -197,7 +197,9 @@ def test_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path, n_kills)
         "FAKE_SLEEP": "0.02",
     }
     command = [sys.executable, "-c", QUICK_STARTS, lab.package, str(lab.out)]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
 
         def run(seconds=None):
             """One run, killed after so long; its duration, and whether it was killed."""

@@ -8,4 +8,11 @@ from .dask_rows import as_rows, gathered, is_remote, mean_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch
 from .rows import Block, LocalRows, Rows, as_dense, assert_finite, blocks_of, evenly_spread, row_numbers, working_dtype
-from .threads import at_most_threads, ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
+from .threads import (
+    at_most_threads,
+    ordered_map,
+    single_threaded_blas,
+    thread_count,
+    threads_for_rows_only,
+    threads_of_others,
+)

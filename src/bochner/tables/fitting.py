@@ -256,7 +256,9 @@ def _numbers(values, target):
     if not np.all(np.isfinite(y)):
         raise TableError(f"Column {target!r} holds infinite values.")
     if np.abs(y).max() > _LARGEST:
-        raise TableError(f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write it in other units.")
+        raise TableError(
+            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write it in other units."
+        )
     return y
 
 
