@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ._text import one_line
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -17,8 +19,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield beside
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say which file
+            raise OSError(error.errno, error.strerror or one_line(error), str(path)) from error
         raise
 
 

@@ -17,6 +17,7 @@ from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights, refuse_class
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
+from .bounds.risk import inverse_binary_kls, pac_bayes_budget
 from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
@@ -304,16 +305,21 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         looked = evenly_spread(np.arange(len(codes)), max(1, _MOST_TAILS // tails))
         n_counted = max(1, int(counts.sum()))
 
-        def bound(rows, width, move):
-            right = shares_for((start[rows] + move * change[rows]) / width, codes[rows])
-            risk = min(max(1 - float(np.average(right, weights=counts[rows])), 0.0), 1.0)
-            divergence = float(move**2 * np.sum(step**2) / (2 * width**2))
-            # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
-            return pac_bayes_kl(risk, divergence, n_counted, delta=self.delta, n_tried=len(_WIDTHS))
-
-        tried = [(width, move) for width in scale * _WIDTHS for move in _MOVES]
-        self.width_, move = min(tried, key=lambda one: bound(looked, *one).value)
-        found = bound(np.arange(len(codes)), self.width_, move)
+        # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
+        widths, moves = np.repeat(scale * _WIDTHS, len(_MOVES)), np.tile(_MOVES, len(_WIDTHS))
+        divergences = moves**2 * np.sum(step**2) / (2 * widths**2)
+        risks = np.empty(len(widths))
+        n_at_once = max(1, _MOST_TAILS // (tails * len(looked)))
+        for begin in range(0, len(widths), n_at_once):
+            some = slice(begin, begin + n_at_once)
+            risks[some] = _risks(
+                start[looked], change[looked], codes[looked], counts[looked], widths[some], moves[some]
+            )
+        budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
+        best = int(np.argmin(inverse_binary_kls(risks, budgets)))
+        self.width_, move = widths[best], moves[best]
+        risk = _risks(start, change, codes, counts, widths[[best]], moves[[best]])[0]
+        found = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
         self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
@@ -322,6 +328,13 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
             self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
         errors = float(np.average(_winners(start + move * change) != codes, weights=counts))
         self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
+
+
+def _risks(start, change, codes, counts, widths, moves):
+    """Of each width and move, how often the randomized classifier errs on rows that count so often."""
+    scores = (start + moves[:, None, None] * change) / widths[:, None, None]
+    right = shares_for(scores.reshape(-1, scores.shape[2]), np.tile(codes, len(moves))).reshape(len(moves), -1)
+    return np.clip(1 - np.average(right, axis=1, weights=counts), 0.0, 1.0)
 
 
 def _winners(scores):

@@ -32,18 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         kept = " Finished cases are kept: the same command goes on from here." if options.run is _reproduce else ""
         _say(f"Interrupted.{kept}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except Exception as error:
+        try:
+            sys.stdout.flush()
+        except OSError:  # a full disk behind standard output, which would be noticed once more at the end
+            _drop_output()
         if options.debug:
             raise
         return _complain(_sentence(error), as_json=options.json)
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # --- experiments ------------------------------------------------------------------------------------------------------
@@ -326,6 +336,8 @@ def _sentence(error: Exception) -> str:
         return f"This needs the package {error.name!r}, which is not installed: pip install {error.name}."
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.strerror}: {error.filename}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: the output is not whole."
     text = " ".join(str(error).split())
     if type(error).__module__.startswith("bochner") or isinstance(error, ValueError | TypeError):
         return text

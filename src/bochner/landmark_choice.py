@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ._compute import Rows, as_dense, evenly_spread
+from ._compute import Rows, as_dense, evenly_spread, threads_of_others
 from .targets import Labels, TargetSimilarity
 
 # Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
@@ -63,7 +63,9 @@ def choose_landmarks(
             continue
         some = evenly_spread(group, _CLUSTER_ROWS)
         clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
-        clusters.fit(rows.take(some), sample_weight=None if weights is None else weights[some])
+        points_of_group = rows.take(some)
+        with threads_of_others():
+            clusters.fit(points_of_group, sample_weight=None if weights is None else weights[some])
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
@@ -135,5 +137,7 @@ def _own_landmarks(rows, target, rule, weights):
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Without labels of their own, points take the target of the nearest row.
     some = rows.spread(_CLUSTER_ROWS, weights)
-    nearest = some[pairwise_distances_argmin(points, rows.take(some).astype(np.float64))]
+    known = rows.take(some).astype(np.float64)
+    with threads_of_others():
+        nearest = some[pairwise_distances_argmin(points, known)]
     return Landmarks(points, None, _targets_of(target)[nearest])

@@ -1,17 +1,31 @@
-"""``python -m tests.hostile [names of estimators]``: all attacks on rows, targets, weights and parameters, as a table."""
+"""``python -m tests.hostile [names]``: all attacks on rows, targets, weights, parameters and files of tables, as a table.
+
+Names are those of estimators, or "tables"; all when there are none.
+"""
 
 import sys
+import tempfile
+from pathlib import Path
 
 from .battle import failures, input_reports, parameter_reports, table
+from .commands import table_reports
 from .victims import VICTIMS
+
+N_TABLES = 500
 
 
 def main():
-    chosen = [name for name in VICTIMS if not sys.argv[1:] or any(name.startswith(begin) for begin in sys.argv[1:])]
+    def is_chosen(name):
+        return not sys.argv[1:] or any(name.startswith(begin) for begin in sys.argv[1:])
+
     reports = []
-    for name in chosen:
+    for name in filter(is_chosen, VICTIMS):
         print(f"{name} …", file=sys.stderr, flush=True)
         reports += [*input_reports(name), *parameter_reports(name)]
+    if is_chosen("tables"):
+        print(f"{N_TABLES} mutated tables …", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            reports += sorted(table_reports(Path(folder), N_TABLES), key=lambda report: report.victim)
     for report in failures(reports):
         print(f"{report.outcome.kind}: {report.victim}: {report.attack}: {report.outcome.said[:200]}")
     print(table(reports))

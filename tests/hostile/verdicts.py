@@ -28,6 +28,10 @@ class Outcome:
     said: str = ""
 
 
+def is_clear(message: str) -> bool:
+    return _MACHINERY.search(message) is None and len(message) >= 15
+
+
 def attacked(action, expected=None, may_differ=False, must_refuse=False):
     """The outcome of ``action``, which gives the answers of an estimator by method.
 
@@ -38,8 +42,7 @@ def attacked(action, expected=None, may_differ=False, must_refuse=False):
             warnings.simplefilter("ignore")
             found = action()
     except (ValueError, TypeError) as error:
-        message = str(error)
-        return Outcome(UNCLEAR if _MACHINERY.search(message) or len(message) < 15 else CLEAR, message)
+        return Outcome(CLEAR if is_clear(str(error)) else UNCLEAR, str(error))
     except ImportError as error:
         return Outcome(CLEAR if "pip install" in str(error) else UNCLEAR, str(error))
     except Exception as error:
@@ -50,12 +53,12 @@ def attacked(action, expected=None, may_differ=False, must_refuse=False):
         values = values.toarray() if sp.issparse(values) else np.asarray(values)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             return Outcome(WRONG, f"{name} is not finite")
-        if expected is not None and not _equal(values, expected[name], may_differ):
+        if expected is not None and not is_equal(values, expected[name], may_differ):
             return Outcome(WRONG, f"{name} differs")
     return Outcome(RIGHT)
 
 
-def _equal(values, expected, may_differ):
+def is_equal(values, expected, may_differ):
     """Labels may differ by a few where numbers may differ by rounding that a search has followed."""
     expected = expected.toarray() if sp.issparse(expected) else np.asarray(expected)
     if values.shape != expected.shape:

@@ -179,7 +179,7 @@ def missed_certificates(world, n, runs, delta):
         y = np.zeros(1)
         while len(np.unique(y)) < 2:
             places = rng.integers(5, size=n)
-            y = np.array([rng.choice(chances.shape[1], p=chances[place]) for place in places])
+            y = np.sum(rng.random((n, 1)) >= np.cumsum(chances[places], axis=1)[:, :-1], axis=1)
         model = CertifiedClassifier(FunctionTransformer(), delta=delta, random_state=run).fit(CORNERS[places], y)
         chance = np.zeros((5, len(model.classes_)))
         chance[:] = chances[:, model.classes_]

@@ -9,4 +9,11 @@ from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch
 from .rows import Block, LocalRows, Rows, as_dense, assert_finite, blocks_of, evenly_spread, row_numbers, working_dtype
 from .tensor_rows import TensorRows, is_tensor, twin_of
-from .threads import at_most_threads, ordered_map, single_threaded_blas, thread_count, threads_for_rows_only
+from .threads import (
+    at_most_threads,
+    ordered_map,
+    single_threaded_blas,
+    thread_count,
+    threads_for_rows_only,
+    threads_of_others,
+)

@@ -105,15 +105,31 @@ def threads_for_rows_only():
         _row_threads.reset(token)
 
 
+@contextmanager
+def threads_of_others():
+    """While compiled loops of scikit-learn run, which limit BLAS and start OpenMP's threads themselves.
+
+    Their limit lies within ours, so that of fits at the same time none gives back what another one has taken.  OpenMP's threads do not
+    survive a fork, and the child would wait for them for ever: it has one.
+    """
+    with single_threaded_blas():
+        if not _is_fork:
+            yield
+            return
+        with ThreadpoolController().limit(limits=1, user_api="openmp"):
+            yield
+
+
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
 _requests: SimpleQueue = SimpleQueue()
 _n_helpers = 0
+_is_fork = False
 
 
 def _forget_helpers():
-    global _requests, _n_helpers
-    _requests, _n_helpers = SimpleQueue(), 0
+    global _requests, _n_helpers, _is_fork
+    _requests, _n_helpers, _is_fork = SimpleQueue(), 0, True
 
 
 if hasattr(os, "register_at_fork"):

@@ -99,24 +99,33 @@ def pac_bayes_kl(
     """
     n_samples = check_count(n_samples, "n_samples")
     check_share(delta, "delta", example=0.05)
-    budget = (divergence + np.log(2 * np.sqrt(n_samples) * check_count(n_tried, "n_tried") / delta)) / n_samples
-    value = inverse_binary_kl(empirical, budget)
+    check_count(n_tried, "n_tried")
+    value = inverse_binary_kl(empirical, pac_bayes_budget(divergence, n_samples, delta, n_tried))
     return Bound(value, float(empirical), value - float(empirical), 1 - delta)
+
+
+def pac_bayes_budget(divergence: Any, n_samples: int, delta: float, n_tried: int = 1) -> Any:
+    """What kl(R̂ ‖ R) is at most: (KL(Q ‖ P) + ln(2 n_tried √n / δ)) / n."""
+    return (divergence + np.log(2 * np.sqrt(n_samples) * n_tried / delta)) / n_samples
 
 
 def inverse_binary_kl(empirical: float, budget: float) -> float:
     """The largest r with kl(empirical ‖ r) <= budget, kl between two Bernoulli laws; by bisection to the last digit."""
     if not 0 <= empirical <= 1:
         raise ValueError(f"empirical must be a rate between 0 and 1, got {empirical}.")
-    low, high = float(empirical), 1.0
+    return float(inverse_binary_kls(np.array([empirical], dtype=np.float64), budget)[0])
+
+
+def inverse_binary_kls(empirical: np.ndarray, budgets: np.ndarray | float) -> np.ndarray:
+    """As ``inverse_binary_kl``, of many rates at once."""
+    low, high = empirical, np.ones_like(empirical)
     while True:
         middle = (low + high) / 2
-        if not low < middle < high:
+        between = (low < middle) & (middle < high)
+        if not between.any():
             return high  # the side that errs upward
-        if _binary_kl(empirical, middle) <= budget:
-            low = middle
-        else:
-            high = middle
+        allowed = _binary_kl(empirical, middle) <= budgets
+        low, high = np.where(between & allowed, middle, low), np.where(between & ~allowed, middle, high)
 
 
 def _binary_kl(p, q):

@@ -25,7 +25,7 @@ class ResultFile:
 
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a+b")
+        self._file = self.path.open("a+b", buffering=0)
         try:
             _lock(self._file, self.path)
             self._file.seek(0)
@@ -40,10 +40,15 @@ class ResultFile:
         self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line so that it survives whatever happens next."""
-        self._file.write(json.dumps(record).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write one line so that it survives whatever happens next; on a full disk nothing of it is left."""
+        left, size = json.dumps(record).encode() + b"\n", self._file.seek(0, os.SEEK_END)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(size)
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
         if "error" not in record:
             self.finished[case_key(record["case"])] = record
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from .._compute import threads_of_others
 from .solving import Problem
 
 _FOLDS = 5
@@ -24,15 +25,17 @@ class TreeMember:
     def fitted(cls, problem: Problem, labels: bool, seed: int) -> TreeMember:
         """On all rows of a problem; ``labels`` says that its targets are one-hot (one column for two classes)."""
         n_outputs = problem.Y.shape[1]
-        if labels:
-            codes = problem.Y[:, 0].astype(int) if n_outputs == 1 else problem.Y.argmax(axis=1)
-            model = HistGradientBoostingClassifier(random_state=seed)
-            models = (model.fit(problem.Z, codes, sample_weight=problem.weights),)
-        else:
-            models = tuple(
-                HistGradientBoostingRegressor(random_state=seed).fit(problem.Z, y, sample_weight=problem.weights)
-                for y in problem.Y.T
-            )
+        models: tuple
+        with threads_of_others():
+            if labels:
+                codes = problem.Y[:, 0].astype(int) if n_outputs == 1 else problem.Y.argmax(axis=1)
+                model = HistGradientBoostingClassifier(random_state=seed)
+                models = (model.fit(problem.Z, codes, sample_weight=problem.weights),)
+            else:
+                models = tuple(
+                    HistGradientBoostingRegressor(random_state=seed).fit(problem.Z, y, sample_weight=problem.weights)
+                    for y in problem.Y.T
+                )
         return cls(models, n_outputs, len(problem.Z))
 
     def __len__(self) -> int:
@@ -41,10 +44,11 @@ class TreeMember:
     def evaluate(self, Z: np.ndarray) -> np.ndarray:
         """(n_samples, n_outputs)."""
         first = self.models[0]
-        if isinstance(first, HistGradientBoostingRegressor):
-            return np.column_stack([model.predict(Z) for model in self.models])
-        scores = np.zeros((len(Z), max(self.n_outputs, 2)))
-        scores[:, first.classes_] = first.predict_proba(Z)  # a fold may lack a class
+        with threads_of_others():
+            if isinstance(first, HistGradientBoostingRegressor):
+                return np.column_stack([model.predict(Z) for model in self.models])
+            scores = np.zeros((len(Z), max(self.n_outputs, 2)))
+            scores[:, first.classes_] = first.predict_proba(Z)  # a fold may lack a class
         return scores[:, 1:] if self.n_outputs == 1 else scores
 
 

@@ -44,7 +44,12 @@ def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
     if str(column.dtype) == "category":
         codes, values = np.asarray(column.cat.codes), column.cat.categories
     else:
-        codes, values = pandas.factorize(whole(column))
+        try:
+            codes, values = pandas.factorize(whole(column))
+        except TypeError:
+            raise TableError(
+                f"Column {column.name!r} holds lists or objects of their own; write one number or text in each row."
+            ) from None
     texts = [str(value).strip() for value in values]
     # The last entry is for the code −1.
     renumbered = np.array([code if text else -1 for code, text in enumerate(texts)] + [-1], dtype=np.intp)

@@ -148,9 +148,10 @@ def _is_category(column):
 def _curve(column, effect):
     """Values that occur, and the effect at each, for each output."""
     if _is_category(column):
-        levels = column.value_counts().index[:_LEVELS]
+        levels = _grid(column)
         values = [str(level)[:_CELL] for level in levels]
-        heights = np.array([effect[(column == level).to_numpy()].mean(axis=0) for level in levels])
+        means = [effect[(column == level).to_numpy()].mean(axis=0) for level in levels]
+        heights = np.reshape(means, (len(levels), effect.shape[1]))
         return {"kind": "levels", "x": values, "y": _plain(heights.T)}
     numbers = np.asarray(column, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(numbers))
@@ -176,7 +177,8 @@ def _pair_map(model, rows, names, place, pick, outputs, output):
 
 
 def _grid(column):
-    if _is_category(column):
+    """Places that occur: the most frequent levels, or distinct numbers, or quantiles of many."""
+    if _is_category(column):  # levels of the training rows alone count here as nothing
         return [level for level in column.value_counts().index[:_LEVELS] if (column == level).any()]
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]

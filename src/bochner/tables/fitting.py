@@ -26,6 +26,7 @@ from .written_numbers import POINT
 
 MIN_ROWS = 20
 _MIN_CLASS = 4
+_LARGEST = 1e150
 _RARE = 0.2  # a class with a smaller part of its equal share is rare
 
 
@@ -254,6 +255,10 @@ def _numbers(values, target):
         ) from None
     if not np.all(np.isfinite(y)):
         raise TableError(f"Column {target!r} holds infinite values.")
+    if np.abs(y).max() > _LARGEST:
+        raise TableError(
+            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write it in other units."
+        )
     return y
 
 

@@ -120,6 +120,8 @@ def read_file(
         raise TableError(f"{source.name} is damaged: it cannot be decompressed to its end.") from None
     except pandas.errors.ParserError as error:
         raise TableError(f"{source.name} cannot be read: {_in_words(str(error))}") from None
+    except RecursionError:
+        raise TableError(f"{source.name} is no table: objects are nested in it deeper than can be read.") from None
     except UnicodeError:
         hint = "leave --encoding out to have it found" if encoding else "save it so"
         raise TableError(f"{source.name} is not written in the encoding {encoding or 'UTF-8'}; {hint}.") from None

@@ -23,6 +23,7 @@ _LOOKS = re.compile(
     re.IGNORECASE,
 )
 _ZONE = re.compile(r"(?<=\d)\s*(?:Z|UTC|[+-]\d\d:?\d\d)$")
+_LONGEST = 100  # letters of a date; looking for one in a long text would take a time that grows with its square
 _SPELLINGS = 4  # in one column
 _ENOUGH = 3  # different months, weekdays or hours that make a circle
 _SAMPLE = 300
@@ -39,7 +40,7 @@ def date_formats(texts: np.ndarray, doubtful_decimal: str = POINT) -> tuple[str,
     (('%d/%m/%Y',), ('ISO8601',))
     """
     distinct = np.unique(texts)
-    looks = np.array([_LOOKS.search(text) is not None for text in distinct])
+    looks = np.array([len(text) <= _LONGEST and _LOOKS.search(text) is not None for text in distinct])
     if len(distinct) == 0 or looks.mean() < 0.9:
         return ()
     if len(distinct) > _SAMPLE:

@@ -30,6 +30,7 @@ _PATTERNS = {
 _NO_DIGITS = re.compile(rf"[,.'’_{_BLANKS}]")
 # A code of digits, such as 00123, is no quantity: read as one it would lose its zeros.
 _CODE = re.compile(r"0\d+", re.ASCII)
+_LONGEST = 500  # letters of a number; longer texts are none, and take long to look through
 
 
 def number_of(text: str, decimal: str = POINT) -> float:
@@ -39,6 +40,8 @@ def number_of(text: str, decimal: str = POINT) -> float:
     (1234.5, -12.0, 1234.5, nan, nan)
     """
     text = text.strip().replace("−", "-")
+    if len(text) > _LONGEST:
+        return np.nan
     sign = 1.0
     if text.startswith("(") and text.endswith(")"):  # as accountants write a loss
         text, sign = text[1:-1].strip(), -1.0

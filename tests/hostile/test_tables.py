@@ -1,0 +1,123 @@
+"""Mutated tables through `bochner fit`, `predict` and `report`: some in the quick suite, five hundred in `make test-all` and `make attack`."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("skops")
+resource = pytest.importorskip("resource")
+
+from bochner.tables.findings import column_effects  # noqa: E402
+from bochner.tables.written_dates import date_formats  # noqa: E402
+from bochner.tables.written_numbers import number_of  # noqa: E402
+from tests.hostile.battle import failures  # noqa: E402
+from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals  # noqa: E402
+from tests.hostile.inputs import SAME  # noqa: E402
+from tests.hostile.tables import FOREIGN, Mutant, as_text, clean_table, mutants  # noqa: E402
+from tests.hostile.verdicts import CLEAR, RIGHT, WRONG  # noqa: E402
+
+_MEGABYTES = 1500
+
+
+def assert_repelled(folder, n_times, seed):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reports = list(table_reports(folder, n_times, seed))
+    assert not (lost := failures(reports)), "\n".join(f"{one.victim}: {one.attack}: {one.outcome}" for one in lost)
+    assert len({report.outcome.kind for report in reports}) == 2
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < _MEGABYTES
+
+
+def test_some_mutated_tables(tmp_path):
+    assert_repelled(tmp_path, 36, 1)
+
+
+@pytest.mark.long
+def test_five_hundred_mutated_tables(tmp_path):
+    assert_repelled(tmp_path, 500, 0)
+
+
+def test_mutants_are_the_same_for_the_same_seed_and_of_different_kinds():
+    first, again = (list(mutants(80)) for _ in range(2))
+    assert [mutant.name for _, mutant in first] == [mutant.name for _, mutant in again]
+    assert sum(a == b for a, b in zip(first, again)) > 70  # archives hold the time
+    assert len({mutant.name for _, mutant in first}) == 80
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory):
+    with without_heavy_rivals():
+        yield Arena(tmp_path_factory.mktemp("arena"))
+
+
+def test_the_arena_sees_other_numbers_and_refusals(arena):
+    frame = clean_table("price")
+    changed = as_text(frame.assign(size=frame["size"] + 0.01))
+    assert arena.tried("price", Mutant("x", ".csv", as_text(frame), SAME)).kind == RIGHT
+    assert arena.tried("price", Mutant("x", ".csv", changed, SAME)).kind == WRONG
+    assert arena.tried("price", Mutant("x", ".csv", b"", SAME)).kind == WRONG
+    assert arena.tried("price", Mutant("x", ".csv", b"", "finite")).kind == CLEAR
+
+
+@pytest.mark.skipif(os.name != "posix", reason="compares lines")
+@pytest.mark.parametrize("name", ["garbage", "gzip cut in the middle"])
+def test_outside_this_process_a_refusal_is_one_line_too(tmp_path, name):
+    ending, make, _ = FOREIGN[name]
+    (tmp_path / f"table{ending}").write_bytes(make(clean_table("price"), np.random.default_rng(0)))
+    ran = subprocess.run(
+        [sys.executable, "-m", "bochner", "fit", f"table{ending}", "--target", "price"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("bochner: table")
+    assert ran.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [f"table{ending}"]
+
+
+# --- what the mutants have found --------------------------------------------------------------------------------------
+
+
+def test_long_texts_are_looked_through_quickly():
+    begun = time.process_time()
+    assert date_formats(pd.Series(["x" * 200_000, "1," * 100_000]).to_numpy(dtype=object)) == ()
+    assert number_of("a" + " " * 200_000 + "b") != number_of("1")
+    assert time.process_time() - begun < 2
+
+
+def test_objects_where_numbers_were_are_refused(arena, tmp_path):
+    frame = clean_table("price").astype({"rooms": object})
+    frame.at[3, "rooms"] = {"a": 1}
+    (tmp_path / "table.jsonl").write_text(frame.to_json(orient="records", lines=True))
+    ran = run("predict", str(arena.file("price", "skops")), str(tmp_path / "table.jsonl"))
+    assert ran.code == 2
+    assert ran.error.strip() == (
+        "bochner: Column 'rooms' holds lists or objects of their own; write one number or text in each row."
+    )
+
+
+def test_targets_whose_squares_overflow_are_refused(tmp_path):
+    frame = clean_table("price").assign(price=lambda frame: 1e200 * frame["size"])
+    (tmp_path / "table.csv").write_bytes(as_text(frame))
+    ran = run("fit", str(tmp_path / "table.csv"), "--target", "price", "--out", str(tmp_path / "x.skops"))
+    assert ran.code == 2
+    assert "beyond 1e+150" in ran.error
+
+
+@pytest.mark.filterwarnings("error")
+def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena):
+    from bochner import load
+    from bochner.tables.metrics import Truth
+
+    model, frame = load(arena.file("price", "skops")), clean_table("price")
+    plain = frame[frame["café"] == "plain"]
+    found = column_effects(model["model"], model["columns"].transform(plain), Truth(plain["price"].to_numpy()))
+    (curve,) = [curve for curve in found["curves"] if curve["kind"] == "levels"]
+    assert curve["x"] == ["plain"]
