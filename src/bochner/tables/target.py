@@ -73,4 +73,10 @@ def labels_of(target: Any) -> np.ndarray:
         target = target.astype(target.cat.categories.dtype)
     if needed("pandas").api.types.is_numeric_dtype(target):
         return np.array(whole(target).tolist())
-    return np.array([str(value) for value in target], dtype=object)
+    labels = [str(value) for value in target]
+    ended = next((label for label in labels if label.endswith("\0")), None)
+    if ended is not None:
+        raise TableError(
+            f"Column {str(target.name)!r} holds the label {ended!r}, which ends in a NUL character that NumPy drops. Write other labels."
+        )
+    return np.array(labels, dtype=object)
