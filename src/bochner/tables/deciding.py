@@ -168,14 +168,18 @@ def _written_numbers(kind, codes, texts, known, name):
     numbers = kind.numbers(texts)[codes]
     if is_named_identifier(name) and np.all(numbers % 1 == 0) and len(np.unique(codes)) == len(codes):
         return None, "an identifier by its name: every row has its own value"
-    return kind, "; ".join(filter(None, [f"numbers written {signs}" if signs else "numbers", note]))
+    return kind, _and(f"numbers written {signs}" if signs else "numbers", note)
+
+
+def _and(reason, note):
+    return reason if note is None else f"{reason}; {note}"
 
 
 def _dates(column, formats, name, what):
     times, note = times_of(column, formats, name)
     parts = varying_parts(times)
     circles = f", {' and '.join(parts)} as circles" if parts else ""
-    return DateColumn(tuple(formats), parts), "; ".join(filter(None, [f"{what}: the trend in days{circles}", note]))
+    return DateColumn(tuple(formats), parts), _and(f"{what}: the trend in days{circles}", note)
 
 
 def _category(codes, texts, counts, name):
