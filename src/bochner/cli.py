@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -156,16 +157,18 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
 
 def _predict(options: argparse.Namespace) -> int:
     from .tables import load
+    from .tables.column_kinds import Strays
+    from .tables.columns import in_words
     from .tables.predictions import (
         as_csv,
         as_json_values,
-        carried,
         check_out,
         check_request,
-        prediction_frame,
+        joined,
+        prediction_pieces,
         write_predictions,
     )
-    from .tables.reading import read_file
+    from .tables.reading import read_pieces
 
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
     model = load(options.model)
@@ -175,18 +178,22 @@ def _predict(options: argparse.Namespace) -> int:
     candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
     dialect = (options.sep, options.decimal, options.encoding)
     usual = model.facts_["decimal"]
-    table, written = read_file(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
-    keep = [name for name in identifiers if name in table.columns] + _names(options.keep, list(table.columns))
-    frame, notes = prediction_frame(model, table, **asked, kept=carried(keep, written))
-    for note in notes:
-        _say(note)
+    pieces = read_pieces(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
+    first = next(pieces)
+    columns = list(first[0].columns)
+    keep = [name for name in identifiers if name in columns] + _names(options.keep, columns)
+    strays: dict[str, Strays] = {}
+    frames = prediction_pieces(model, chain([first], pieces), keep, strays, **asked)
     if options.json:
-        text = json.dumps(as_json_values(frame, model, **asked, keep=keep)) + "\n"
+        text = json.dumps(as_json_values(joined(frames), model, **asked, keep=keep)) + "\n"
         write_whole(options.out, text) if options.out else sys.stdout.write(text)
     elif options.out:
-        write_predictions(frame, options.out, options.safe_cells)
+        write_predictions(frames, options.out, options.safe_cells)
     else:
-        sys.stdout.write(as_csv(frame, options.safe_cells))
+        for text in as_csv(frames, options.safe_cells):
+            sys.stdout.write(text)
+    for note in in_words({name: strays[name] for name in model["columns"].roles_ if name in strays}):
+        _say(note)
     return 0
 
 

@@ -12,10 +12,11 @@ pytest.importorskip("pyarrow")
 import messy_samples as messy  # noqa: E402
 
 from bochner import load_table  # noqa: E402
+from bochner.front_door.base import FRAME_BLOCK  # noqa: E402
 from bochner.tables import ColumnReader, pieces  # noqa: E402
 from bochner.tables.reading import read_file, read_pieces  # noqa: E402
 
-N = 60
+N, ALL = 60, 50_000
 
 
 def late_values():
@@ -97,7 +98,7 @@ def tables(tmp_path):
 @pytest.mark.parametrize("size", [1, 7, N - 1])
 def test_pieces_are_the_whole(tables, monkeypatch, size):
     for path in tables:
-        monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 50_000)
+        monkeypatch.setattr(pieces, "ROWS_AT_ONCE", ALL)
         whole, written = read_file(path, verbatim=["zeros", "money"])
         monkeypatch.setattr(pieces, "ROWS_AT_ONCE", size)
         read, read_as_written = read_file(path, verbatim=["zeros", "money"])
@@ -117,7 +118,7 @@ def test_pieces_are_the_whole(tables, monkeypatch, size):
 def test_columns_are_decided_alike(tables, monkeypatch):
     for path in tables:
         reasons = []
-        for size in (50_000, 7):
+        for size in (ALL, 7):
             monkeypatch.setattr(pieces, "ROWS_AT_ONCE", size)
             reasons.append(ColumnReader().fit(load_table(path)).reasons_)
         assert reasons[0] == reasons[1]
@@ -130,16 +131,17 @@ def test_random_columns_are_alike(tmp_path, monkeypatch):
         some = rng.choice(cells, size=rng.integers(1, 5), replace=False)
         table = pandas.DataFrame({f"c{j}": rng.choice(some, size=12) for j in range(3)} | {"last": "z"})
         (tmp_path / "t.csv").write_text(table.to_csv(index=False))
-        monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 50_000)
+        monkeypatch.setattr(pieces, "ROWS_AT_ONCE", ALL)
         whole = load_table(tmp_path / "t.csv")
         monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 1 + k % 5)
         pandas.testing.assert_frame_equal(load_table(tmp_path / "t.csv"), whole)
 
 
-def test_wide_tables_have_short_pieces():
-    assert pieces.rows_at_once(20) == pieces.ROWS_AT_ONCE
-    assert pieces.rows_at_once(10_000) * 10_000 <= 2**22
-    assert pieces.rows_at_once(10**9) == 1
+def test_wide_tables_have_short_pieces_of_whole_blocks():
+    sizes = [pieces.rows_at_once(n_columns) for n_columns in (1, 20, 90, 10_000, 10**9)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(size % FRAME_BLOCK == 0 for size in sizes)
+    assert sizes[-1] == FRAME_BLOCK
 
 
 def test_standard_input_is_read_as_often_as_needed(monkeypatch):

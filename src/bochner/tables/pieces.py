@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-# Rows of a piece, fewer where there are many columns.
-ROWS_AT_ONCE, _CELLS_AT_ONCE = 50_000, 2**22
+from ..front_door.base import FRAME_BLOCK
+
+# Rows of a piece, fewer where there are many columns: always some blocks that the front door predicts at once, so that
+# predictions of pieces have the digits of those of the whole.
+ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
 # Beyond these not every whole number is a float.
 _EXACT = 2**53
 
@@ -21,7 +24,8 @@ Read = Callable[[Mapping[str, Any]], Iterator[Any]]
 
 def rows_at_once(n_columns: int) -> int:
     """How many rows are read at once of a table of so many columns."""
-    return max(1, min(ROWS_AT_ONCE, _CELLS_AT_ONCE // max(n_columns, 1)))
+    n_rows = _CELLS_AT_ONCE // max(n_columns, 1) // FRAME_BLOCK * FRAME_BLOCK
+    return min(ROWS_AT_ONCE, max(n_rows, FRAME_BLOCK))
 
 
 @dataclass
@@ -39,7 +43,7 @@ class _Seen:
             return
         self.types.setdefault(str(column.dtype), column.dtype)
         self.kinds.add(_kind(column))
-        if column.dtype.kind in "iu":
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
             self.largest = max(self.largest, abs(int(column.min())), abs(int(column.max())))
 
 
