@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -104,8 +105,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     from .tables import fit_table, load_table, save
+    from .tables.provenance import cost_since
     from .tables.text import fit_text
 
+    started = time.perf_counter()
     out = Path(options.out or _model_name(options.table))
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
@@ -122,8 +125,10 @@ def _fit(options: argparse.Namespace) -> int:
             threshold=options.threshold,
             split=options.split,
             refit=options.refit,
+            positive=options.positive,
+            compare=not options.no_rivals,
         )
-        model.facts_["command"] = options.command
+        model.facts_ |= {"command": options.command, "cost": cost_since(started)}
         save(model, out)
     print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
     return 0
@@ -270,6 +275,8 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument(
         "--refit", action="store_true", help="fit all rows after judging; nothing is certified of that model"
     )
+    fit.add_argument("--positive", metavar="LABEL", help="of two classes the one to be found (default: the rarer one)")
+    fit.add_argument("--no-rivals", action="store_true", help="compare with a constant only, which is quicker")
     fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
     columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}

@@ -352,8 +352,8 @@ class SpectralModel(CallbackSupportMixin, BaseEstimator):
 
     def _frame_blocks(self, X):
         """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
-        places = self.inputs_.categories_ if X.shape[1] == self.n_features_in_ else []
-        together = any(column_kind(table_column(X, j)) != "objects" for j in places)
+        known = X.shape[1] == self.n_features_in_
+        together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
         if together or X.shape[0] <= FRAME_BLOCK:
             return [X]
         return (taken(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))

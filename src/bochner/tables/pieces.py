@@ -112,7 +112,7 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
     if second is None:
         return first
     seen: dict[str, _Seen] = {}
-    sizes = []
+    sizes: list[int] = []
     for piece in chain([first, second], pieces):
         for name in seen.keys() - set(piece.columns):
             seen[name].of_empty = np.dtype(np.float64)
@@ -173,7 +173,7 @@ def _typed(piece, types, attrs):
         column = piece[name] if name in piece.columns else None
         if column is not None and column.dtype == kind:
             columns[name] = column
-        elif column is None or (_is_empty(column) and not kind == np.dtype(object)):
+        elif column is None or (_is_empty(column) and kind != np.dtype(object)):
             columns[name] = pandas.Series(np.nan, index=piece.index, dtype=kind)
         else:
             columns[name] = column.astype(kind)

@@ -141,13 +141,14 @@ def _table(source, sep, decimal, encoding, doubtful_decimal):
     if kind != "text":
         table = table_of(partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source))
     else:
-        dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding)
+        beginning, complete = source.beginning()
+        dialect = dialect_of(beginning, complete, sep or source.separator(), decimal, encoding)
         # Letters that are no UTF-8 may come late in a file; every byte is a letter of Latin-1.
         encodings = [dialect.encoding] if encoding else [dialect.encoding, "cp1252", "latin-1"]
         for name in encodings:
             read = partial(_text_pieces, source, dialect, dialect.decimal or doubtful_decimal, name)
             try:
-                table = table_of(read, lambda column, read=read: _whole_column(read, column))
+                table = table_of(read, partial(_whole_column, read))
             except UnicodeDecodeError:
                 if name == encodings[-1]:
                     raise
@@ -294,7 +295,11 @@ def _text_pieces(
         "dtype": dict(declared) or None,
     } | types
     attrs: dict[str, Any] = {"decimal": dialect.decimal} if dialect.decimal else {}
-    with source.opened() as stream, _without_warnings(), pandas.read_csv(stream, encoding=encoding, **options) as reader:
+    with (
+        source.opened() as stream,
+        _without_warnings(),
+        pandas.read_csv(stream, encoding=encoding, **options) as reader,
+    ):
         while True:
             with _without_warnings():
                 piece = next(reader, None)
