@@ -286,7 +286,7 @@ def _of_held_out(front_door, reader, rows, parts, X_test, truth, ours):
     facts["effects"] = column_effects(front_door, X_test, truth)
     columns = [name for name, share in facts["importance"].items() if share > 0]
     places = rows.rest.index.to_numpy()[parts.test]
-    facts["worst"] = worst_rows(rows.rest, parts.test, places, truth, ours, columns)
+    facts["worst"] = worst_rows(rows.rest.iloc[parts.test], places, truth, ours, columns)
     if rows.classify:
         return facts | _of_classes(rows.y, truth, ours) | class_curves(truth, ours)
     return facts | value_findings(front_door, X_test, truth, ours)
