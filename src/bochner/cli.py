@@ -6,7 +6,9 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -113,8 +115,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _fit(options: argparse.Namespace) -> int:
     from .tables import fit_table, load_table, save
+    from .tables.provenance import cost_since
     from .tables.text import fit_text
 
+    started = time.perf_counter()
     out = Path(options.out or _model_name(options.table))
     if not out.parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
@@ -131,8 +135,10 @@ def _fit(options: argparse.Namespace) -> int:
             threshold=options.threshold,
             split=options.split,
             refit=options.refit,
+            positive=options.positive,
+            compare=not options.no_rivals,
         )
-        model.facts_["command"] = options.command
+        model.facts_ |= {"command": options.command, "cost": cost_since(started)}
         save(model, out)
     print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
     return 0
@@ -166,16 +172,18 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
 
 def _predict(options: argparse.Namespace) -> int:
     from .tables import load
+    from .tables.column_kinds import Strays
+    from .tables.columns import in_words
     from .tables.predictions import (
         as_csv,
         as_json_values,
-        carried,
         check_out,
         check_request,
-        prediction_frame,
+        joined,
+        prediction_pieces,
         write_predictions,
     )
-    from .tables.reading import read_file
+    from .tables.reading import read_pieces
 
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
     model = load(options.model)
@@ -185,18 +193,22 @@ def _predict(options: argparse.Namespace) -> int:
     candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
     dialect = (options.sep, options.decimal, options.encoding)
     usual = model.facts_["decimal"]
-    table, written = read_file(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
-    keep = [name for name in identifiers if name in table.columns] + _names(options.keep, list(table.columns))
-    frame, notes = prediction_frame(model, table, **asked, kept=carried(keep, written))
-    for note in notes:
-        _say(note)
+    pieces = read_pieces(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
+    first = next(pieces)
+    columns = list(first[0].columns)
+    keep = [name for name in identifiers if name in columns] + _names(options.keep, columns)
+    strays: dict[str, Strays] = {}
+    frames = prediction_pieces(model, chain([first], pieces), keep, strays, **asked)
     if options.json:
-        text = json.dumps(as_json_values(frame, model, **asked, keep=keep)) + "\n"
+        text = json.dumps(as_json_values(joined(frames), model, **asked, keep=keep)) + "\n"
         write_whole(options.out, text) if options.out else sys.stdout.write(text)
     elif options.out:
-        write_predictions(frame, options.out, options.safe_cells)
+        write_predictions(frames, options.out, options.safe_cells)
     else:
-        sys.stdout.write(as_csv(frame, options.safe_cells))
+        for text in as_csv(frames, options.safe_cells):
+            sys.stdout.write(text)
+    for note in in_words({name: strays[name] for name in model["columns"].roles_ if name in strays}):
+        _say(note)
     return 0
 
 
@@ -273,6 +285,8 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument(
         "--refit", action="store_true", help="fit all rows after judging; nothing is certified of that model"
     )
+    fit.add_argument("--positive", metavar="LABEL", help="of two classes the one to be found (default: the rarer one)")
+    fit.add_argument("--no-rivals", action="store_true", help="compare with a constant only, which is quicker")
     fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
     fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
     columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}

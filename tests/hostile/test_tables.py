@@ -125,9 +125,10 @@ def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena)
 
 def test_labels_that_end_in_a_nul_are_refused(arena):
     """NumPy drops it, and no row would be of the class."""
-    label = np.where(clean_table("label")["label"] == clean_table("label")["label"].iloc[0], "a\0", "b")
-    table = arena.folder / "nul.parquet"
-    clean_table("label").assign(label=label).to_parquet(table)
+    frame, table = clean_table("label"), arena.folder / "nul.parquet"
+    frame.assign(label=["a\0" if value == frame["label"].iloc[0] else "b" for value in frame["label"]]).to_parquet(
+        table
+    )
     ran = run("fit", str(table), "--target", "label", "--out", str(arena.folder / "nul.skops"))
     assert ran.code == 2
     assert "ends in a NUL character" in ran.error

@@ -1,5 +1,6 @@
 """``bochner predict``: intervals, columns that are carried over, files by their ending, cells that are no formulas."""
 
+import io
 import json
 
 import numpy as np
@@ -13,6 +14,8 @@ from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 
 import bochner  # noqa: E402
 from bochner import cli  # noqa: E402
+from bochner.front_door.base import FRAME_BLOCK  # noqa: E402
+from bochner.tables import pieces as pieces_module  # noqa: E402
 
 
 def run(capsys, *arguments):
@@ -171,6 +174,46 @@ def test_an_interrupted_writer_leaves_no_file(capsys, values, tmp_path, monkeypa
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pandas.DataFrame, "to_parquet", interrupted)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", interrupted)
     assert run(capsys, "predict", *values, "--out", tmp_path / "p.parquet")[0] == 130
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path, monkeypatch, kind):
+    """To the last digit, with columns that are carried over, notes and dates, for files of every kind."""
+    n = 10_000
+    rng = np.random.default_rng(0)
+    frame = bochner.load_table(classes[1]).drop(columns="target").iloc[rng.integers(150, size=n)].reset_index(drop=True)
+    frame["sepal width (cm)"] += rng.normal(size=n)
+    frame.loc[n - 1, "color"], frame.loc[0, "color"] = "green", "pink"
+    frame["code"] = [f"{k:06}" for k in range(n)]
+    frame["time"] = pandas.date_range("2021-01-01", periods=n, freq="6h").where(np.arange(n) % 7 > 0)
+    table = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        frame.to_csv(table, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(table)
+    else:
+        frame.assign(time=frame["time"].astype(str)).to_json(table, orient="records", lines=True)
+    found = []
+    for size in (10**6, FRAME_BLOCK):
+        monkeypatch.setattr(pieces_module, "ROWS_AT_ONCE", size)
+        monkeypatch.setattr(pieces_module, "_CELLS_AT_ONCE", 10**9)
+        arguments = ["predict", classes[0], table, "--proba", "--keep", "code,time,color"]
+        code, text, err = run(capsys, *arguments)
+        assert (code, text.count("\n")) == (0, n + 1)
+        assert err == "Column 'color': 2 value(s) such as 'pink' were not in the training table.\n"
+        files = {}
+        for ending in ("csv", "parquet"):
+            out = tmp_path / f"p.{ending}"
+            assert run(capsys, *arguments, "--out", out)[0] == 0
+            files[ending] = out.read_bytes() if ending == "csv" else pandas.read_parquet(out)
+        assert files["csv"].decode() == text
+        found.append((text, files, run(capsys, *arguments, "--json")[1]))
+    assert found[0][0] == found[1][0]
+    assert found[0][2] == found[1][2]
+    pandas.testing.assert_frame_equal(found[0][1]["parquet"], found[1][1]["parquet"])
+    model = bochner.load(classes[0])
+    shares = pandas.read_csv(io.StringIO(found[0][0])).filter(like="probability")
+    np.testing.assert_array_equal(shares.to_numpy(), model.predict_proba(bochner.load_table(table)))

@@ -13,6 +13,7 @@ from bochner.tables.judging import judged  # noqa: E402
 from bochner.tables.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error  # noqa: E402
 from bochner.tables.provenance import fingerprint  # noqa: E402
 from bochner.tables.splitting import SplitWish, split_rows  # noqa: E402
+from bochner.tables.target import counted_labels  # noqa: E402
 from bochner.tables.text import certificate_text, fit_text, refit_text  # noqa: E402
 from bochner.tables.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold  # noqa: E402
 
@@ -163,6 +164,44 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
     is_yes = loaded.predict_proba(rare)[:, 1] >= chosen["value"]
     np.testing.assert_array_equal(loaded.predict(rare), np.where(is_yes, "yes", "no"))
     assert loaded.facts_ == model.facts_
+
+
+def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
+    model = fit_table(rare, "found", roles={"patient": "drop"}, threshold="balanced", positive="no", compare=False)
+    facts = model.facts_
+    assert facts["positive"] == model["model"].positive == "no"
+    assert set(facts["judged"]) == {"bochner", "constant"}
+    is_no = model.predict_proba(rare)[:, 0] >= facts["threshold"]["value"]
+    np.testing.assert_array_equal(model.predict(rare), np.where(is_no, "no", "yes"))
+    assert "Predicts 'no' from a probability of" in fit_text(facts)
+    last = fit_text(facts).splitlines()[-1]
+    assert last.startswith(f"All {N_RARE} rows in ")
+    assert 1e7 < facts["cost"]["peak_bytes"] < 1e11
+    with pytest.raises(TableError, match="'maybe' is not one of two classes: 'no', 'yes'"):
+        fit_table(rare, "found", positive="maybe")
+    with pytest.raises(TableError, match="the target is numbers"):
+        fit_table(rare, "a", positive="yes")
+
+
+def test_a_rival_that_needs_much_memory_is_fitted_on_a_stated_sample(monkeypatch):
+    monkeypatch.setattr(rivals_module, "_SVM_ROWS", 50)
+    monkeypatch.setattr(rivals_module, "_NYSTROEM_ROWS", 80)
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"a": rng.normal(size=200)})
+    frame["y"] = frame["a"] + 0.1 * rng.normal(size=200)
+    facts = fit_table(frame, "y").facts_
+    assert "Nyström + linear is fitted on 80 of the 150 rows, all others on all." in facts["notes"]
+    assert facts["judged"]["Nyström + linear"]["r2"] > 0.5
+    rows = rivals_module.sampled_rows("Nyström + linear", 150, 0)
+    assert len(np.unique(rows)) == 80
+    assert rivals_module.sampled_rows("linear", 150, 0) == slice(None)
+
+
+def test_labels_are_counted_as_by_sorting_them():
+    rng = np.random.default_rng(0)
+    for y in (rng.integers(-3, 4, size=50), rng.random(50) > 0.5, rng.choice(["b", "a", "é"], size=50).astype(object)):
+        for mine, expected in zip(counted_labels(y), np.unique(y, return_inverse=True, return_counts=True)):
+            np.testing.assert_array_equal(mine, expected)
 
 
 def test_a_threshold_is_not_chosen_on_held_out_rows(rare):

@@ -14,7 +14,7 @@ from sklearn.utils import estimator_html_repr, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._columns import is_frame
+from .._columns import column_kind, is_frame, table_column
 from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
 from .._defaults import NestedDefaults
 from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
@@ -41,6 +41,8 @@ _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 _DENSE_BYTES = 2**31
 # Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
 _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
+# Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows come before and after them.
+FRAME_BLOCK = 4096
 # Kernel matrices of several families are made at once while one is not larger than this.
 _TOGETHER_BYTES = 2**29
 # How priors are learned: labels of many rows from more of them, which pays for labels alone, and is quick in float32.
@@ -332,7 +334,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
         check_is_fitted(self)
         if is_frame(X):
-            return function(self.inputs_.transform(X))
+            return np.concatenate([function(self.inputs_.transform(block)) for block in self._frame_blocks(X)])
         if is_remote(X):
             rows = as_rows(X)
             if rows.n_features != self.n_features_in_:
@@ -349,6 +351,14 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             out[...] = function(self.inputs_.transform(as_dense(block)))
 
         return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
+
+    def _frame_blocks(self, X):
+        """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
+        known = X.shape[1] == self.n_features_in_
+        together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
+        if together or X.shape[0] <= FRAME_BLOCK:
+            return [X]
+        return (taken(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
 
     def _prepared_for_looks(self, X):
         check_is_fitted(self)

@@ -122,8 +122,11 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        probabilities = self.predict_proba(X)
-        return self.classes_[np.asarray(probabilities).argmax(axis=1)]
+        return self._labels(np.asarray(self.predict_proba(X)))
+
+    def _labels(self, probabilities):
+        """The class that is predicted where classes have these probabilities."""
+        return self.classes_[probabilities.argmax(axis=1)]
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:

@@ -1,6 +1,6 @@
 """What one column of a table holds: numbers, dates or categories, and how each is read again from another file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,16 +77,30 @@ def telling(texts: list[str]) -> np.ndarray:
     return np.array([text != "" and text.casefold() not in MISSING_MARKS for text in texts], dtype=bool)
 
 
-def strangers(codes: np.ndarray, texts: list[str], strange: np.ndarray) -> str | None:
-    """How many rows have one of the ``strange`` texts, and which: the beginning of a sentence; None where there are none."""
+@dataclass(frozen=True)
+class Strays:
+    """So many values of a column, such as the first of them, are not what it holds; of pieces of a table they add up."""
+
+    n_values: int
+    example: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.n_values} value(s) such as {self.example!r} {self.what}"
+
+    def __add__(self, other: "Strays") -> "Strays":
+        return replace(self, n_values=self.n_values + other.n_values)
+
+
+def strays(codes: np.ndarray, texts: list[str], strange: np.ndarray, what: str) -> Strays | None:
+    """The rows that have one of the ``strange`` texts; None where there are none."""
     rows = np.flatnonzero(np.append(strange, False)[codes])
-    return f"{len(rows)} value(s) such as {texts[codes[rows[0]]]!r}" if len(rows) else None
+    return Strays(len(rows), texts[codes[rows[0]]], what) if len(rows) else None
 
 
-def lost(codes: np.ndarray, texts: list[str], known: np.ndarray, what: str) -> str | None:
-    """A note on texts that are not what the column holds and stand for more than a missing value."""
-    found = strangers(codes, texts, ~known & telling(texts))
-    return f"{found} are no {what} and count as missing" if found else None
+def lost(codes: np.ndarray, texts: list[str], known: np.ndarray, what: str) -> Strays | None:
+    """Texts that are not what the column holds and stand for more than a missing value."""
+    return strays(codes, texts, ~known & telling(texts), f"are no {what} and count as missing")
 
 
 def _spread(values: np.ndarray, codes: np.ndarray, missing: Any = np.nan) -> np.ndarray:
@@ -101,7 +115,7 @@ class NumberColumn:
     decimal: str
     role = "number"
 
-    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
         """(the column as floats, a note on values that are no numbers)."""
         if not is_text(column):
             if is_dates(column):
@@ -128,13 +142,13 @@ class DateColumn:
     parts: tuple[str, ...]
     role = "date"
 
-    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
         """(columns of floats, a note on values that are no dates)."""
         times, note = times_of(column, self.formats, name)
         return date_columns(times, name, tuple(self.parts)), note
 
 
-def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, str | None]:
+def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Strays | None]:
     """(a pandas series of times of the local clock, a note on values that are no dates)."""
     pandas = needed("pandas")
     if is_dates(column):
@@ -163,12 +177,12 @@ class CategoryColumn:
     spellings: tuple[str, ...] = ()
     role = "category"
 
-    def read(self, column: Any, name: str) -> tuple[dict[str, Any], str | None]:
+    def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
         """(the column as pandas categories, a note on levels that were not there while fitting); declared categories stay as they are."""
         codes, texts = self.coded(column)
         known = set(self.levels)
-        found = strangers(codes, texts, np.array([text not in known for text in texts], dtype=bool))
-        note = f"{found} were not in the training table" if found else None
+        strange = np.array([text not in known for text in texts], dtype=bool)
+        note = strays(codes, texts, strange, "were not in the training table")
         if str(column.dtype) == "category":
             return {name: column.reset_index(drop=True)}, note
         levels = [*self.levels, *dict.fromkeys(text for text in texts if text and text not in known)]

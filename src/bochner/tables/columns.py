@@ -9,7 +9,7 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from .._text import some_names
-from .column_kinds import CategoryColumn, NumberColumn, coded_texts
+from .column_kinds import CategoryColumn, NumberColumn, Strays, coded_texts
 from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
 from .reading import TableError, needed, with_different_names
 from .target import near_name, task_of
@@ -113,6 +113,11 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 
     def read(self, X: Any) -> tuple[Any, list[str]]:
         """The frame for a model, and notes on what had to be changed."""
+        frame, found = self.read_counting(X)
+        return frame, in_words(found)
+
+    def read_counting(self, X: Any) -> tuple[Any, dict[str, Strays]]:
+        """The frame for a model, and for each column with values that had to be changed how many these are."""
         check_is_fitted(self)
         X = with_different_names(X)
         missing = [name for name in self.roles_ if name not in X.columns]
@@ -121,13 +126,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
                 f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}"
             )
         columns: dict[str, Any] = {}
-        notes: list[str] = []
+        found: dict[str, Strays] = {}
         for name in self.roles_:
             made, note = self._read_one(X, name)
             columns |= made
-            notes += [f"Column {name!r}: {note}."] if note else []
-        frame = needed("pandas").DataFrame(columns)
-        return frame.set_axis(X.index, axis=0), notes
+            found |= {name: note} if note else {}
+        frame = needed("pandas").DataFrame(columns, copy=False)
+        return frame.set_axis(X.index, axis=0), found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of the result."""
@@ -192,6 +197,11 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     def _means(self, texts, encoders, name):
         names = [f"{name}: share of {label}" for label in self.target_names_] or [f"{name}: mean target"]
         return {made: encoder.transform(texts)[:, 0] for made, encoder in zip(names, encoders)}
+
+
+def in_words(found: dict[str, Strays]) -> list[str]:
+    """Notes on values that are not what their columns hold."""
+    return [f"Column {name!r}: {strays}." for name, strays in found.items()]
 
 
 def _encoders(texts, targets):

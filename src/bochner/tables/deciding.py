@@ -102,10 +102,11 @@ def _found(column, name, decimal):
     if tells.any():
         told = [text for text, yes in zip(texts, tells) if yes]
         kind = NumberColumn(decimal_of(told[:_SAMPLE], decimal))
-        known = np.isfinite(kind.numbers(texts)) & tells
+        numbers = kind.numbers(texts)
+        known = np.isfinite(numbers) & tells
         share = counts[known].sum() / counts[tells].sum()
         if share >= _MOSTLY or (share >= 0.5 and known.sum() > _FEW):
-            return _written_numbers(kind, codes, texts, known, name)
+            return _written_numbers(kind, codes, texts, numbers, known, name)
         formats = date_formats(np.array(told, dtype=object), decimal)
         if formats:
             return _dates(column, formats, name, f"dates written as {formats_in_words(formats)}")
@@ -162,20 +163,23 @@ def _formats_of_numbers(column, name):
     return (seconds,) if 1e8 <= high < 1e10 else (milliseconds,) if 1e11 <= high < 1e13 else ()
 
 
-def _written_numbers(kind, codes, texts, known, name):
+def _written_numbers(kind, codes, texts, numbers, known, name):
     signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
     note = lost(codes, texts, known, "numbers")
-    numbers = kind.numbers(texts)[codes]
-    if is_named_identifier(name) and np.all(numbers % 1 == 0) and len(np.unique(codes)) == len(codes):
+    if is_named_identifier(name) and np.all(numbers[codes] % 1 == 0) and len(np.unique(codes)) == len(codes):
         return None, "an identifier by its name: every row has its own value"
-    return kind, "; ".join(filter(None, [f"numbers written {signs}" if signs else "numbers", note]))
+    return kind, _and(f"numbers written {signs}" if signs else "numbers", note)
+
+
+def _and(reason, note):
+    return reason if note is None else f"{reason}; {note}"
 
 
 def _dates(column, formats, name, what):
     times, note = times_of(column, formats, name)
     parts = varying_parts(times)
     circles = f", {' and '.join(parts)} as circles" if parts else ""
-    return DateColumn(tuple(formats), parts), "; ".join(filter(None, [f"{what}: the trend in days{circles}", note]))
+    return DateColumn(tuple(formats), parts), _and(f"{what}: the trend in days{circles}", note)
 
 
 def _category(codes, texts, counts, name):

@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from .written_numbers import decimal_of
@@ -47,6 +47,7 @@ class Dialect:
     encoding: str
     n_surplus: int = 0
     closed: bool = False
+    n_columns: int = field(default=1, repr=False, compare=False)
 
 
 def dialect_of(
@@ -70,7 +71,9 @@ def dialect_of(
     cells = [cell.strip() for cell in islice(chain.from_iterable(lines), _CELLS)]
     n_surplus = max(0, len(lines[0]) - len(header)) if lines else 0
     closed = n_surplus == 1 and all(len(line) == len(header) + 1 and not line[-1] for line in lines)
-    return Dialect(separator, decimal or decimal_of(cells, doubtful="") or None, encoding, n_surplus, closed)
+    return Dialect(
+        separator, decimal or decimal_of(cells, doubtful="") or None, encoding, n_surplus, closed, len(header)
+    )
 
 
 def encoding_of(beginning: bytes, complete: bool) -> str:

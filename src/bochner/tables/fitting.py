@@ -1,11 +1,13 @@
 """A model for a table: the front door fitted on one part, judged on a part it has not seen, rivals beside it."""
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 
 from .._columns import float_column
 from .._progress import stages
@@ -16,17 +18,19 @@ from .columns import ColumnReader, checked_roles
 from .findings import class_curves, column_effects, importances, value_findings, worst_rows
 from .judging import judged, verdict
 from .metrics import TWO, Predicted, Truth, chosen_metrics
-from .provenance import provenance
+from .pieces import ROWS_AT_ONCE
+from .provenance import cost_since, provenance
 from .reading import TableError, with_different_names
-from .rivals import rivals
+from .rivals import rivals, sampled_rows
 from .splitting import GROUP, Split, SplitWish, split_rows
-from .target import labels_of, split_target, task_of
+from .target import counted_labels, labels_of, split_target, task_of
 from .thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
 from .written_numbers import POINT
 
 MIN_ROWS = 20
 _MIN_CLASS = 4
 _LARGEST = 1e150
+_GROUPS = "the groups that rows are held out by"
 _RARE = 0.2  # a class with a smaller part of its equal share is rare
 
 
@@ -68,6 +72,8 @@ def fit_table(
     threshold: str | None = None,
     split: str = "random",
     refit: bool = False,
+    positive: str | None = None,
+    compare: bool = True,
 ) -> TableModel:
     """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict one column of a pandas frame.
 
@@ -97,6 +103,10 @@ def fit_table(
         Hold out rows at random, the last ones in time, or whole groups, whose column is then no input.
     refit : bool, default False
         Fit all rows after judging; nothing is certified about that model.
+    positive : str, default None
+        Of two classes the one to be found, as it is written; None is the rarer one.
+    compare : bool, default True
+        Fit rivals too, beside a constant.
 
     Examples
     --------
@@ -107,125 +117,200 @@ def fit_table(
     >>> model.facts_["task"], model.facts_["n_test"]
     ('regression', 30)
     """
+    started = time.perf_counter()
     frame = with_different_names(frame)
-    attributes = frame.attrs
-    frame = frame.set_axis(range(len(frame)), axis=0)
-    if target in (roles or {}):
-        raise TableError(f"Column {target!r} is the target; its role is said by the task.")
-    checked_roles(roles, list(frame.columns))
-    wish = SplitWish.of(split, list(frame.columns), target)
-    wanted = None if threshold is None else ThresholdWish.of(threshold)
-    split_only = wish.kind == GROUP and wish.column not in (roles or {})
-    if split_only:  # held-out rows, like later ones, are of groups that were never seen
-        roles = {str(wish.column): "identifier"} | (roles or {})
-    decimal = attributes.get("decimal", POINT)
-    rest, values, n_dropped = split_target(frame, target, decimal)
-    guessed, why = task_of(values)
-    task = guessed if task == "auto" else task
-    if len(values) < MIN_ROWS:
-        raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
-    classify = task == "classification"
-    y = labels_of(values) if classify else _numbers(values, target)
-    notes = list(attributes.get("notes", []))
-    notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
-    if classify:
-        rare = _rare_classes(y, target)
-        notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
-        rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
-    parts = split_rows(wish, rest, y, classify, seed, decimal)
-    train, test, notes = parts.train, parts.test, notes + parts.notes
-    truth = _truth(y, parts, classify)
+    wishes = _Wishes.of(list(frame.columns), target, roles, split, threshold)
+    rows = _usable_rows(frame, target, task)
+    parts = split_rows(wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal)
+    truth = _truth(rows.y, parts, rows.classify, positive)
     metrics = chosen_metrics(metric, truth.kind)
-    if wanted is not None and truth.kind != TWO:
-        raise TableError(f"A threshold is for two classes; {target!r} has {truth.kind}.")
-    if metrics[0] == "r2" and np.ptp(truth.y) == 0:
-        raise TableError("The held-out values are all the same, so there is no R²; write --metric rmse.")
+    _check_judging(truth, target, metrics, wishes)
+    notes = [*rows.notes, *parts.notes]
     with stages() as bar:
         bar.begin("reading columns")
-        reader = ColumnReader(roles, task=task, decimal=decimal, random_state=seed)
-        # In their order in the table, by which a running number is known.
-        in_order = np.argsort(train)
-        ordered = train[in_order]
-        X_train = reader.fit_transform(rest.iloc[ordered], y[ordered]).iloc[np.argsort(in_order)]
-        X_test = reader.transform(rest.iloc[test])
-        if split_only:
-            reader.reasons_[wish.column] = reader.left_out_[wish.column] = "the groups that rows are held out by"
+        reader = ColumnReader(wishes.roles, task=rows.task, decimal=rows.decimal, random_state=seed)
+        X_train, X_test = _read_columns(reader, rows, parts)
+        if wishes.split_only:
+            reader.reasons_[wishes.split.column] = reader.left_out_[wishes.split.column] = _GROUPS
+        y_train = rows.y[parts.train]
         # Rivals get numbers for names: LightGBM refuses brackets and colons.
         plain = [X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1) for X in (X_train, X_test)]
-        others, left_out = rivals(plain[0], y[train], classify, seed, metrics[0])
-        notes += left_out
-        n_left = len(others) + 2 + (wanted is not None) + refit
-        front_door: Any = (SpectralClassifier if classify else SpectralRegressor)(random_state=seed)
-        if wanted is not None:
+        others, of_others = rivals(plain[0], y_train, rows.classify, seed, metrics[0])
+        others = others if compare else {"constant": others["constant"]}
+        n_left = len(others) + 2 + (wishes.threshold is not None) + refit
+        front_door: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(random_state=seed)
+        if wishes.threshold is not None:
             bar.begin("choosing the threshold", n_left)
-            groups = None if parts.groups is None else parts.groups[ordered]
-            rows, scores = out_of_sample_scores(
-                reader, front_door, rest.iloc[ordered], y[ordered], truth.positive, groups, seed
-            )
-            best = cheapest_threshold(scores, y[ordered][rows] == truth.positive, wanted)
-            front_door = ThresholdClassifier(best, truth.positive, random_state=seed)
-        bar.begin("fitting bochner", n_left - (wanted is not None))
-        ours, seconds = _held_out(front_door, X_train, y[train], X_test, truth)
+            front_door = _with_threshold(front_door, reader, rows, parts, truth, wishes.threshold, seed)
+        bar.begin("fitting bochner", n_left - (wishes.threshold is not None))
+        ours, seconds = _held_out(front_door, X_train, y_train, X_test, truth)
         entries = {"bochner": judged(ours, truth, ours) | seconds}
         for name, rival in others.items():
             bar.begin(f"fitting {name}")
             try:
-                predicted, seconds = _held_out(rival, plain[0], y[train], plain[1], truth)
+                some = sampled_rows(name, len(y_train), seed)
+                predicted, seconds = _held_out(rival, plain[0].iloc[some], y_train[some], plain[1], truth)
                 entries[name] = judged(predicted, truth, ours) | seconds
             except Exception as error:  # a rival that cannot take these columns is no reason to have no model
                 notes.append(f"{name} is left out: {one_line(error)}")
         bar.begin("judging")
         facts = {
             "target": target,
-            "task": task,
-            "why_task": f"{target!r}: {why}" if task == guessed else "asked for",
-            "n_rows": len(y),
-            "n_train": len(train),
-            "n_test": len(test),
-            "n_dropped": n_dropped,
+            "task": rows.task,
+            "why_task": rows.why_task,
+            "n_rows": len(rows.y),
+            "n_train": len(parts.train),
+            "n_test": len(parts.test),
+            "n_dropped": rows.n_dropped,
             "seed": seed,
-            "split": {"kind": wish.kind, "column": wish.column, "n_groups": _n_groups(truth)},
+            "split": {"kind": wishes.split.kind, "column": wishes.split.column, "n_groups": _n_groups(truth)},
             "metrics": metrics,
             "refitted": refit,
-            "columns": {
-                name: [reader.roles_.get(name, "left out"), reason] for name, reason in reader.reasons_.items()
-            },
-            "numeric": [name for name, role in reader.roles_.items() if role == "number"],
-            "dates": [name for name, role in reader.roles_.items() if role == "date"],
-            "categorical": [name for name, role in reader.roles_.items() if role == "category"],
-            "left_out": reader.left_out_,
-            "identifiers": [name for name, role in (roles or {}).items() if role == "identifier"],
-            "decimal": decimal,
-            "notes": notes,
+            "identifiers": [name for name, role in wishes.roles.items() if role == "identifier"],
+            "decimal": rows.decimal,
+            "notes": notes + (of_others if compare else []),
             "judged": entries,
             "threshold": None,
         }
-        facts |= _learned(front_door) | importances(front_door, reader, X_test) | provenance(frame)
-        facts["effects"] = column_effects(front_door, X_test, truth)
-        columns = [name for name, share in facts["importance"].items() if share > 0]
-        facts["worst"] = worst_rows(rest.iloc[test], rest.index.to_numpy()[test], truth, ours, columns)
-        if classify:
-            facts |= _of_classes(y, truth, ours) | class_curves(truth, ours)
-            if wanted is not None:
-                facts["threshold"] = _of_threshold(wanted, best, truth, ours)
-        else:
-            facts |= value_findings(front_door, X_test, truth, ours)
+        facts |= _of_columns(reader) | _learned(front_door) | provenance(frame)
+        facts |= _of_held_out(front_door, reader, rows, parts, X_test, truth, ours)
+        if wishes.threshold is not None:
+            facts["threshold"] = _of_threshold(wishes.threshold, front_door.threshold, truth, ours)
         if refit:
             bar.begin("fitting all rows")
-            front_door.fit(reader.fit_transform(rest, y), y)
+            front_door.fit(reader.fit_transform(rows.rest, rows.y), rows.y)
     model = TableModel([("columns", reader), ("model", front_door)])
-    model.facts_ = facts | {"verdict": verdict(facts)}
+    model.facts_ = facts | {"verdict": verdict(facts), "cost": cost_since(started)}
     return model
 
 
-def _truth(y: np.ndarray, parts: Split, classify: bool) -> Truth:
-    """Of two classes the rarer one is to be found, of two equally rare ones the second."""
+@dataclass(frozen=True)
+class _Wishes:
+    """What was asked for, checked against the names of the columns."""
+
+    roles: dict[str, str]
+    split: SplitWish
+    threshold: ThresholdWish | None
+    split_only: bool
+
+    @classmethod
+    def of(cls, columns, target, roles, split, threshold):
+        if target in (roles or {}):
+            raise TableError(f"Column {target!r} is the target; its role is said by the task.")
+        checked_roles(roles, columns)
+        wish = SplitWish.of(split, columns, target)
+        wanted = None if threshold is None else ThresholdWish.of(threshold)
+        # Held-out rows, like later ones, are of groups that were never seen.
+        split_only = wish.kind == GROUP and wish.column not in (roles or {})
+        own = {str(wish.column): "identifier"} if split_only else {}
+        return cls(own | (roles or {}), wish, wanted, split_only)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that have a target: its values or labels, and the other columns."""
+
+    rest: Any
+    y: np.ndarray
+    task: str
+    why_task: str
+    n_dropped: int
+    decimal: str
+    notes: list[str]
+
+    @property
+    def classify(self) -> bool:
+        return self.task == "classification"
+
+
+def _usable_rows(frame, target, task):
+    """All rows but those without a target, and those of classes that are too small."""
+    decimal = frame.attrs.get("decimal", POINT)
+    notes = list(frame.attrs.get("notes", []))
+    rest, values, n_dropped = split_target(frame.set_axis(range(len(frame)), axis=0), target, decimal)
+    guessed, why = task_of(values)
+    task = guessed if task == "auto" else task
+    if len(values) < MIN_ROWS:
+        raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
+    y = labels_of(values) if task == "classification" else _numbers(values, target)
+    notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
+    if task == "classification":
+        rare = _rare_classes(y, target)
+        notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+        if len(rare):
+            rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
+    return _Rows(rest, y, task, f"{target!r}: {why}" if task == guessed else "asked for", n_dropped, decimal, notes)
+
+
+def _check_judging(truth, target, metrics, wishes):
+    """What cannot be judged or chosen is refused before any work."""
+    if wishes.threshold is not None and truth.kind != TWO:
+        raise TableError(f"A threshold is for two classes; {target!r} has {truth.kind}.")
+    if metrics[0] == "r2" and np.ptp(truth.y) == 0:
+        raise TableError("The held-out values are all the same, so there is no R²; write --metric rmse.")
+
+
+def _read_columns(reader, rows, parts):
+    """The columns for a model of the rows that are fitted, in the order of ``parts.train``, and of those held out."""
+    # Read in their order in the table, by which a running number is known.
+    in_order = np.argsort(parts.train)
+    ordered = parts.train[in_order]
+    X_train = reader.fit_transform(rows.rest.iloc[ordered], rows.y[ordered]).iloc[np.argsort(in_order)]
+    return X_train, reader.transform(rows.rest.iloc[parts.test])
+
+
+def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
+    """The front door with the threshold that is cheapest for training rows, by models that have not seen them."""
+    ordered = np.sort(parts.train)
+    groups = None if parts.groups is None else parts.groups[ordered]
+    y = rows.y[ordered]
+    seen, scores = out_of_sample_scores(reader, front_door, rows.rest.iloc[ordered], y, truth.positive, groups, seed)
+    best = cheapest_threshold(scores, y[seen] == truth.positive, wish)
+    return ThresholdClassifier(best, truth.positive, random_state=seed)
+
+
+def _of_columns(reader):
+    """As what each column was read, and why."""
+    roles = reader.roles_
+    return {
+        "columns": {name: [roles.get(name, "left out"), reason] for name, reason in reader.reasons_.items()},
+        "numeric": [name for name, role in roles.items() if role == "number"],
+        "dates": [name for name, role in roles.items() if role == "date"],
+        "categorical": [name for name, role in roles.items() if role == "category"],
+        "left_out": reader.left_out_,
+    }
+
+
+def _of_held_out(front_door, reader, rows, parts, X_test, truth, ours):
+    """What the held-out rows show of the model: importances, effects, rows predicted worst, curves or intervals."""
+    facts = importances(front_door, reader, X_test)
+    facts["effects"] = column_effects(front_door, X_test, truth)
+    columns = [name for name, share in facts["importance"].items() if share > 0]
+    places = rows.rest.index.to_numpy()[parts.test]
+    facts["worst"] = worst_rows(rows.rest.iloc[parts.test], places, truth, ours, columns)
+    if rows.classify:
+        return facts | _of_classes(rows.y, truth, ours) | class_curves(truth, ours)
+    return facts | value_findings(front_door, X_test, truth, ours)
+
+
+def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None = None) -> Truth:
+    """Of two classes the rarer one is to be found, of two equally rare ones the second, unless one is named."""
     groups = None if parts.groups is None else parts.groups[parts.test]
     if not classify:
+        if positive is not None:
+            raise TableError(f"The class to be found, {positive!r}, is for two classes; the target is numbers.")
         return Truth(y[parts.test], groups=groups)
-    classes, counts = np.unique(y, return_counts=True)
-    positive = classes[0] if counts[0] < counts[-1] else classes[-1]
-    return Truth(y[parts.test], classes, positive.item() if isinstance(positive, np.generic) else positive, groups)
+    classes, _, counts = counted_labels(y)
+    found = classes[0] if counts[0] < counts[-1] else classes[-1]
+    if positive is not None:
+        named = [label for label in classes if str(label) == positive]
+        if len(classes) != 2 or not named:
+            known = ", ".join(repr(str(label)) for label in classes[:5])
+            raise TableError(
+                f"The class to be found is one of two; {positive!r} is not one of two classes: {known}{' …' if len(classes) > 5 else ''}."
+            )
+        found = named[0]
+    return Truth(y[parts.test], classes, found.item() if isinstance(found, np.generic) else found, groups)
 
 
 def _n_groups(truth):
@@ -233,17 +318,25 @@ def _n_groups(truth):
 
 
 def _held_out(model, X_train, y_train, X_test, truth):
-    """Predictions for the held-out rows, and the seconds that the fit took."""
+    """Predictions for the held-out rows, some at a time, and the seconds that the fit took."""
     started = time.perf_counter()
     model.fit(X_train, y_train)
     seconds = {"seconds": round(time.perf_counter() - started, 2)}
-    predicted = np.asarray(model.predict(X_test))
     if truth.classes is None:
-        return Predicted(predicted), seconds
+        return Predicted(np.concatenate([np.asarray(model.predict(X)) for X in _blocks(X_test)])), seconds
     # A class that no training row has gets no probability.
-    probabilities = np.zeros((len(X_test), len(truth.classes)))
-    probabilities[:, np.searchsorted(truth.classes, model.classes_)] = model.predict_proba(X_test)
-    return Predicted(predicted, probabilities), seconds
+    columns = np.searchsorted(truth.classes, model.classes_)
+    probabilities, labels, first = np.zeros((len(X_test), len(truth.classes))), [], 0
+    for X in _blocks(X_test):
+        shares = np.asarray(model.predict_proba(X))
+        probabilities[first : first + len(X), columns] = shares
+        labels.append(model._labels(shares) if isinstance(model, SpectralClassifier) else np.asarray(model.predict(X)))
+        first += len(X)
+    return Predicted(np.concatenate(labels), probabilities), seconds
+
+
+def _blocks(X):
+    return (X.iloc[rows] for rows in gen_batches(len(X), ROWS_AT_ONCE))
 
 
 def _numbers(values, target):
@@ -264,7 +357,7 @@ def _numbers(values, target):
 
 def _rare_classes(y, target):
     """Classes that are too small to fit and to judge with."""
-    classes, counts = np.unique(y, return_counts=True)
+    classes, _, counts = counted_labels(y)
     if len(classes) < 2:
         raise TableError(f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell apart.")
     if np.sum(counts >= _MIN_CLASS) < 2:
@@ -277,7 +370,7 @@ def _rare_classes(y, target):
 
 def _of_classes(y, truth, ours):
     """How many rows there are of each class, and how the held-out ones were predicted."""
-    counts = [int(np.sum(y == label)) for label in truth.classes]
+    counts = counted_labels(y)[2].tolist()
     return {
         "classes": truth.classes.tolist(),
         "class_counts": counts,

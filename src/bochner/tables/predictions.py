@@ -1,13 +1,15 @@
 """Predictions for the rows of a table, beside columns that are carried over, as a frame, a file or JSON."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._files import write_whole, written_whole
+from .._files import written_whole
+from .column_kinds import Strays
 from .fitting import TableModel
 from .reading import TableError, needed
 from .target import near_name
@@ -50,21 +52,42 @@ def prediction_frame(
     proba: bool = False,
     interval: float | None = None,
     kept: dict[str, Any] | None = None,
-) -> tuple[Any, list[str]]:
-    """One row for each of the table: columns that are kept, the prediction, and what is asked for beside it; and notes."""
-    frame, notes = model["columns"].read(table)
+) -> tuple[Any, dict[str, Strays]]:
+    """One row for each of the table: columns that are kept, the prediction, and what is asked for beside it.
+
+    And for each column with values that had to be changed how many these are.
+    """
+    frame, strays = model["columns"].read_counting(table)
     front_door, target = model["model"], model.facts_["target"]
-    predicted: dict[str, Any] = {f"predicted {target}": front_door.predict(frame)}
+    shares = front_door.predict_proba(frame) if proba else None
+    labels = front_door.predict(frame) if shares is None else front_door._labels(shares)
+    predicted: dict[str, Any] = {f"predicted {target}": labels}
     if interval is not None:
         ends = front_door.predict_interval(frame, interval)
         predicted |= {f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)}
-    if proba:
-        shares = front_door.predict_proba(frame)
+    if shares is not None:
         predicted |= {f"probability of {label}": share for label, share in zip(model.facts_["classes"], shares.T)}
     clash = [name for name in kept or {} if name in predicted]
     if clash:
         raise TableError(f"Column {clash[0]!r} cannot be kept: a column of predictions has its name.")
-    return needed("pandas").DataFrame((kept or {}) | predicted), notes
+    return needed("pandas").DataFrame((kept or {}) | predicted), strays
+
+
+def prediction_pieces(
+    model: TableModel,
+    pieces: Iterable[tuple[Any, Any]],
+    keep: Sequence[str],
+    strays: dict[str, Strays],
+    *,
+    proba: bool = False,
+    interval: float | None = None,
+) -> Iterator[Any]:
+    """``prediction_frame`` of each piece of a table, and of it as it is written; ``strays`` are added to."""
+    for table, written in pieces:
+        frame, found = prediction_frame(model, table, proba=proba, interval=interval, kept=carried(keep, written))
+        for name, more in found.items():
+            strays[name] = strays[name] + more if name in strays else more
+        yield frame
 
 
 def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
@@ -72,22 +95,54 @@ def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
     for name in keep:
         if name not in table.columns:
             raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}")
-    return {name: table[name].to_numpy() for name in keep}
+    return {name: table[name].reset_index(drop=True) for name in keep}
 
 
-def as_csv(frame: Any, safe_cells: bool = False) -> str:
-    """CSV under a header; with ``safe_cells`` an apostrophe before texts that a spreadsheet would run as a formula."""
-    return (_without_formulas(frame) if safe_cells else frame).to_csv(index=False, lineterminator="\n")
+def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
+    """CSV under a header, a text for each frame; with ``safe_cells`` an apostrophe before texts that a spreadsheet would run as a formula."""
+    for k, frame in enumerate(frames):
+        frame = _with_times_written(_without_formulas(frame) if safe_cells else frame)
+        yield frame.to_csv(index=False, header=k == 0, lineterminator="\n")
 
 
-def write_predictions(frame: Any, out: str | Path, safe_cells: bool = False) -> None:
-    """CSV or Parquet by the name's ending, whole or not at all."""
-    if Path(out).suffix.lower() not in _PARQUET:
-        write_whole(out, as_csv(frame, safe_cells))
-        return
-    needed("pyarrow")
+def write_predictions(frames: Iterable[Any], out: str | Path, safe_cells: bool = False) -> None:
+    """CSV or Parquet by the name's ending, whole or not at all; one frame at a time is in memory."""
     with written_whole(out) as beside:
-        frame.to_parquet(beside, index=False)
+        if Path(out).suffix.lower() in _PARQUET:
+            _write_parquet(frames, beside)
+            return
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(as_csv(frames, safe_cells))
+
+
+def joined(frames: Iterable[Any]) -> Any:
+    """All rows in one frame."""
+    return needed("pandas").concat(list(frames), ignore_index=True)
+
+
+def _write_parquet(frames, path):
+    """Objects have the type that all of them have together, so then all rows are written at once."""
+    arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    frames = iter(frames)
+    first = next(frames)
+    if any(str(kind) == "object" for kind in first.dtypes):
+        joined(chain([first], frames)).to_parquet(path, index=False)
+        return
+    schema = arrow.Schema.from_pandas(first, preserve_index=False)
+    with parquet.ParquetWriter(path, schema) as writer:
+        for frame in chain([first], frames):
+            writer.write_table(arrow.Table.from_pandas(frame, schema, preserve_index=False))
+
+
+def _with_times_written(frame):
+    """Times as texts, each by itself: how pandas writes one depends on the others of its column."""
+    missing = needed("pandas").NaT
+
+    def written(value):
+        return None if value is missing else str(value).removesuffix(" 00:00:00")
+
+    times = [name for name in frame.columns if frame[name].dtype.kind in "Mm"]
+    return frame.assign(**{name: list(map(written, frame[name])) for name in times})
 
 
 def as_json_values(

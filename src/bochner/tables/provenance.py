@@ -1,7 +1,11 @@
-"""Where a model comes from: the version, the day, and a fingerprint of the table."""
+"""Where a model comes from: the version, the day, and a fingerprint of the table; and what it took."""
 
 import datetime
 import hashlib
+import re
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 from .reading import needed
@@ -32,3 +36,22 @@ def fingerprint(frame: Any) -> str:
             values = frame[name].astype(str).to_numpy(dtype=object)
         hashed.update(of_values(values).tobytes())
     return hashed.hexdigest()
+
+
+def cost_since(started: float) -> dict[str, Any]:
+    """Seconds since that moment of ``time.perf_counter``, and the most memory that this process has had, in bytes, None where it is not told."""
+    return {"seconds": round(time.perf_counter() - started, 2), "peak_bytes": peak_bytes()}
+
+
+def peak_bytes() -> int | None:
+    """The most memory that this process has had resident."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what the resource module says is inherited from the process that started this one
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        return 1024 * int(found[1]) if found else None
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else 1024 * used

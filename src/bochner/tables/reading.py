@@ -6,16 +6,22 @@ import io
 import json
 import lzma
 import re
+import shutil
 import sys
+import tempfile
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .._text import one_line
 from .dialects import BinaryContent, Dialect, dialect_of
+from .pieces import Table, rows_at_once, table_of
 from .written_numbers import COMMA, POINT
 
 STANDARD_INPUT = "-"
@@ -86,39 +92,93 @@ def read_file(
 
     With names in ``verbatim``, that of a text file has every value as it is written: 007 is no 7.
     """
+    source = _checked_source(path, sep, decimal, encoding)
+    with _in_sentences(source, encoding):
+        table, written = _table(source, sep, decimal, encoding, doubtful_decimal)
+        frame = with_different_names(table.whole() if isinstance(table, Table) else table)
+        if written is None or not any(name in frame.columns for name in verbatim):
+            return frame, frame
+        return frame, with_different_names(needed("pandas").concat(written(), ignore_index=True))
+
+
+def read_pieces(
+    path: str | Path,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    *,
+    doubtful_decimal: str = POINT,
+    verbatim: Sequence[str] = (),
+) -> Iterator[tuple[Any, Any]]:
+    """What ``read_file`` gives, some rows at a time, in frames that have the types of the whole: no more than a piece is in memory."""
+    source = _checked_source(path, sep, decimal, encoding)
+    with _in_sentences(source, encoding):
+        table, written = _table(source, sep, decimal, encoding, doubtful_decimal)
+        if not isinstance(table, Table):
+            table, frames = None, iter([with_different_names(table)])
+        else:
+            frames = table.pieces()
+        as_written = None
+        for frame in frames:
+            if as_written is None and written is not None and any(name in frame.columns for name in verbatim):
+                as_written = written()
+            yield frame, frame if as_written is None else next(as_written)
+
+
+def _checked_source(path, sep, decimal, encoding):
     _check_options(sep, decimal, encoding)
-    pandas, source = needed("pandas"), _Source(path)
+    needed("pandas")
+    source = _Source(path)
     kind = source.kind()
     if kind != "text" and (sep or decimal or encoding):
         raise TableError(f"A separator, decimal mark or encoding is for text files; {source.name} is {kind}.")
+    return source
+
+
+def _table(source, sep, decimal, encoding, doubtful_decimal):
+    """(a frame where it is one piece, else a ``Table``; for text files what gives the pieces as they are written)."""
+    kind, written = source.kind(), None
+    if kind != "text":
+        table = table_of(partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source))
+    else:
+        beginning, complete = source.beginning()
+        dialect = dialect_of(beginning, complete, sep or source.separator(), decimal, encoding)
+        # Letters that are no UTF-8 may come late in a file; every byte is a letter of Latin-1.
+        encodings = [dialect.encoding] if encoding else [dialect.encoding, "cp1252", "latin-1"]
+        for name in encodings:
+            read = partial(_text_pieces, source, dialect, dialect.decimal or doubtful_decimal, name)
+            try:
+                table = table_of(read, partial(_whole_column, read))
+            except UnicodeDecodeError:
+                if name == encodings[-1]:
+                    raise
+                continue
+            written = partial(read, {}, dtype=str, keep_default_na=False)
+            break
+    if not isinstance(table, Table) and 0 in table.shape:
+        raise TableError(f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns were read.")
+    return table, written
+
+
+@contextmanager
+def _in_sentences(source, encoding):
+    """What other packages say of files that they cannot read, as one sentence of ours."""
+    errors = needed("pandas").errors
     try:
-        if kind == "Parquet":
-            frame = _named_index(pandas.read_parquet(source.seekable()))
-        elif kind == "JSON":
-            frame = _json(source)
-        else:
-            dialect = dialect_of(*source.beginning(), sep or source.separator(), decimal, encoding)
-            mark = dialect.decimal or doubtful_decimal
-            frame = _text(source, dialect, decimal=mark, guessed=encoding is None)
-            frame.attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
-            if any(name in frame.columns for name in verbatim):
-                written = _text(
-                    source, dialect, decimal=mark, guessed=encoding is None, dtype=str, keep_default_na=False
-                )
-                return with_different_names(frame), with_different_names(written)
+        yield
     except TableError:
         raise
     except ImportError:
         raise TableError(
             "Parquet and .zst files need pyarrow, which is not installed: pip install 'bochner[table]', or save the table as CSV."
         ) from None
-    except pandas.errors.EmptyDataError:
+    except errors.EmptyDataError:
         raise TableError(f"{source.name} is empty: it needs a line of column names and lines of values.") from None
     except BinaryContent as error:
         raise TableError(f"{source.name} is no text: {error}. Save the table as CSV or Parquet.") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
         raise TableError(f"{source.name} is damaged: it cannot be decompressed to its end.") from None
-    except pandas.errors.ParserError as error:
+    except errors.ParserError as error:
         raise TableError(f"{source.name} cannot be read: {_in_words(str(error))}") from None
     except RecursionError:
         raise TableError(f"{source.name} is no table: objects are nested in it deeper than can be read.") from None
@@ -126,11 +186,7 @@ def read_file(
         hint = "leave --encoding out to have it found" if encoding else "save it so"
         raise TableError(f"{source.name} is not written in the encoding {encoding or 'UTF-8'}; {hint}.") from None
     except Exception as error:  # pyarrow has its own family of errors
-        raise TableError(f"{source.name} cannot be read as {kind}: {one_line(error)}") from None
-    if frame.shape[1] == 0 or len(frame) == 0:
-        raise TableError(f"{source.name} holds no rows: {len(frame)} rows and {frame.shape[1]} columns were read.")
-    frame = with_different_names(frame)
-    return frame, frame
+        raise TableError(f"{source.name} cannot be read as {source.kind()}: {one_line(error)}") from None
 
 
 def with_different_names(frame: Any) -> Any:
@@ -171,9 +227,12 @@ class _Source:
     """Bytes of a file or of standard input, decompressed, from their beginning as often as they are asked for."""
 
     def __init__(self, path: str | Path):
-        self._held: bytes | None = None
         if str(path) == STANDARD_INPUT:
-            self.name, self._held, self._suffix = "Standard input", sys.stdin.buffer.read(), ""
+            self.name, self._suffix = "Standard input", ""
+            self._folder = tempfile.TemporaryDirectory()  # goes with this object
+            self._path = Path(self._folder.name, "table")
+            with self._path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
             return
         path = Path(path)
         self.name, self._path = str(path), path
@@ -198,7 +257,7 @@ class _Source:
         return "\t" if self._suffix in _TABS else None
 
     def opened(self) -> Any:
-        raw: Any = io.BytesIO(self._held) if self._held is not None else self._path.open("rb")
+        raw: Any = self._path.open("rb")
         start = raw.read(16)
         raw.seek(0)
         if start.startswith(_GZIP):
@@ -213,7 +272,7 @@ class _Source:
 
     def seekable(self) -> io.BytesIO | Path:
         with self.opened() as stream:
-            if self._held is None and isinstance(stream, io.BufferedReader):
+            if isinstance(stream, io.BufferedReader):
                 return self._path
             return io.BytesIO(stream.read())
 
@@ -224,39 +283,50 @@ class _Source:
         return content[:_BEGINNING], len(content) <= _BEGINNING
 
 
-def _text(source: _Source, dialect: Dialect, decimal: str, guessed: bool, **types: Any) -> Any:
+def _text_pieces(
+    source: _Source, dialect: Dialect, decimal: str, encoding: str, declared: Mapping[str, Any], **types: Any
+) -> Iterator[Any]:
     pandas = needed("pandas")
     options: dict[str, Any] = {
         "sep": dialect.separator,
         "decimal": decimal,
-        "low_memory": False,  # a column has one type, however long it is
+        "low_memory": False,  # a column of a piece has one type
         "skipinitialspace": True,
         "index_col": False if dialect.closed else None,
+        "chunksize": rows_at_once(dialect.n_columns),
+        "dtype": dict(declared) or None,
     } | types
-    # Letters that are no UTF-8 may come late in a file; every byte is a letter of Latin-1.
-    encodings = [dialect.encoding, "cp1252", "latin-1"] if guessed else [dialect.encoding]
-    for encoding in encodings:
-        try:
-            with (
-                source.opened() as stream,
-                warnings.catch_warnings(action="ignore", category=pandas.errors.ParserWarning),
-            ):
-                frame = pandas.read_csv(stream, encoding=encoding, **options)
-        except UnicodeDecodeError:
-            if encoding == encodings[-1]:
-                raise
-            continue
-        break
-    if dialect.closed or dialect.n_surplus == 0:
-        return frame
-    if dialect.n_surplus > 1:
-        n_fields = frame.shape[1] + dialect.n_surplus
-        raise TableError(
-            f"{source.name} cannot be read: its lines have {n_fields} fields, but its header has {frame.shape[1]}."
-        )
-    frame = frame.reset_index(drop=True)
-    frame.attrs["notes"] = ["The lines have one field more than the header: the first one is taken as names of rows."]
-    return frame
+    attrs: dict[str, Any] = {"decimal": dialect.decimal} if dialect.decimal else {}
+    with (
+        source.opened() as stream,
+        _without_warnings(),
+        pandas.read_csv(stream, encoding=encoding, **options) as reader,
+    ):
+        while True:
+            with _without_warnings():
+                piece = next(reader, None)
+            if piece is None:
+                return
+            if dialect.n_surplus > 1 and not dialect.closed:
+                n_fields = piece.shape[1] + dialect.n_surplus
+                raise TableError(
+                    f"{source.name} cannot be read: its lines have {n_fields} fields, but its header has {piece.shape[1]}."
+                )
+            if dialect.n_surplus == 1 and not dialect.closed:
+                note = "The lines have one field more than the header: the first one is taken as names of rows."
+                attrs["notes"] = [note]
+            piece = piece.reset_index(drop=True)
+            piece.attrs |= attrs
+            yield piece
+
+
+def _without_warnings() -> Any:
+    return warnings.catch_warnings(action="ignore", category=needed("pandas").errors.ParserWarning)
+
+
+def _whole_column(read, name):
+    """One column, all of its values at once."""
+    return next(read({}, usecols=[name], chunksize=2**62))[name]
 
 
 def _in_words(error: str) -> str:
@@ -271,28 +341,57 @@ def _in_words(error: str) -> str:
     return one_line(ValueError(error.replace("Error tokenizing data. C error: ", "")))
 
 
-def _json(source: _Source) -> Any:
+def _json_pieces(source: _Source, declared: Mapping[str, Any]) -> Iterator[Any]:
     """A list of objects, or one object a line; a name that a line lacks is a missing value."""
-    with source.opened() as stream:
-        text = stream.read().decode("utf-8-sig")
-    if not text.strip():
-        raise TableError(f"{source.name} is empty: it needs one JSON object a line.")
-    if text.lstrip().startswith("["):
-        records = json.loads(text)
-    else:
-        records = []
-        for number, line in enumerate(text.split("\n"), 1):
+    pandas = needed("pandas")
+    records, first = _json_records(source), 1
+    while True:
+        some = list(islice(records, 1))
+        some += islice(records, rows_at_once(len(some[0]) if some and isinstance(some[0], dict) else 1) - 1)
+        stranger = next((k for k, record in enumerate(some, first) if not isinstance(record, dict)), None)
+        if stranger is not None:
+            raise TableError(
+                f'Entry {stranger} of {source.name} is no JSON object: each row is written as {{"column": value, …}}.'
+            )
+        if not some and first > 1:
+            return
+        yield pandas.DataFrame(some)
+        if not some:
+            return
+        first += len(some)
+
+
+def _json_records(source):
+    with source.opened() as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="\n") as text:
+        start = source.beginning()[0].decode("utf-8-sig", errors="ignore").lstrip()
+        if not start and not text.read().strip():
+            raise TableError(f"{source.name} is empty: it needs one JSON object a line.")
+        if start.startswith("["):
+            yield from json.loads(text.read())
+            return
+        for number, line in enumerate(text, 1):
             if line.strip():
                 try:
-                    records.append(json.loads(line))
+                    record = json.loads(line)
                 except ValueError as error:
                     raise TableError(f"Line {number} of {source.name} is no JSON object: {one_line(error)}") from None
-    stranger = next((k for k, record in enumerate(records, 1) if not isinstance(record, dict)), None)
-    if stranger is not None:
-        raise TableError(
-            f'Entry {stranger} of {source.name} is no JSON object: each row is written as {{"column": value, …}}.'
-        )
-    return needed("pandas").DataFrame(records)
+                yield record
+
+
+def _parquet_pieces(source: _Source, declared: Mapping[str, Any]) -> Iterator[Any]:
+    """The index that has a name is a column like others; one that is no column of the file is told by the whole alone."""
+    pandas, parquet = needed("pandas"), needed("pyarrow.parquet")
+    content = source.seekable()
+    with parquet.ParquetFile(content) as file:
+        known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
+        n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows
+        if counted or n_rows <= rows_at_once(n_columns):
+            yield _named_index(pandas.read_parquet(content))
+            return
+        for batch in file.iter_batches(rows_at_once(n_columns)):
+            frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
+            yield with_different_names(_named_index(frame))
 
 
 def _named_index(frame: Any) -> Any:

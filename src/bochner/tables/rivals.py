@@ -14,24 +14,29 @@ from sklearn.svm import SVC, SVR
 
 from ..inputs import TableInputs
 from ..untuned import build, installed
+from .target import counted_labels
 
 _SVM_ROWS = 5000
 # CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows times classes that is minutes.
 _CATBOOST_WORK = 100_000
 _CALIBRATION_FOLDS = 3
+# What is fitted on a sample of the rows: three hundred columns of landmarks would take more memory than all else.
+NYSTROEM, _NYSTROEM_ROWS = "Nyström + linear", 100_000
 
 
 def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tuple[dict[str, Any], list[str]]:
     """Unfitted models for the prepared columns of a table, a constant among them, and notes on those that are left out."""
     notes = []
-    n_classes = len(np.unique(y)) if classify else 1
+    n_classes = len(counted_labels(y)[0]) if classify else 1
     linear: Any = LogisticRegression(max_iter=1000) if classify else Ridge()
     found = {"linear": make_pipeline(TableInputs(), linear)}
     if len(y) <= _SVM_ROWS:
         found["RBF-SVM"] = make_pipeline(TableInputs(), _support_vectors(y, classify))
     else:
         landmarks = Nystroem(n_components=300, random_state=seed)
-        found["Nyström + linear"] = make_pipeline(TableInputs(), landmarks, linear)
+        found[NYSTROEM] = make_pipeline(TableInputs(), landmarks, linear)
+        if len(y) > _NYSTROEM_ROWS:
+            notes.append(f"{NYSTROEM} is fitted on {_NYSTROEM_ROWS} of the {len(y)} rows, all others on all.")
     found["HistGradientBoosting"] = build("HistGradientBoosting", X, classify, seed)
     if "LightGBM" in installed():  # threads that wait for each other would cost it more than they bring
         found["LightGBM"] = build("LightGBM", X, classify, seed).set_params(n_jobs=1)
@@ -46,10 +51,17 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
     return found | {"constant": DummyClassifier() if classify else number}, notes
 
 
+def sampled_rows(name: str, n_rows: int, seed: int) -> Any:
+    """The training rows that a rival is fitted on: all, unless it is one that takes too much memory."""
+    if name != NYSTROEM or n_rows <= _NYSTROEM_ROWS:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, _NYSTROEM_ROWS, replace=False))
+
+
 def _support_vectors(y, classify):
     """The machine has no probabilities of its own: Platt's, from scores of rows left out."""
     if not classify:
         return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-    smallest = int(np.unique(y, return_counts=True)[1].min())
+    smallest = int(counted_labels(y)[2].min())
     folds = min(_CALIBRATION_FOLDS, smallest)
     return CalibratedClassifierCV(SVC(), cv=folds, ensemble=False) if folds >= 2 else SVC()

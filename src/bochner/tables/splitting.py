@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, tra
 from .column_kinds import coded_texts
 from .deciding import decided
 from .reading import TableError
-from .target import near_name
+from .target import counted_labels, near_name
 
 HELD_OUT = 0.25
 _FEWEST_GROUPS = 8
@@ -55,7 +55,7 @@ def split_rows(wish: SplitWish, frame: Any, y: np.ndarray, classify: bool, seed:
     rows = np.arange(len(y))
     groups, notes = None, []
     if wish.kind == RANDOM:
-        strata = y if classify else None
+        strata = counted_labels(y)[1] if classify else None
         train, test = train_test_split(rows, test_size=HELD_OUT, random_state=seed, stratify=strata)
     elif wish.kind == TIME:
         times = _times(frame[wish.column], wish.column, decimal)
@@ -105,6 +105,6 @@ def _check_parts(train, test, y, classify, wish):
     if not classify:
         return
     for part, name in ((train, "fitted"), (test, "held-out")):
-        found = np.unique(y[part])
+        found = counted_labels(y[part])[0]
         if len(found) < 2:
             raise TableError(f"{what}, the {name} rows have one class only ({str(found[0])!r}): nothing can be judged.")

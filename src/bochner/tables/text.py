@@ -30,6 +30,7 @@ def fit_text(facts: dict[str, Any]) -> str:
         *threshold_text(facts),
         certificate_text(facts),
         *refit_text(facts),
+        cost_text(facts),
     ])  # fmt: skip
 
 
@@ -119,6 +120,13 @@ def refit_text(facts: dict[str, Any]) -> list[str]:
         f"The model in the file was fitted again, on all {facts['n_rows']} rows. All that is said here, the certificate too, is about the model "
         f"fitted on {facts['n_train']} rows that was judged; the one in the file is seldom worse, but no row is left that could prove it."
     ]
+
+
+def cost_text(facts: dict[str, Any]) -> str:
+    """Time and memory, and that all rows were used."""
+    seconds, peak = facts["cost"]["seconds"], facts["cost"]["peak_bytes"]
+    memory = "" if peak is None else f", at most {peak / 1e9:.2f} GB of memory"
+    return f"All {facts['n_rows']} rows in {seconds:.0f} s{memory}."
 
 
 def shown_metrics(facts: dict[str, Any]) -> list[str]:

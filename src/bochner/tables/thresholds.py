@@ -72,9 +72,8 @@ class ThresholdClassifier(SpectralClassifier):
         self.threshold = threshold
         self.positive = positive
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _labels(self, probabilities):
         """``positive`` where its probability is at least ``threshold``."""
-        probabilities = np.asarray(self.predict_proba(X))
         k = 1 if self.positive is None else self.classes_.tolist().index(self.positive)
         return self.classes_[np.where(probabilities[:, k] >= self.threshold, k, 1 - k)]
 
