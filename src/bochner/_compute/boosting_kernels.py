@@ -4,6 +4,8 @@ Phases and projections are in half-turns, as in ``kernels.py``.  The exponential
 reason as the sine: a call to libm inside the loop keeps LLVM from vectorising it (7x slower).
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numba import types
@@ -43,14 +45,17 @@ _OTHER_KIND = {
 }
 
 
-@intrinsic
-def _same_bits(typing_context, x):
+def _cast(typing_context, x):
     """The whole number with the bits of a float, or the other way round; what ``view`` of NumPy's numbers does takes far longer to compile."""
 
     def generate(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
 
     return _OTHER_KIND[x](x), generate
+
+
+# Within kernels it is called with a number alone.
+_same_bits: Any = intrinsic(_cast)
 
 
 def _exp(x):
