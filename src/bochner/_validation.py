@@ -7,25 +7,44 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
-from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote
+from ._compute import (
+    Rows,
+    as_dense,
+    as_rows,
+    assert_finite,
+    assert_unmasked,
+    gathered,
+    is_remote,
+    opened,
+    remote_frame,
+)
 
 # Squares and sums of larger weights are no numbers any more.
 _MOST_WEIGHT = 1e100
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
-    """The rows of X for a public estimator: dense, CSR, memory map or Dask array; float32 kept.
+    """The rows of X for a public estimator: dense, CSR, memory map, zarr, or a Dask array or frame; float32 kept.
 
     scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
     memory.  Rows that an estimator hands on to another one are taken as they are.
     """
+    X = opened(X)
     if isinstance(X, Rows) or is_remote(X):
-        rows = as_rows(X, block_size)
+        frame = remote_frame(X) if is_remote(X) else None
+        if frame is not None:
+            _check_feature_names(estimator, frame, reset=reset)
+        elif reset:
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
+        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
+        if not len(rows):
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {type(estimator).__name__}."
+            )
         if reset:
             estimator.n_features_in_ = rows.n_features
-            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
         elif rows.n_features != estimator.n_features_in_:
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
@@ -50,6 +69,7 @@ def check_numbers(
             f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "
             "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
         )
+    assert_unmasked(X, "X")
     if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
         raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
     numbers = validate_data(
@@ -65,7 +85,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
+    given = np.asarray(gathered(sample_weight))
     if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
         given = given.astype(np.float64)
     if given.dtype.kind not in "fiub":
