@@ -155,7 +155,7 @@ class SpectralFeatures(FeatureMap):
         if self.learner is None:
             self.measure_ = candidates
             return self
-        target = as_target(y, len(rows), kind=self.target)
+        target = as_target(y, len(rows), kind=self.target, gather=rows.is_local or not self.learner.by_sums)
         if isinstance(self.learner, AlignmentLearner):
             self.candidates_ = candidates
             self.sums_ = alignment_sums(candidates, rows, target, weights)
@@ -189,7 +189,7 @@ class SpectralFeatures(FeatureMap):
         if classes is not None:
             self._classes: np.ndarray | None = np.unique(classes)
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
-        target = as_target(y, len(rows), classes=self._classes, kind=kind)
+        target = as_target(y, len(rows), classes=self._classes, kind=kind, gather=rows.is_local)
         sums = alignment_sums(self.candidates_, rows, target, weights)
         self._caveat: str = self._caveat or caveat_of(weights)
         self.sums_ = sums if first else self.sums_ + sums
