@@ -317,6 +317,8 @@ class Values(Target):
     ) -> Self:
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
         y = given_target(y, n_rows, owner, gather=gather)
+        if not is_remote(y):
+            y = _as_values(owner, y)
         if y.ndim > 2:
             raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
         one_dimensional = y.ndim == 1
@@ -324,8 +326,6 @@ class Values(Target):
             n_columns = None if one_dimensional else y.shape[1]
             y = entrywise(partial(_as_values, owner, fewest=0), y, np.float64, n_columns)
             fold(len, max, y)  # whatever is no finite number is refused before any work
-        else:
-            y = _as_values(owner, y)
         return cls(y[:, None] if one_dimensional else y, one_dimensional)
 
     def take(self, rows: Any) -> Self:
@@ -339,7 +339,7 @@ class Values(Target):
         _, _, largest = extent(self.rows, mean, weights)
         return TargetSimilarity((self.rows - mean) / (largest if largest > 0 else 1.0))
 
-    def asgiven_target(self, outputs: Any) -> Any:
+    def as_given(self, outputs: Any) -> Any:
         """(n_samples, n_outputs) in the shape that y had."""
         return outputs[:, 0] if self.one_dimensional else outputs
 

@@ -420,7 +420,7 @@ def test_columns_that_are_no_numbers_are_named():
     table = pd.DataFrame(X, columns=list("abcd"))
     for column in (pd.Categorical(NAMES), NAMES):
         mixed = dd.from_pandas(table.assign(kind=column), npartitions=3)
-        with pytest.raises(ValueError, match="Column 'kind' of the Dask frame X holds .*get_dummies"):
+        with pytest.raises(ValueError, match=r"Column 'kind' of the Dask frame X holds .*get_dummies"):
             SpectralRidge().fit(mixed, SIGNAL)
     with pytest.raises(ValueError, match="got a series"):
         SpectralRidge().fit(dd.from_pandas(table["a"], npartitions=3), SIGNAL)
