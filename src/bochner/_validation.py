@@ -64,6 +64,10 @@ def check_numbers(
     **keywords: Any,
 ) -> Any:
     """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    if is_remote(opened(X)):
+        raise TypeError(
+            f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an array of zarr. Give X.compute() or X[:]."
+        )
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
             f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "

@@ -15,6 +15,7 @@ from bochner import (
     OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
+    SmoothScaler,
     SpectralFeatures,
     SpectralRidge,
     TargetSimilarity,
@@ -455,6 +456,12 @@ def test_series_of_texts_and_categories_are_labels():
             model = fitted("classifier", chunked(X, 700), dd.from_pandas(series, npartitions=4))
         assert model.classes_.tolist() == ["low", "middle", "upper"]
         np.testing.assert_array_equal(model.predict(chunked(X, 700)).compute(), fitted("classifier").predict(X))
+
+
+def test_scalers_work_on_rows_in_memory():
+    for rows in (chunked(X, 700), ZarrLike()):
+        with pytest.raises(TypeError, match="SmoothScaler works on rows in memory"):
+            SmoothScaler().fit(rows)
 
 
 def test_no_rows_at_all_are_refused():

@@ -20,10 +20,14 @@ from .dask_inputs import (
 from .rows import LocalRows, Rows, assert_unmasked, shuffled_within
 
 
+# Sums that one task of the tree adds up: few tasks, and no worker holds many large statistics at once.
+_BRANCHES = 8
+
+
 class DaskRows(Rows):
     """Rows of a two-dimensional Dask array or frame; each partition is checked for finite numbers where it lives.
 
-    Sums go partition by partition in their order within a group of partitions, then pairwise over groups.  With ``held`` the groups stay
+    Sums go partition by partition in their order within a group of partitions, then by a tree over groups.  With ``held`` the groups stay
     on the workers from the first sum on, if there is room: who sums more than once reads, or moves, the data once.
     """
 
@@ -159,7 +163,7 @@ def _in_pieces(signal, sizes):
 
 
 def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
-    """Delayed sums, one after the other within groups of ``counts``, then pairwise over groups."""
+    """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
     import dask
 
     together = dask.delayed(partial(_added, _plus if add is None else add))
@@ -169,7 +173,7 @@ def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
         for stop, count in zip(stops, counts, strict=True)
     ]
     while len(sums) > 1:
-        sums = [together(*sums[i : i + 2]) if i + 1 < len(sums) else sums[i] for i in range(0, len(sums), 2)]
+        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
     return sums[0]
 
 
