@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._compute import Block, as_rows, extent, fourier_sums_block, mean_rows, potential_gradient_block, working_dtype
+from ._compute import (
+    Block,
+    as_rows,
+    extent,
+    fourier_sums_block,
+    gathered,
+    mean_rows,
+    potential_gradient_block,
+    working_dtype,
+)
 from .measures import FourierMeasure
 from .targets import Labels, Target, TargetSimilarity, Values, as_target
 
@@ -157,7 +166,7 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray 
     """
     rows = as_rows(X)
     target: Target = as_target(y, len(rows), gather=rows.is_local)
-    n_samples = len(target) if weights is None else float(weights.sum())
+    n_samples = len(target) if weights is None else float(gathered(weights.sum()))
     if isinstance(target, Labels):
         sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
         return LabelSums(sums, n_samples, target.classes)

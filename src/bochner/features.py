@@ -150,12 +150,13 @@ class SpectralFeatures(FeatureMap):
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, len(rows))
+        here = rows.is_local or not (self.learner is None or self.learner.by_sums)
+        weights = check_weights(sample_weight, len(rows), gather=here)
         candidates, rng = self._start(rows, weights)
         if self.learner is None:
             self.measure_ = candidates
             return self
-        target = as_target(y, len(rows), kind=self.target, gather=rows.is_local or not self.learner.by_sums)
+        target = as_target(y, len(rows), kind=self.target, gather=here)
         if isinstance(self.learner, AlignmentLearner):
             self.candidates_ = candidates
             self.sums_ = alignment_sums(candidates, rows, target, weights)

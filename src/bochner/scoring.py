@@ -20,7 +20,7 @@ class ClassifierScore(ClassifierMixin):
             return super().score(X, y, sample_weight)
         predicted = self.predict(X)
         labels = given_target(y, len(predicted), type(self).__name__, gather=False)
-        weights = check_weights(sample_weight, len(predicted))
+        weights = check_weights(sample_weight, len(predicted), gather=False)
         labels = labels[:, 0] if labels.ndim == 2 else labels
         columns = [predicted, labels] if weights is None else [predicted, labels, weights]
         hits, total = fold(_hits, np.add, *columns)
@@ -37,7 +37,7 @@ class RegressorScore(RegressorMixin):
         predicted = self.predict(X)
         values = Values.of(y, len(predicted), owner=type(self).__name__, gather=False).rows
         predicted = predicted[:, None] if predicted.ndim == 1 else predicted
-        weights = check_weights(sample_weight, len(predicted))
+        weights = check_weights(sample_weight, len(predicted), gather=False)
         counts = [] if weights is None else [weights]
         # Around the mean, so that an offset of the target does not eat the digits.
         missed, spread = fold(partial(_squares, mean_rows(values, weights)), np.add, predicted, values, *counts)

@@ -208,13 +208,13 @@ class Labels(Target):
     @classmethod
     def weighted(
         cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str, gather: bool = True
-    ) -> tuple[Self, np.ndarray | None]:
+    ) -> tuple[Self, Any]:
         """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
 
         Classes that have no weight are left out, as repeated rows would not show them.
         """
         labels = cls.of(y, n_rows, fewest=2, owner=owner, gather=gather)
-        weights = check_weights(sample_weight, n_rows)
+        weights = check_weights(sample_weight, n_rows, gather=gather)
         labels = labels.present(weights)
         costs = labels.costs(class_weight, weights)
         if costs is not None:
@@ -226,7 +226,7 @@ class Labels(Target):
             )
         return labels, weights
 
-    def present(self, weights: np.ndarray | None) -> Self:
+    def present(self, weights: Any) -> Self:
         """The classes that have weight; the codes of rows without any may be those of other classes then."""
         if weights is None:
             return self
@@ -236,11 +236,11 @@ class Labels(Target):
         codes = np.minimum(np.searchsorted(present, np.arange(len(self.classes))), len(present) - 1)
         return replace(self, classes=self.classes[present], codes=looked_up(codes, self.codes))
 
-    def totals(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def totals(self, weights: Any = None) -> np.ndarray:
         """How often, or with which weight, each class occurs."""
         return totals(self.codes, len(self.classes), weights)
 
-    def costs(self, class_weight: Any, weights: np.ndarray | None = None) -> np.ndarray | None:
+    def costs(self, class_weight: Any, weights: Any = None) -> Any:
         """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
 
         Labels that a dictionary does not name cost 1.
@@ -250,7 +250,7 @@ class Labels(Target):
         if isinstance(class_weight, str):
             check_choice(class_weight, "class_weight", ("balanced",))
             counts = self.totals(weights)
-            return gathered(looked_up(counts.sum() / (len(counts) * counts), self.codes))
+            return looked_up(counts.sum() / (len(counts) * counts), self.codes)
         if not isinstance(class_weight, Mapping):
             raise TypeError(
                 f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
@@ -263,7 +263,7 @@ class Labels(Target):
         for label, weight in class_weight.items():
             check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
         costs = np.array([float(class_weight.get(label, 1.0)) for label in labels])
-        return gathered(looked_up(costs, self.codes))
+        return looked_up(costs, self.codes)
 
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])

@@ -145,6 +145,24 @@ def test_weights_on_a_cluster(name):
         assert there == pytest.approx(expected.score(X, CASES[name][1], weights), abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.append(np.ones(N - 1), np.nan), "must be finite"),
+        (np.append(np.ones(N - 1), np.inf), "must be finite"),
+        (np.append(np.ones(N - 1), -2.0), "Negative values in sample_weight, such as -2"),
+        (np.zeros(N), "zero for every row"),
+        (np.full(N, 1e200), "counts as h rows"),
+        (np.ones(N - 1), r"shape \(4999,\), but needs one number for each row"),
+        (np.full(N, "1"), "must hold numbers"),
+    ],
+)
+@pytest.mark.parametrize("name", ["PacBayes", "ridge", "classifier", "random landmarks"])
+def test_bad_weights_of_a_cluster_are_refused(name, weights, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(name, chunked(X, 700), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900))
+
+
 def test_scores_of_constant_targets_are_those_of_scikit_learn():
     model = SpectralRidge(SpectralFeatures(n_components=3), random_state=0).fit(X, SIGNAL)
     constant = np.column_stack([np.ones(N), SIGNAL])
@@ -195,8 +213,6 @@ def watched(monkeypatch):
 def test_neither_rows_nor_targets_come_to_the_client(name, watched):
     """Three times the rows, the same bytes: only statistics travel."""
     estimator, y = CASES[name]
-    if estimator.get_params().get("class_weight"):
-        pytest.skip("weights of rows, those of classes too, are at the client")
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
     travelled = []
@@ -204,6 +220,8 @@ def test_neither_rows_nor_targets_come_to_the_client(name, watched):
         before = watched.bytes
         rows, column = chunked(np.tile(X, (copies, 1)), 500), chunked(np.concatenate([y] * copies), 700)
         model = clone(estimator).set_params(random_state=0).fit(rows, column)
+        if not isinstance(model, LandmarkFeatures):  # which draws rows by their weights, here
+            model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 900))
         if hasattr(model, "score"):
             model.score(rows, column)
         travelled.append(watched.bytes - before)

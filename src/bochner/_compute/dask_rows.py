@@ -19,7 +19,6 @@ from .dask_inputs import (
 )
 from .rows import LocalRows, Rows, assert_unmasked, shuffled_within
 
-
 # Sums that one task of the tree adds up: few tasks, and no worker holds many large statistics at once.
 _BRANCHES = 8
 

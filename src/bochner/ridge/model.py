@@ -187,7 +187,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         rows = self._rows(X, reset=reset)
         owner = type(self).__name__
         target = Values.of(y, len(rows), owner=owner, gather=rows.is_local)
-        return rows, target, check_weights(sample_weight, len(rows))
+        return rows, target, check_weights(sample_weight, len(rows), gather=rows.is_local)
 
     def _rows(self, X, *, reset=False):
         if not reset:
