@@ -23,7 +23,7 @@ FLOORS = [
         "_columns",
     },
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets", "losses", "repetitions"},
+    {"alignment", "priors", "bounds", "targets", "losses", "repetitions", "scoring"},
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),

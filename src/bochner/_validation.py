@@ -7,25 +7,48 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
-from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote, is_tensor
+from ._compute import (
+    Rows,
+    as_dense,
+    as_rows,
+    assert_finite,
+    assert_unmasked,
+    entrywise,
+    fold,
+    gathered,
+    is_remote,
+    is_tensor,
+    opened,
+    read_column,
+    remote_frame,
+)
 
 # Squares and sums of larger weights are no numbers any more.
 _MOST_WEIGHT = 1e100
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
-    """The rows of X for a public estimator: dense, CSR, memory map or Dask array, with ``tensors`` any of the array API; float32 kept.
+    """The rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame, with ``tensors`` any of the array API; float32 kept.
 
     scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
     memory.  Rows that an estimator hands on to another one are taken as they are.
     """
+    X = opened(X)
     if isinstance(X, Rows) or is_remote(X) or (tensors and is_tensor(X)):
-        rows = as_rows(X, block_size)
+        frame = remote_frame(X) if is_remote(X) else None
+        if frame is not None:
+            _check_feature_names(estimator, frame, reset=reset)
+        elif reset:
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
+        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
+        if not len(rows):
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {type(estimator).__name__}."
+            )
         if reset:
             estimator.n_features_in_ = rows.n_features
-            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
         elif rows.n_features != estimator.n_features_in_:
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
@@ -45,6 +68,10 @@ def check_numbers(
     **keywords: Any,
 ) -> Any:
     """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    if is_remote(opened(X)):
+        raise TypeError(
+            f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an array of zarr. Give X.compute() or X[:]."
+        )
     if is_tensor(X):
         raise TypeError(
             f"{type(estimator).__name__} computes on NumPy arrays, but X is of type {type(X).__module__}.{type(X).__qualname__}. Write "
@@ -55,6 +82,7 @@ def check_numbers(
             f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "
             "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
         )
+    assert_unmasked(X, "X")
     if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
         raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
     numbers = validate_data(
@@ -66,11 +94,16 @@ def check_numbers(
     return numbers
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
+def check_weights(sample_weight: Any, n_rows: int, *, gather: bool = True) -> Any:
+    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row.
+
+    ``gather=False`` leaves weights of a cluster there.
+    """
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
+    if is_remote(sample_weight) and not gather:
+        return _remote_weights(read_column(sample_weight), n_rows)
+    given = np.asarray(gathered(sample_weight))
     if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
         given = given.astype(np.float64)
     if given.dtype.kind not in "fiub":
@@ -96,6 +129,35 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
             "Write sample_weight / sample_weight.mean()."
         )
     return np.array(weights)
+
+
+def _remote_weights(given, n_rows):
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
+        )
+    weights = entrywise(_as_float, given, np.float64)
+    ends = fold(_smallest_and_largest, _outermost, weights)
+    if not np.all(np.isfinite(ends)):
+        raise ValueError("sample_weight must be finite, but contains NaN or infinity.")
+    if ends[0] < 0:
+        raise ValueError(f"Negative values in sample_weight, such as {ends[0]:.3g}; weights count rows.")
+    check_weights(ends, 2)  # whether all are zero, or some too large
+    return weights
+
+
+def _as_float(weights):
+    if weights.dtype.kind not in "fiub":
+        raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(weights)}.")
+    return weights.astype(np.float64)
+
+
+def _smallest_and_largest(weights):
+    return np.array([weights.min(initial=np.inf), weights.max(initial=0.0)])
+
+
+def _outermost(left, right):
+    return np.array([np.minimum(left[0], right[0]), np.maximum(left[1], right[1])])
 
 
 def _shortly(values):

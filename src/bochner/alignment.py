@@ -18,7 +18,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._compute import Block, as_rows, fourier_sums_block, potential_gradient_block, twin_of, working_dtype
+from ._compute import (
+    Block,
+    as_rows,
+    extent,
+    fourier_sums_block,
+    gathered,
+    mean_rows,
+    potential_gradient_block,
+    twin_of,
+    working_dtype,
+)
 from .measures import FourierMeasure
 from .targets import Labels, Target, TargetSimilarity, Values, as_target
 
@@ -157,7 +167,7 @@ def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tu
     (array([0.667, 0.   ]), (2, 1))
     """
     rows = as_rows(X)
-    target = as_target(y, len(rows)).similarity()
+    target = as_target(y, len(rows), gather=rows.is_local).similarity()
     n_pairs = _pair_count(len(target))
     energy, gradient = potential_and_gradient(measure, rows, target.factors, target.signs)
     return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
@@ -169,34 +179,37 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray 
     A row of weight 2 counts as two equal rows, one of weight 0 not at all.
     """
     rows = as_rows(X)
-    target: Target = as_target(y, len(rows))
-    counts = np.ones(len(target)) if weights is None else weights
-    n_samples = len(target) if weights is None else float(weights.sum())
+    target: Target = as_target(y, len(rows), gather=rows.is_local)
+    n_samples = len(target) if weights is None else float(gathered(weights.sum()))
     if isinstance(target, Labels):
         sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
         return LabelSums(sums, n_samples, target.classes)
+    counts = [] if weights is None else [weights]
     if isinstance(target, TargetSimilarity):
-        sums = fourier_sums(measure, rows, target.factors if weights is None else target.factors * counts[:, None])
-        trace = float(counts @ (target.factors**2 @ target.signs))
-        return FactorSums(sums, n_samples, target.signs, trace, target.largest)
+        block = Block(_factor_sums_block, measure.frequencies, target.signs)
+        sums, trace = rows.sum(block, target.factors, *counts)
+        return FactorSums(sums, n_samples, target.signs, float(trace), target.largest)
     if not isinstance(target, Values):
         raise TypeError(
             f"No alignment is known for a {type(target).__name__}; give labels, values or a TargetSimilarity."
         )
-    present = target.rows[counts > 0]
-    shift = counts @ target.rows / n_samples
-    centered = target.rows - shift
-    weighted = centered if weights is None else centered * counts[:, None]
-    return ValueSums(
-        fourier_sums(measure, rows, np.column_stack([weighted, counts])),
-        n_samples,
-        shift,
-        first=weighted.sum(axis=0),
-        second=float(np.sum(weighted * centered)),
-        low=present.min(axis=0),
-        high=present.max(axis=0),
-        largest_row=float(np.sqrt(np.max(np.sum((present - shift) ** 2, axis=1)))),
-    )
+    shift = mean_rows(target.rows, weights)
+    low, high, largest_row = extent(target.rows, shift, weights)
+    sums, first, second = rows.sum(Block(_value_sums_block, measure.frequencies, shift), target.rows, *counts)
+    return ValueSums(sums, n_samples, shift, first, float(second), low, high, largest_row)
+
+
+def _factor_sums_block(frequencies, signs, X, factors, weights=None):
+    weighted = factors if weights is None else factors * weights[:, None]
+    return _sums_block(frequencies, X, weighted), np.sum(signs * np.sum(weighted * factors, axis=0))
+
+
+def _value_sums_block(frequencies, shift, X, values, weights=None):
+    counts = np.ones(len(values)) if weights is None else weights
+    centered = values - shift
+    weighted = centered * counts[:, None]
+    sums = _sums_block(frequencies, X, np.column_stack([weighted, counts]))
+    return sums, weighted.sum(axis=0), np.sum(weighted * centered)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,15 @@
 """Which points serve as landmarks: random rows, centroids, or the user's own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ._compute import Rows, as_dense, evenly_spread, threads_of_others
+from ._compute import Rows, as_dense, entries, rows_of_code, threads_of_others
 from .targets import Labels, TargetSimilarity
 
 # Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
@@ -41,27 +43,25 @@ def choose_landmarks(
     """
     if not isinstance(rule, str):
         return _own_landmarks(rows, target, rule, weights)
-    codes = target.codes if isinstance(target, Labels) and per_label else np.zeros(len(rows), dtype=int)
-    present = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
-    groups = [np.flatnonzero((codes == code) & present) for code in range(codes.max() + 1)]
-    counts = shares([len(group) for group in groups], n_landmarks)
+    groups = _groups(rows, target if per_label else None, weights)
+    counts = shares([group.size for group in groups], n_landmarks)
     if rule == "random":
         chosen = [
-            rng.choice(group, size=count, replace=False, p=_chances(weights, group))
+            group.numbers(rng.choice(group.size, size=count, replace=False, p=group.chances))
             for group, count in zip(groups, counts)
             if count
         ]
         indices = np.concatenate(chosen)
-        targets = None if target is None else _targets_of(target)[indices]
+        chosen_targets = None if target is None else entries(_targets_of(target), indices)
         order = np.argsort(indices)  # rows are taken in their own order
         taken = np.empty((len(indices), rows.n_features))
         taken[order] = as_dense(rows.take(indices[order]))
-        return Landmarks(taken, indices, targets)
+        return Landmarks(taken, indices, chosen_targets)
     points, targets = [], []
     for code, (group, count) in enumerate(zip(groups, counts)):
         if count == 0:
             continue
-        some = evenly_spread(group, _CLUSTER_ROWS)
+        some = group.numbers(np.unique(np.linspace(0, group.size - 1, min(_CLUSTER_ROWS, group.size)).astype(int)))
         clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
         points_of_group = rows.take(some)
         with threads_of_others():
@@ -93,8 +93,26 @@ def shares(sizes: list[int], total: int) -> list[int]:
     return counts
 
 
-def _chances(weights, group):
-    return None if weights is None else weights[group] / weights[group].sum()
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Rows that landmarks are chosen among: how many, the numbers of those of some ranks, and how likely each is drawn."""
+
+    size: int
+    numbers: Callable
+    chances: np.ndarray | None = None
+
+
+def _groups(rows, target, weights):
+    """The rows of each class of labels, or all rows, without those of weight zero."""
+    by_label = isinstance(target, Labels)
+    if weights is None:
+        if not by_label:
+            return [_Group(len(rows), np.asarray)]
+        sizes = target.totals()
+        return [_Group(int(size), partial(rows_of_code, target.codes, code)) for code, size in enumerate(sizes)]
+    codes = target.codes if by_label else np.zeros(len(rows), dtype=int)
+    members = [np.flatnonzero((codes == code) & (weights > 0)) for code in range(codes.max() + 1)]
+    return [_Group(len(some), some.__getitem__, weights[some] / weights[some].sum()) for some in members]
 
 
 def _targets_of(target):
@@ -106,10 +124,10 @@ def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
     counts = np.ones(len(rows)) if weights is None else weights[rows]
     if isinstance(target, Labels):
         votes = np.zeros((n_clusters, len(target.classes)))
-        np.add.at(votes, (clusters, target.codes[rows]), counts)
+        np.add.at(votes, (clusters, entries(target.codes, rows)), counts)
         return votes.argmax(axis=1)
     sums = np.zeros((n_clusters, target.factors.shape[1]))
-    np.add.at(sums, clusters, counts[:, None] * target.factors[rows])
+    np.add.at(sums, clusters, counts[:, None] * entries(target.factors, rows))
     return sums / np.bincount(clusters, counts, minlength=n_clusters)[:, None]
 
 
@@ -140,4 +158,4 @@ def _own_landmarks(rows, target, rule, weights):
     known = rows.take(some).astype(np.float64)
     with threads_of_others():
         nearest = some[pairwise_distances_argmin(points, known)]
-    return Landmarks(points, None, _targets_of(target)[nearest])
+    return Landmarks(points, None, entries(_targets_of(target), nearest))

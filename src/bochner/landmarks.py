@@ -106,7 +106,7 @@ class LandmarkFeatures(FeatureMap):
         weights = check_weights(sample_weight, len(rows))
         self._caveat, n_rows = caveat_of(weights), len(rows)
         n_samples = n_rows if weights is None else float(weights.sum())
-        different = without_repetitions(rows, self._target(y, n_rows, weights), weights)
+        different = without_repetitions(rows, self._target(y, rows, weights), weights)
         rows, target, weights = different.rows, different.target, different.weights
         if isinstance(target, Values):
             target = target.similarity(weights)
@@ -196,10 +196,11 @@ class LandmarkFeatures(FeatureMap):
             reason = reason or "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound
 
-    def _target(self, y, n_rows, weights):
+    def _target(self, y, rows, weights):
         if y is None and self.similarity != "learned":
             return None
-        target = as_target(y, n_rows, kind=self.target)
+        # Rows are drawn by their weights, which are here: their targets come too.
+        target = as_target(y, len(rows), kind=self.target, gather=rows.is_local or weights is not None)
         return target.present(weights) if isinstance(target, Labels) else target
 
     def _landmark_count(self, n_samples, n_different):

@@ -44,7 +44,7 @@ def without_repetitions(
     given = np.arange(n_rows)
     if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
         return DifferentRows(rows, target, weights, given, given)
-    points = rows.take(given)
+    points, target = rows.take(given), None if target is None else target.here()
     first, places = different(np.column_stack([as_dense(points), *target_columns(target)]))
     totals = np.bincount(places, weights).astype(np.float64)
     if not in_order and len(first) == n_rows and np.all(totals == 1):

@@ -9,6 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,17 +18,33 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array
 
 from ._columns import is_missing
-from ._compute import gathered, is_remote
+from ._compute import (
+    assert_unmasked,
+    entrywise,
+    extent,
+    fold,
+    gathered,
+    is_remote,
+    looked_up,
+    mean_rows,
+    read_column,
+    totals,
+)
 from ._validation import check_choice, check_count, check_positive, check_weights
 from .measures import frozen_array
 
 # Whole numbers with more levels than this, and fewer rows a level than that, are hardly meant as classes.
 _MANY_LEVELS = 20
 _ROWS_A_LEVEL = 10
+# Of targets on a cluster that are no labels, as many different ones come here as show it.
+_MOST_LEVELS = 2**16
 
 
 class Target(ABC):
-    """y of n_samples rows; ``similarity`` says which rows are alike."""
+    """y of n_samples rows; ``similarity`` says which rows are alike.
+
+    Columns with an entry a row may be arrays, or Dask arrays where y lives on a cluster; ``here`` brings them into memory.
+    """
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -35,6 +52,10 @@ class Target(ABC):
     @abstractmethod
     def take(self, rows: Any) -> Self:
         """The target of some of the rows."""
+
+    @abstractmethod
+    def here(self) -> Self:
+        """The same target in memory, for those who look at single rows."""
 
     @abstractmethod
     def similarity(self) -> TargetSimilarity:
@@ -64,21 +85,25 @@ class TargetSimilarity(Target):
            [ 1., -1.,  1.]])
     """
 
-    factors: np.ndarray
+    factors: Any
     signs: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 2))
+        if not is_remote(self.factors):
+            object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 2))
         signs = np.ones(self.factors.shape[1]) if self.signs is None else self.signs
         object.__setattr__(self, "signs", frozen_array(signs, "signs", 1, dtype=np.float64))
         if len(self.signs) != self.factors.shape[1]:
             raise ValueError(f"Got {self.factors.shape[1]} factors and {len(self.signs)} signs; each factor needs one.")
 
     def __len__(self) -> int:
-        return len(self.factors)
+        return self.factors.shape[0]
 
     def take(self, rows: Any) -> Self:
         return replace(self, factors=self.factors[rows])
+
+    def here(self) -> Self:
+        return replace(self, factors=gathered(self.factors)) if is_remote(self.factors) else self
 
     def similarity(self) -> TargetSimilarity:
         return self
@@ -117,12 +142,20 @@ class TargetSimilarity(Target):
     @property
     def trace(self) -> float:
         """Σ_i λ_ii."""
-        return float(np.sum(self.signs * np.sum(self.factors**2, axis=0)))
+        return float(np.sum(self.signs * fold(_square_sums, np.add, self.factors)))
 
     @property
     def largest(self) -> float:
         """A number that no |λ_ij| exceeds: the largest Σ_k |signs[k]| factors[i, k]²."""
-        return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
+        return float(fold(partial(_largest, np.abs(self.signs)), max, self.factors))
+
+
+def _square_sums(factors):
+    return np.sum(factors**2, axis=0)
+
+
+def _largest(signs, factors):
+    return np.max(factors**2 @ signs, initial=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +163,10 @@ class Labels(Target):
     """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1."""
 
     classes: np.ndarray
-    codes: np.ndarray
+    codes: Any
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return self.codes.shape[0]
 
     @classmethod
     def of(
@@ -145,41 +178,43 @@ class Labels(Target):
         fewest: int = 1,
         owner: str = "This learner",
         advice: str = "",
+        gather: bool = True,
     ) -> Self:
         """Read y as labels of any type; with ``classes``, a label outside them is an error.
 
-        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels;
+        ``gather=False`` leaves labels of a cluster there.
         """
-        y = _given(y, n_rows, owner)
+        y = given_target(y, n_rows, owner, gather=gather)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
-        y = column_or_1d(y, warn=True)
+        y = y[:, 0] if is_remote(y) and y.ndim == 2 else y if is_remote(y) else column_or_1d(y, warn=True)
         if classes is None:
-            _check_labels(y, advice)
-            found = np.unique(y)
+            levels = _levels_of(y)
+            _check_labels(levels, advice)
+            found = np.unique(levels)
             if len(found) < fewest:
                 raise ValueError(
                     f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
                     "Check how the rows were selected."
                 )
-            # Several times faster than return_inverse, and for few classes one byte a row.
-            return cls(found, np.searchsorted(found, y).astype(np.min_scalar_type(len(found))))
+            return cls(found, _coded(y, found))
         classes = np.unique(classes)
-        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        strangers = np.unique(y[classes[codes] != y])
+        strangers = np.setdiff1d(_levels_of(y), classes)
         if len(strangers):
             raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
-        return cls(classes, codes)
+        return cls(classes, _coded(y, classes))
 
     @classmethod
     def weighted(
-        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str
-    ) -> tuple[Self, np.ndarray | None]:
+        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str, gather: bool = True
+    ) -> tuple[Self, Any]:
         """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
 
         Classes that have no weight are left out, as repeated rows would not show them.
         """
-        labels, weights = cls.of(y, n_rows, fewest=2, owner=owner), check_weights(sample_weight, n_rows)
+        labels = cls.of(y, n_rows, fewest=2, owner=owner, gather=gather)
+        weights = check_weights(sample_weight, n_rows, gather=gather)
         labels = labels.present(weights)
         costs = labels.costs(class_weight, weights)
         if costs is not None:
@@ -191,15 +226,21 @@ class Labels(Target):
             )
         return labels, weights
 
-    def present(self, weights: np.ndarray | None) -> Self:
+    def present(self, weights: Any) -> Self:
         """The classes that have weight; the codes of rows without any may be those of other classes then."""
         if weights is None:
             return self
-        present = np.flatnonzero(np.bincount(self.codes, weights, minlength=len(self.classes)))
-        codes = np.minimum(np.searchsorted(present, self.codes), len(present) - 1)
-        return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], codes=codes)
+        present = np.flatnonzero(self.totals(weights))
+        if len(present) == len(self.classes):
+            return self
+        codes = np.minimum(np.searchsorted(present, np.arange(len(self.classes))), len(present) - 1)
+        return replace(self, classes=self.classes[present], codes=looked_up(codes, self.codes))
 
-    def costs(self, class_weight: Any, weights: np.ndarray | None = None) -> np.ndarray | None:
+    def totals(self, weights: Any = None) -> np.ndarray:
+        """How often, or with which weight, each class occurs."""
+        return totals(self.codes, len(self.classes), weights)
+
+    def costs(self, class_weight: Any, weights: Any = None) -> Any:
         """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
 
         Labels that a dictionary does not name cost 1.
@@ -208,8 +249,8 @@ class Labels(Target):
             return None
         if isinstance(class_weight, str):
             check_choice(class_weight, "class_weight", ("balanced",))
-            totals = np.bincount(self.codes, weights, minlength=len(self.classes))
-            return (totals.sum() / (len(totals) * totals))[self.codes]
+            counts = self.totals(weights)
+            return looked_up(counts.sum() / (len(counts) * counts), self.codes)
         if not isinstance(class_weight, Mapping):
             raise TypeError(
                 f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
@@ -221,14 +262,19 @@ class Labels(Target):
             raise ValueError(f"class_weight names {strangers}, but the labels are {labels}.")
         for label, weight in class_weight.items():
             check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
-        return np.array([float(class_weight.get(label, 1.0)) for label in labels])[self.codes]
+        costs = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+        return looked_up(costs, self.codes)
 
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
 
+    def here(self) -> Self:
+        return replace(self, codes=gathered(self.codes)) if is_remote(self.codes) else self
+
     def similarity(self) -> TargetSimilarity:
-        factors = np.column_stack([np.sqrt(2) * self.one_hot(np.float64), np.ones(len(self))])
-        return TargetSimilarity(factors, np.append(np.ones(len(self.classes)), -1.0))
+        n_classes = len(self.classes)
+        factors = np.column_stack([np.sqrt(2) * np.eye(n_classes), np.ones(n_classes)])
+        return TargetSimilarity(looked_up(factors, self.codes), np.append(np.ones(n_classes), -1.0))
 
     def one_hot(self, dtype: Any = np.float32) -> np.ndarray:
         """(n_samples, n_classes), 1 in the column of the row's class."""
@@ -241,9 +287,9 @@ class Labels(Target):
         columns = 2 * self.one_hot(dtype) - 1
         return columns[:, 1:] if len(self.classes) == 2 else columns
 
-    def corners(self) -> np.ndarray:
+    def corners(self) -> Any:
         """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""
-        return simplex_code(len(self.classes)).T[self.codes]
+        return looked_up(np.ascontiguousarray(simplex_code(len(self.classes)).T), self.codes)
 
     def decode(self, codes: Any) -> np.ndarray:
         """Labels of the user's own type."""
@@ -270,71 +316,129 @@ class Values(Target):
         gather: bool = True,
     ) -> Self:
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
-        y = _given(y, n_rows, owner, gather=gather)
+        y = given_target(y, n_rows, owner, gather=gather)
         if not is_remote(y):
-            _check_no_objects(y, owner)
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", accept_sparse=False)
+            y = _as_values(owner, y)
         if y.ndim > 2:
             raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
-        return cls(y[:, None] if y.ndim == 1 else y, y.ndim == 1)
+        one_dimensional = y.ndim == 1
+        if is_remote(y):
+            n_columns = None if one_dimensional else y.shape[1]
+            y = entrywise(partial(_as_values, owner, fewest=0), y, np.float64, n_columns)
+            fold(len, max, y)  # whatever is no finite number is refused before any work
+        return cls(y[:, None] if one_dimensional else y, one_dimensional)
 
     def take(self, rows: Any) -> Self:
         return replace(self, rows=self.rows[rows])
 
+    def here(self) -> Self:
+        return replace(self, rows=gathered(self.rows)) if is_remote(self.rows) else self
+
     def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
-        centered = self.rows - np.average(self.rows, axis=0, weights=weights)
-        present = centered if weights is None else centered[weights > 0]
-        largest = np.sqrt(np.max(np.sum(present**2, axis=1)))
-        return TargetSimilarity(centered / (largest if largest > 0 else 1.0))
+        mean = mean_rows(self.rows, weights)
+        _, _, largest = extent(self.rows, mean, weights)
+        return TargetSimilarity((self.rows - mean) / (largest if largest > 0 else 1.0))
 
     def as_given(self, outputs: Any) -> Any:
         """(n_samples, n_outputs) in the shape that y had."""
         return outputs[:, 0] if self.one_dimensional else outputs
 
 
-def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
+def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", gather: bool = True) -> Target:
     """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or ``"auto"`` by its type.
 
     Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several columns are values.  Whole numbers
-    of many levels are hardly meant as classes: they are read as values, with a warning.
+    of many levels are hardly meant as classes: they are read as values, with a warning.  ``gather=False`` leaves y of a cluster there.
     """
     check_choice(kind, "target", ("auto", "labels", "values"))
     if isinstance(y, Target):
         if len(y) != n_rows:
             raise ValueError(_inconsistent(n_rows, len(y)))
-        return y
+        return y.here() if gather else y
     if classes is not None or kind == "labels":
-        return Labels.of(y, n_rows, classes=classes)
-    y = _given(y, n_rows, "This learner")
+        return Labels.of(y, n_rows, classes=classes, gather=gather)
+    y = given_target(y, n_rows, "This learner", gather=gather)
     if kind == "values":
-        return Values.of(y, n_rows)
+        return Values.of(y, n_rows, gather=gather)
     if y.ndim == 2 and y.shape[1] == 1:
-        y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        y = y[:, 0] if is_remote(y) else column_or_1d(y, warn=True)
+    levels = _levels_of(y) if y.ndim == 1 else y
+    if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(levels)):
         raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
-    if y.dtype.kind == "O":
-        _check_labels(y, "")
-    if type_of_target(y, input_name="y") not in ("binary", "multiclass"):
-        return Values.of(y, n_rows)
-    n_levels = len(np.unique(y)) if y.dtype.kind in "fiu" else 0
+    if y.dtype.kind == "O" and y.ndim == 1:
+        _check_labels(levels, "")
+    if y.ndim != 1 or type_of_target(levels, input_name="y") not in ("binary", "multiclass"):
+        return Values.of(y, n_rows, gather=gather)
+    n_levels = len(np.unique(levels)) if y.dtype.kind in "fiu" else 0
     if n_levels > _MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
             f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
             "Write target='values' or target='labels' to say which is meant.",
             stacklevel=2,
         )
-        return Values.of(y, n_rows)
-    return Labels.of(y, n_rows)
+        return Values.of(y, n_rows, gather=gather)
+    return Labels.of(y, n_rows, gather=gather)
 
 
-def _given(y, n_rows, owner, gather=True):
+def given_target(y: Any, n_rows: int | None, owner: str, gather: bool = True) -> Any:
     """y as an array with a row for each row of X."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-    y = y if is_remote(y) and not gather else np.asarray(gathered(y))
+    if not is_remote(y) or gather:
+        y = gathered(y)
+        assert_unmasked(y, "y")
+        y = np.asarray(y)
+    else:
+        y = read_column(y)
     if n_rows is not None and y.shape[:1] != (n_rows,):
-        raise ValueError(_inconsistent(n_rows, len(y) if y.ndim else "no"))
+        raise ValueError(_inconsistent(n_rows, y.shape[0] if y.ndim else "no"))
     return y
+
+
+def _levels_of(y):
+    """What checks of labels look at: y itself, or of a cluster the different labels, twice each as labels of many rows are."""
+    if not is_remote(y):
+        return y
+    levels = fold(_levels, _joined_levels, y)
+    if len(levels) > _MOST_LEVELS and y.dtype.kind != "f":
+        raise ValueError(
+            f"y holds more than {_MOST_LEVELS} different labels. Write target='values' if they are values."
+        )
+    return np.repeat(levels, 2)
+
+
+def _levels(y):
+    """The different labels of a part; enough of them, where they are too many to be labels."""
+    if y.dtype.kind == "O":
+        different = {(type(value), value): value for value in y.tolist()}
+        return np.fromiter(different.values(), object, len(different))[: _MOST_LEVELS + 1]
+    found = np.unique(y)
+    if y.dtype.kind == "f" and len(found) > _MANY_LEVELS:
+        odd = found[~np.isfinite(found) | (found != np.round(found))]
+        if len(odd):
+            return np.concatenate([odd[:_MANY_LEVELS], odd[-_MANY_LEVELS:]])
+    return found[: _MOST_LEVELS + 1]
+
+
+def _joined_levels(left, right):
+    return _levels(np.concatenate([left, right]))
+
+
+def _coded(y, classes):
+    """Places of labels among the classes; for few classes one byte a row."""
+    dtype = np.min_scalar_type(len(classes))
+    return entrywise(partial(_places, classes, dtype), y, dtype)
+
+
+def _places(classes, dtype, y):
+    # Several times faster than return_inverse.
+    return np.searchsorted(classes, y).astype(dtype)
+
+
+def _as_values(owner, y, fewest=1):
+    _check_no_objects(y, owner)
+    settings = {"ensure_2d": False, "accept_sparse": False, "ensure_min_samples": fewest}
+    return check_array(y, dtype=np.float64, input_name="y", **settings)
 
 
 def _inconsistent(n_rows, n_targets):

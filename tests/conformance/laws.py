@@ -21,7 +21,9 @@ from bochner import (
     OperatorRidge,
     OperatorRidgeClassifier,
     SpectralClassifier,
+    SpectralFeatures,
     SpectralRegressor,
+    SpectralRidge,
 )
 from bochner._compute import LocalRows
 
@@ -104,6 +106,23 @@ def stored(X, storage, folder):
 
         return da.from_array(X, chunks=(40, 2))
     return X
+
+
+def stays_on_the_cluster(estimator):
+    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
+    if isinstance(estimator, LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier):
+        return True
+    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.by_sums)
+
+
+def on_cluster(X, y):
+    """Rows and targets in partitions of their own lengths, some of them without any rows."""
+    import dask.array as da
+
+    rows = [X[:0], X[:40], X[:0], X[40:]]
+    return da.concatenate([da.from_array(part, chunks=-1) for part in rows]), da.from_array(
+        y, chunks=(25, *y.shape[1:])
+    )
 
 
 def parts_of(estimator):

@@ -18,8 +18,10 @@ from laws import (
     assert_same,
     data_for,
     follows_rounding,
+    on_cluster,
     parts_of,
     seeded,
+    stays_on_the_cluster,
     stored,
     struck_after,
 )
@@ -64,6 +66,20 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
         return
     other.fit(elsewhere, y)
     assert_same(answers(other, X), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if stays_on_the_cluster(e)], ids=str)
+def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
+    """Targets there too, in other partitions than the rows; answers are lazy and scores are sums."""
+    da = pytest.importorskip("dask.array")
+    X, y = data_for(estimator)
+    rows, targets = on_cluster(X, y)
+    expected, found = fitted(estimator, X, y), fitted(estimator, rows, targets)
+    assert_same(answers(found, rows), answers(expected, X), rtol=1e-10, atol=1e-10)
+    lazy = found.transform(rows) if hasattr(found, "transform") else found.predict(rows)
+    assert isinstance(lazy, da.Array)
+    if hasattr(found, "score"):
+        assert found.score(rows, targets) == pytest.approx(expected.score(X, y), abs=1e-12)
 
 
 @every_estimator

@@ -4,10 +4,23 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 """
 
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
-from .dask_rows import as_rows, gathered, is_remote, mean_rows
+from .columns import entries, entrywise, extent, fold, looked_up, mean_rows, read_column, rows_of_code, totals
+from .dask_inputs import gathered, is_remote, opened, remote_frame
+from .dask_rows import as_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch
-from .rows import Block, LocalRows, Rows, as_dense, assert_finite, blocks_of, evenly_spread, row_numbers, working_dtype
+from .rows import (
+    Block,
+    LocalRows,
+    Rows,
+    as_dense,
+    assert_finite,
+    assert_unmasked,
+    blocks_of,
+    evenly_spread,
+    row_numbers,
+    working_dtype,
+)
 from .tensor_rows import TensorRows, is_tensor, twin_of
 from .threads import (
     at_most_threads,

@@ -1,145 +1,256 @@
-"""Rows of a Dask array: sums and maps run on the partitions, where they are, and only results travel."""
+"""Rows of a Dask collection: sums and maps run on the partitions, where they are, and only results travel."""
 
-from functools import partial
+from collections.abc import Callable
+from functools import partial, reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .rows import LocalRows, Rows, shuffled_within
-from .tensor_rows import TensorRows, is_tensor, on_host
+from .dask_inputs import (
+    group_bounds,
+    group_sizes,
+    has_room,
+    is_remote,
+    opened,
+    remote_array,
+    warn_of_rereading,
+)
+from .rows import LocalRows, Rows, assert_unmasked, shuffled_within
+from .tensor_rows import TensorRows, is_tensor
 
-
-def is_remote(X: Any) -> bool:
-    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without importing Dask."""
-    return type(X).__module__.split(".")[0] == "dask"
-
-
-def gathered(values: Any) -> Any:
-    """Numbers that may be on a cluster or another device, in the memory of NumPy."""
-    return values.compute() if is_remote(values) else on_host(values) if is_tensor(values) else values
-
-
-def mean_rows(values: Any, weights: np.ndarray | None) -> np.ndarray:
-    """The (weighted) mean over the rows of an array, computed where the array is."""
-    if not is_remote(values):
-        return np.average(values, axis=0, weights=weights)
-    if weights is None:
-        return np.asarray(values.mean(axis=0).compute())
-    return np.asarray(((values * weights[:, None]).sum(axis=0) / weights.sum()).compute())
+# Sums that one task of the tree adds up: few tasks, and no worker holds many large statistics at once.
+_BRANCHES = 8
 
 
 class DaskRows(Rows):
-    """A two-dimensional Dask array of known chunk lengths; each partition is checked for finite numbers where it lives."""
+    """Rows of a two-dimensional Dask array or frame; each partition is checked for finite numbers where it lives.
+
+    Sums go partition by partition in their order within a group of partitions, then by a tree over groups.  With ``held`` the groups stay
+    on the workers from the first sum on, if there is room: who sums more than once reads, or moves, the data once.
+    """
 
     is_local = False
 
-    def __init__(self, source: Any, block_size: int | str = "auto"):
-        if not isinstance(getattr(source, "chunks", None), tuple) or source.ndim != 2:
-            raise ValueError(
-                "Got a Dask collection that is not a two-dimensional array. bochner needs rows and columns: "
-                "write e.g. ddf.to_dask_array(lengths=True)."
-            )
+    def __init__(self, source: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False):
+        source = remote_array(source)
+        if source.ndim != 2:
+            raise ValueError(f"X must be two-dimensional (points, features), got {source.ndim} dimension(s).")
         if source.dtype.kind not in "fiub":
             raise ValueError(f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers.")
-        if any(np.isnan(source.chunks[0])):
-            raise ValueError(
-                "The Dask array has partitions of unknown length; rows of X must be paired with rows of y. "
-                "Call X.compute_chunk_sizes() first."
-            )
         source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})
         self.source = source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
-        self.block_size = block_size
+        self.block_size, self.names = block_size, names
+        self._groups = _Groups(self.source, names, held)
 
     def sum(self, block, *signals):
         import dask
 
-        stops = np.cumsum(self.source.chunks[0])
-        columns = []
-        for signal in signals:
-            if is_remote(signal):
-                columns.append(self._aligned(signal).to_delayed().ravel())
-            else:
-                columns.append([signal[s - size : s] for s, size in zip(stops, self.source.chunks[0], strict=True)])
-        # One delayed object for the function: its frequencies travel to a worker once, not with every task.
-        function = dask.delayed(partial(_partition_sum, block, self.block_size))
-        sums = [function(*parts) for parts in zip(self.source.to_delayed().ravel(), *columns, strict=True)]
-        add = dask.delayed(_pure_add)
-        while len(sums) > 1:
-            sums = [add(*sums[i : i + 2]) if i + 1 < len(sums) else sums[i] for i in range(0, len(sums), 2)]
-        return dask.compute(sums[0])[0]
+        groups, sizes = self._groups.of_a_pass()
+        # One delayed object for the function: its frequencies travel to a worker once a pass, not with every task.
+        function = dask.delayed(partial(_group_sum, block, self.block_size))
+        columns = [_in_pieces(signal, sizes) for signal in signals]
+        sums = [function(*parts) for parts in zip(groups, *columns, strict=True)]
+        return dask.compute(added(sums, self._groups.counts(len(sums))))[0]
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
+        import dask
+
         if out is not None:
             raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
         dtype = np.dtype(self.dtype if dtype is None else dtype)
-        function = partial(_partition_map, block, n_columns, dtype, self.block_size, [s.ndim for s in signals])
+        function = partial(_partition_map, n_columns, dtype, self.block_size, self.names, [s.ndim for s in signals])
         columns = [self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals]
+        shape: dict[str, Any] = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
         if n_columns is None:
-            return self.source.map_blocks(function, *columns, dtype=dtype, chunks=(self.source.chunks[0],), drop_axis=1)
-        return self.source.map_blocks(function, *columns, dtype=dtype, chunks=(self.source.chunks[0], (n_columns,)))
+            shape = {"chunks": (self.source.chunks[0],), "drop_axis": 1, "meta": np.empty(0, dtype)}
+        return self.source.map_blocks(function, *columns, block=dask.delayed(block), dtype=dtype, **shape)
 
     def _aligned(self, signal):
         """A signal as a Dask array whose chunks are those of the rows."""
         import dask.array as da
 
-        chunks = {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
-        return da.asarray(signal).rechunk(chunks)
+        return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
 
     def assert_all_finite(self):
         self.sum(_nothing)
 
     def take(self, numbers):
-        return _checked(self.source[numbers].compute()).source
+        import dask
+
+        groups, sizes = self._groups.of_a_look()
+        stops = np.cumsum(sizes)
+        pieces = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
+        take = dask.delayed(_taken)
+        wanted = [
+            take(group, piece - (stop - size))
+            for group, piece, stop, size in zip(groups, pieces, stops, sizes, strict=True)
+            if len(piece)
+        ]
+        taken = list(dask.compute(*wanted))
+        if not taken:
+            return np.empty((0, self.n_features), self.source.dtype)
+        return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
         for i in rng.permutation(len(stops)):
-            block = _checked(self.source.blocks[int(i)].compute()).source
-            yield from shuffled_within(int(stops[i] - self.source.chunks[0][i]), block, size, rng, kept)
+            number, length = int(i), int(self.source.chunks[0][i])
+            if length:
+                (block,) = _checked(number, self.names, self.source.blocks[number].compute())
+                yield from shuffled_within(int(stops[i]) - length, block, size, rng, kept)
+
+
+class _Groups:
+    """The partitions of an array, group by group, as lists on the workers; shared by copies of the rows."""
+
+    def __init__(self, source, names, held):
+        self.source, self.names, self.wanted = source, names, held
+        self.lengths = source.chunks[0]
+        self.bounds = group_bounds(self.lengths)
+        self.held: Any = None
+        self.n_passes = 0
+
+    def of_a_pass(self):
+        """(lists of partitions, rows in each): groups where they are held, else single partitions."""
+        if self.held is None and self.wanted:
+            self._hold()
+        self.n_passes += 1
+        if self.held is None and self.wanted and self.n_passes == 2:
+            warn_of_rereading(self._bytes())
+        return self.of_a_look()
+
+    def of_a_look(self):
+        """The same, without the beginning of a pass."""
+        if self.held is not None:
+            return self.held, group_sizes(self.lengths)
+        return self._partitions(), self.lengths
+
+    def counts(self, n_sums):
+        """How many of the sums of a pass make a group."""
+        return np.diff(self.bounds) if n_sums == len(self.lengths) else np.ones(n_sums, int)
+
+    def _partitions(self):
+        import dask
+
+        check = dask.delayed(_checked)
+        return [check(i, self.names, part) for i, part in enumerate(self.source.to_delayed().ravel())]
+
+    def _hold(self):
+        import dask
+
+        if not has_room(self._bytes()):
+            return
+        check, parts = dask.delayed(_checked), self.source.to_delayed().ravel()
+        groups = [check(int(first), self.names, *parts[first:last]) for first, last in pairwise(self.bounds)]
+        self.held = list(dask.persist(*groups))
+
+    def _bytes(self):
+        return self.source.dtype.itemsize * self.source.size
+
+
+def _in_pieces(signal, sizes):
+    """A signal cut where groups or partitions begin."""
+    if signal.shape[0] != sum(sizes):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} rows, y {signal.shape[0]}."
+        )
+    if is_remote(signal):
+        return signal.rechunk({0: sizes} | dict.fromkeys(range(1, signal.ndim), -1)).to_delayed().ravel()
+    stops = np.cumsum(sizes)
+    return [signal[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
+
+
+def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
+    """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
+    import dask
+
+    together = dask.delayed(partial(_added, _plus if add is None else add))
+    stops = np.cumsum(counts)
+    sums = [
+        together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
+        for stop, count in zip(stops, counts, strict=True)
+    ]
+    while len(sums) > 1:
+        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
+    return sums[0]
+
+
+def _added(add, *parts):
+    present = [part for part in parts if part is not None]  # a partition without rows has no sum
+    return reduce(add, present) if present else None
+
+
+def _plus(left, right):
+    """A new array: Dask may need the parts again."""
+    if isinstance(left, tuple):
+        return tuple(_plus(a, b) for a, b in zip(left, right, strict=True))
+    return left + right
 
 
 def _nothing(X):
     return np.zeros(())
 
 
-def _checked(X, block_size="auto"):
-    rows = LocalRows(X.tocsr() if sp.issparse(X) else np.asarray(X), block_size)
-    rows.assert_finite(place=" of its partition")
-    return rows
+def _checked(first, names, *parts):
+    """Partitions, the first of them of this number, as arrays or CSR matrices of finite numbers."""
+    checked = []
+    for number, part in enumerate(parts, first):
+        assert_unmasked(part, "X")
+        part = part.tocsr() if sp.issparse(part) else np.asarray(part)
+        LocalRows(part).assert_finite(names=names, place=f" of partition {number}")
+        checked.append(part)
+    return checked
 
 
-def _partition_sum(block, block_size, X, *signals):
-    return _checked(X, block_size).sum(block, *map(_finite_signal, signals))
+def _group_sum(block, block_size, parts, *signals):
+    """The sum over the partitions of a group that have rows, one after the other; None where none has."""
+    total, start = None, 0
+    columns = [_finite_signal(signal) for signal in signals]
+    for part in parts:
+        rows = slice(start, start + part.shape[0])
+        start = rows.stop
+        if part.shape[0]:
+            sums = LocalRows(part, block_size).sum(block, *(column[rows] for column in columns))
+            total = sums if total is None else _plus(total, sums)
+    return total
 
 
-def _partition_map(block, n_columns, dtype, block_size, dimensions, X, *signals):
+def _partition_map(n_columns, dtype, block_size, names, dimensions, X, *signals, block, block_id):
+    if not X.shape[0]:
+        return np.empty((0,) if n_columns is None else (0, n_columns), dtype)
     columns = [_finite_signal(s[:, 0] if ndim == 1 else s) for s, ndim in zip(signals, dimensions, strict=True)]
-    return _checked(X, block_size).map(block, n_columns, dtype=dtype, signals=columns)
+    (part,) = _checked(block_id[0], names, X)
+    return LocalRows(part, block_size).map(block, n_columns, dtype=dtype, signals=columns)
+
+
+def _taken(parts, numbers):
+    """Rows of some sorted numbers of a group."""
+    stops = np.cumsum([part.shape[0] for part in parts])
+    pieces = np.split(numbers, np.searchsorted(numbers, stops[:-1]))
+    taken = [part[piece - (stop - part.shape[0])] for part, piece, stop in zip(parts, pieces, stops) if len(piece)]
+    return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
 
 def _finite_signal(signal):
+    assert_unmasked(signal, "y")
     signal = np.asarray(signal)
     if signal.dtype.kind == "f":
         LocalRows(signal).assert_finite("y", place=" of its partition")
     return signal
 
 
-def _pure_add(left, right):
-    if isinstance(left, tuple):
-        return tuple(a + b for a, b in zip(left, right, strict=True))
-    return left + right
-
-
-def as_rows(X: Any, block_size: int | str = "auto", names: Any = None) -> Rows:
+def as_rows(X: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False) -> Rows:
     """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is taken as it is.
 
-    ``names`` of the columns are for the message.
+    ``names`` of the columns are for the message; ``held`` says that they will be passed over several times.
     """
     if isinstance(X, Rows):
         return X
+    X = opened(X)
     if is_remote(X):
-        return DaskRows(X, block_size)
+        return DaskRows(X, block_size, names, held=held)
     if is_tensor(X):
         tensor_rows = TensorRows(X, block_size)
         tensor_rows.assert_finite(names=names)

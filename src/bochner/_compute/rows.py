@@ -295,6 +295,15 @@ def _assert_finite_block(X, name, names, place, rows):
         release_pages(X, rows)
 
 
+def assert_unmasked(values, name):
+    """Refuse masked numbers, which would count as the numbers behind the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"Input {name} contains masked values, which bochner would have to guess. Fill them first, e.g. {name}.filled(0), or leave "
+            "their rows out."
+        )
+
+
 def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_nan=False):
     """Refuse NaN (unless it is allowed) and infinity, naming the first row that holds one and its column."""
     numbers = block.data if sp.issparse(block) else block

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -57,6 +57,9 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
+    # Whether all it asks of rows and targets are sums, so that targets may stay on a cluster.
+    by_sums: ClassVar[bool] = False
+
     def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
@@ -65,7 +68,7 @@ class Learner(BaseEstimator, ABC):
         not caught.  ``rng`` is a Generator, or what makes one.
         """
         self.check_parameters()
-        rows, target, counts = as_data(X, y, weights)
+        rows, target, counts = as_data(X, y, weights, by_sums=self.by_sums)
         return self._learn(measure, rows, target, as_generator(rng), counts)
 
     def check_parameters(self) -> None:
@@ -85,8 +88,9 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
     learner.check_parameters()
 
 
-def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, np.ndarray | None]:
+def as_data(X: Any, y: Any, weights: Any = None, *, by_sums: bool = False) -> tuple[Rows, Target, np.ndarray | None]:
     """What a learner works on.  Classes of weight zero are left out, as repeated rows would not show them."""
-    rows = as_rows(X)
-    target, weights = as_target(y, len(rows)), check_weights(weights, len(rows))
+    rows = as_rows(X, held=True)
+    target = as_target(y, len(rows), gather=rows.is_local or not by_sums)
+    weights = check_weights(weights, len(rows))
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
 from .._columns import counted, quantile
-from .._compute import Block, as_dense, as_rows
+from .._compute import Block, as_dense, as_rows, gathered
 from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure
@@ -205,6 +205,7 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
+        weights = gathered(weights)
         some = rows.spread(_MEDIAN_ROWS, weights)
         distances = pdist(as_dense(rows.take(some)).astype(np.float64), metric)
         if weights is None:
@@ -217,7 +218,7 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
         return quantile(lengths, counts, 0.5) if pairs.sum() > 0 else 0.0
     center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
     signals = [] if weights is None else [weights]
-    total = len(rows) if weights is None else weights.sum()
+    total = len(rows) if weights is None else float(gathered(weights.sum()))
     block = Block(_central_sums, center, row_bytes=8 * n_features)
     first, second = rows.sum(block, *signals) / (total * n_features)
     variance = max(second - first**2, 0.0)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import Block, gathered
+from .._compute import Block, as_rows, entrywise
 from .._state import all_or_nothing
 from .._validation import check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
+from ..scoring import ClassifierScore
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
 
+# Temperatures are looked for between these.
+_SMALLEST_LOG_TEMPERATURE, _LARGEST_LOG_TEMPERATURE = -7.0, 3.0
+_TEMPERATURE_STEPS = 100
+
 
 @dataclass(eq=False, repr=False)
-class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMixin, OperatorParameters):
+class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierScore, OperatorParameters):
     """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
 
     A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
@@ -80,7 +84,9 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
         ridge = OperatorRidge(**parameters)
         ridge._check_parameters()
         rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
+        )
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
         # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
@@ -94,15 +100,26 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
 
     def _temperature(self, rows, labels, weights):
         """By the mean leverage instead of each row's own, so that a row of weight 2 still counts as two rows."""
-        fitted = np.asarray(gathered(self.expansion_.evaluate(rows)), dtype=np.float64)
-        targets = self.code_.T[labels.codes] @ self.code_
-        scores = targets - (targets - fitted) / (1 - self.ridge_.mean_leverage())
+        scores = as_rows(self.expansion_.evaluate(rows), held=True)
+        settings = self.code_.T @ self.code_, 1 - self.ridge_.mean_leverage()
+        signals = [labels.codes] if weights is None else [labels.codes, weights]
 
-        def log_loss(log_temperature):
-            log_chances = log_softmax(scores * np.exp(-log_temperature), axis=1)
-            return -np.average(log_chances[np.arange(len(labels)), labels.codes], weights=weights)
+        def slope_and_curvature(inverse):
+            return scores.sum(Block(_log_loss_block, *settings, inverse, row_bytes=64 * len(self.classes_)), *signals)
 
-        return float(np.exp(minimize_scalar(log_loss, bounds=(-7, 3), method="bounded", options={"xatol": 1e-8}).x))
+        # The log-loss is convex in the inverse temperature: its slope is zero once, or the minimum is at an end.
+        ends = low, high = float(np.exp(-_LARGEST_LOG_TEMPERATURE)), float(np.exp(-_SMALLEST_LOG_TEMPERATURE))
+        inverse = 1.0
+        for _ in range(_TEMPERATURE_STEPS):
+            slope, curvature = slope_and_curvature(inverse)
+            if (inverse, slope < 0) in ((ends[0], False), (ends[1], True)):
+                break
+            low, high = (inverse, high) if slope < 0 else (low, inverse)
+            newton = float(np.clip(inverse - slope / curvature if curvature > 0 else np.inf, *ends))
+            before, inverse = inverse, newton if low <= newton <= high else float(np.sqrt(low * high))
+            if abs(inverse - before) <= 1e-13 * inverse:
+                break
+        return 1 / inverse
 
     @property
     def expansion_(self) -> Expansion:  # type: ignore[override]
@@ -122,9 +139,8 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities, (n_samples, n_classes)."""
-        scores = self._scores(X) / self.temperature_
-        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return chances / chances.sum(axis=1, keepdims=True)
+        scores = self._scores(X)
+        return entrywise(partial(_chances, self.temperature_), scores, scores.dtype, scores.shape[1])
 
     def _scores(self, X):
         return self.expansion_.evaluate(self._rows(X))
@@ -145,6 +161,22 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierMi
     def measure_(self) -> Any:
         """The operator-valued measure of the fit."""
         return self.ridge_.measure_
+
+
+def _chances(temperature, scores):
+    return softmax(scores / temperature, axis=1)
+
+
+def _log_loss_block(corner_products, left, inverse, scores, codes, weights=None):
+    """Slope and curvature of the log-loss in the inverse temperature, for the scores that rows would have if they were left out."""
+    targets = corner_products[codes]
+    scores = targets - (targets - scores.astype(np.float64)) / left
+    chances = softmax(scores * inverse, axis=1)
+    means = np.sum(chances * scores, axis=1)
+    slopes = means - scores[np.arange(len(codes)), codes]
+    curvatures = np.sum(chances * (scores - means[:, None]) ** 2, axis=1)
+    counts = np.ones(len(codes)) if weights is None else weights
+    return np.array([counts @ slopes, counts @ curvatures])
 
 
 def _labels_block(scores, classes, X, out):

@@ -1,12 +1,12 @@
 """What the ridges on features share: from rows to sums, from sums to a solution, and what can be asked of it."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, reporting
@@ -20,6 +20,7 @@ from ..features import SpectralFeatures, fitted_transformer
 from ..landmarks import LandmarkFeatures
 from ..measures import FourierMeasure
 from ..operators import OperatorKernel
+from ..scoring import RegressorScore
 from ..solvers import (
     CenteredRows,
     CoupledOutputs,
@@ -56,7 +57,7 @@ class RidgeFit:
     outputs: Outputs
 
 
-class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, RegressorMixin, NestedDefaults):
+class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, RegressorScore, NestedDefaults):
     """A ridge on features of rows.  What ``partial_fit`` has summed is solved when something of it is next asked for.
 
     ``_start`` of a subclass fits the features and sets ``_kernel``, which says how outputs go together, and ``_source``.
@@ -200,7 +201,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         rows = self._rows(X, reset=reset)
         owner = type(self).__name__
         target = Values.of(y, len(rows), owner=owner, gather=rows.is_local)
-        return rows, target, check_weights(sample_weight, len(rows))
+        return rows, target, check_weights(sample_weight, len(rows), gather=rows.is_local)
 
     def _rows(self, X, *, reset=False):
         if not reset:
@@ -219,8 +220,6 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
             features.set_params(random_state=self.random_state)
         if not isinstance(features, SpectralFeatures):
             return fitted_transformer(features, rows.source, taught.as_given(taught.rows), weights)
-        if features.learner is not None and isinstance(taught, Values):
-            taught = replace(taught, rows=np.asarray(taught.rows))  # learners look at targets in memory
         return features.fit(rows, taught, weights)
 
     def _check_parameters(self):

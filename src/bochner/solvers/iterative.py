@@ -14,7 +14,7 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from .._compute import Block, tiles
+from .._compute import Block, gathered, tiles
 from .._progress import step_done, track
 from .._validation import check_count, check_positive
 from .base import Factorization, RidgeProblem, Solution, Solver
@@ -229,7 +229,7 @@ class StochasticFactorization(Factorization):
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
         rng = np.random.default_rng(0) if self.rng is None else self.rng
-        weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
+        weights = np.ones(len(rows)) if self.data.weights is None else gathered(self.data.weights)
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
         step = 0.5 / (largest + alpha / len(rows))

@@ -1,0 +1,149 @@
+"""Columns with an entry for each row (targets, codes, weights), in memory or on a cluster: what is asked of them without moving them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .dask_inputs import group_sizes, held_column, is_remote, remote_array
+from .dask_rows import added
+from .rows import assert_unmasked
+
+
+def read_column(y: Any) -> Any:
+    """y of a cluster as a Dask array of known lengths, computed once where there is room; its groups are those of rows of equal lengths."""
+    return held_column(remote_array(y, "y", numbers=False))
+
+
+def fold(function: Callable, combine: Callable, *columns: Any) -> Any:
+    """``function`` of all entries, found part by part and combined in their order; the first column says where.
+
+    ``function(*parts)`` must be such that ``combine`` of two parts is what it gives for both together.
+    """
+    if not is_remote(columns[0]):
+        return function(*columns)
+    import dask
+
+    sizes = group_sizes(columns[0].chunks[0])
+    stops = np.cumsum(sizes)
+    pieces = []
+    for column in columns:
+        if is_remote(column):
+            chunks = {0: sizes} | dict.fromkeys(range(1, column.ndim), -1)
+            pieces.append(column.rechunk(chunks).to_delayed().ravel())
+        else:
+            pieces.append([column[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)])
+    apply = dask.delayed(partial(_on_part, function))
+    found = [apply(*parts) for parts in zip(*pieces, strict=True)]
+    return dask.compute(added(found, np.ones(len(found), int), combine))[0]
+
+
+def _on_part(function, *parts):
+    for part in parts:
+        assert_unmasked(part, "y")
+    return function(*map(np.asarray, parts))
+
+
+def entrywise(function: Callable, column: Any, dtype: Any, n_columns: int | None = None) -> Any:
+    """``function(part)`` for every part of a column, with as many rows, one-dimensional or of ``n_columns``; where the column is."""
+    if not is_remote(column):
+        return function(column)
+    shape: dict[str, Any] = {"meta": np.empty(0, dtype)}
+    if column.ndim == 2:
+        column = column.rechunk({1: -1})
+    if column.ndim == 2 and n_columns is None:
+        shape |= {"drop_axis": 1}
+    if n_columns is not None:
+        shape = {"meta": np.empty((0, 0), dtype), "chunks": (column.chunks[0], (n_columns,))}
+        shape |= {"new_axis": 1} if column.ndim == 1 else {}
+    return column.map_blocks(partial(_on_part, function), dtype=dtype, **shape)
+
+
+def looked_up(table: np.ndarray, codes: Any) -> Any:
+    """table[codes], where the codes are."""
+    return entrywise(partial(np.take, table, axis=0), codes, table.dtype, table.shape[1] if table.ndim == 2 else None)
+
+
+def entries(column: Any, numbers: np.ndarray) -> np.ndarray:
+    """The entries of some rows, in memory."""
+    if not is_remote(column):
+        return column[numbers]
+    # A cluster is asked for each row once, in order.
+    wanted, places = np.unique(numbers, return_inverse=True)
+    return np.asarray(column[wanted].compute())[places.ravel()]
+
+
+def totals(codes: Any, n_codes: int, weights: Any = None) -> np.ndarray:
+    """How often, or with which weight, each code occurs."""
+    columns = [codes] if weights is None else [codes, weights]
+    return fold(partial(_totals, n_codes), np.add, *columns)
+
+
+def _totals(n_codes, codes, weights=None):
+    return np.bincount(codes, weights, minlength=n_codes)
+
+
+def rows_of_code(codes: Any, code: int, ranks: np.ndarray) -> np.ndarray:
+    """Numbers of the rows that have this code, the first of them of rank 0; ``ranks`` in any order."""
+    if not is_remote(codes):
+        return np.flatnonzero(codes == code)[ranks]
+    import dask
+
+    order = np.argsort(ranks, kind="stable")
+    ranks = np.asarray(ranks)
+    count, find = dask.delayed(partial(_count, code)), dask.delayed(partial(_places, code))
+    parts, sizes = codes.to_delayed().ravel(), codes.chunks[0]
+    counts = np.array(dask.compute(*map(count, parts)))
+    stops = np.cumsum(counts)
+    wanted = np.split(ranks[order], np.searchsorted(ranks[order], stops[:-1]))
+    found = dask.compute(*(find(part, w - (s - c)) for part, w, s, c in zip(parts, wanted, stops, counts) if len(w)))
+    starts = [stop - size for stop, size, w in zip(np.cumsum(sizes), sizes, wanted) if len(w)]
+    numbers = np.empty(len(ranks), int)
+    numbers[order] = np.concatenate([start + places for start, places in zip(starts, found)])
+    return numbers
+
+
+def _count(code, codes):
+    return int(np.sum(codes == code))
+
+
+def _places(code, codes, ranks):
+    return np.flatnonzero(codes == code)[ranks]
+
+
+def extent(values: Any, center: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray, float]:
+    """Smallest and largest entry of each column, and the largest distance of a row from ``center``, over the rows that have a weight."""
+    columns = [values] if weights is None else [values, weights]
+    low, high, square = fold(partial(_extent, center), _wider, *columns)
+    return low, high, float(np.sqrt(square))
+
+
+def _extent(center, values, weights=None):
+    present = values if weights is None else values[weights > 0]
+    if not len(present):
+        return np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf), 0.0
+    return present.min(axis=0), present.max(axis=0), np.max(np.sum((present - center) ** 2, axis=1))
+
+
+def _wider(left, right):
+    return np.minimum(left[0], right[0]), np.maximum(left[1], right[1]), max(left[2], right[2])
+
+
+def mean_rows(values: Any, weights: Any = None) -> np.ndarray:
+    """The (weighted) mean over the rows of a column, or of several, computed where they are."""
+    if not is_remote(values):
+        return np.average(values, axis=0, weights=weights)
+    columns = [values] if weights is None else [values, weights]
+    total, weight = fold(_weighted_sum, _both, *columns)
+    return total / weight
+
+
+def _weighted_sum(values, weights=None):
+    if weights is None:
+        return values.sum(axis=0, dtype=np.float64), float(len(values))
+    return weights @ values, float(weights.sum())
+
+
+def _both(left, right):
+    return left[0] + right[0], left[1] + right[1]

@@ -1,0 +1,166 @@
+"""Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how their partitions go together."""
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .tensor_rows import is_tensor, on_host
+
+# A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths of the partitions alone, so that
+# results do not depend on how many workers there are; so many at least where there are partitions for them, and so many rows at most.
+_GROUPS = 64
+_GROUP_ROWS = 2**22
+# Data that is passed over more than once may take this share of the memory that is left.
+_HELD_SHARE = 0.5
+
+
+def is_remote(X: Any) -> bool:
+    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without importing Dask."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def gathered(values: Any) -> Any:
+    """Numbers that may be on a cluster or another device, in the memory of NumPy."""
+    return values.compute() if is_remote(values) else on_host(values) if is_tensor(values) else values
+
+
+def opened(X: Any) -> Any:
+    """An array of zarr as blocks that are read when they are needed; everything else as it is."""
+    if type(X).__module__.split(".")[0] != "zarr":
+        return X
+    try:
+        import dask.array as da
+    except ImportError:
+        raise TypeError(
+            "X is an array of zarr, whose blocks are read through Dask, which is not installed. Write pip install 'bochner[dask]', "
+            "or give X[:] if it fits into memory."
+        ) from None
+    return da.from_array(X, chunks=X.chunks, inline_array=True)
+
+
+def remote_frame(X: Any) -> Any:
+    """The columns of a Dask frame as a pandas frame without rows; None for other collections."""
+    return X._meta if _is_table(X) and X.ndim == 2 else None
+
+
+def _is_table(X):
+    """Whether X is a frame, a series or an index; asked without importing pandas where it is an array."""
+    if type(X).__module__.split(".")[:2] == ["dask", "array"]:
+        return False
+    import dask.dataframe as dd
+
+    return isinstance(X, (dd.DataFrame, dd.Series, dd.Index))
+
+
+def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
+    """A Dask array with the numbers of a Dask array, frame or series, the lengths of its partitions known.
+
+    Lengths that nobody knows are asked of the workers, in one pass.  With ``numbers=False`` texts and categories come as objects.
+    """
+    import dask.array as da
+
+    if isinstance(X, da.Array):
+        if X.ndim and any(np.isnan(X.chunks[0])):
+            X = X.copy()  # lengths are noted on it, and the caller's own stays as it is
+            X.compute_chunk_sizes()
+        return X
+    if not _is_table(X):
+        raise TypeError(
+            f"{name} is a {type(X).__name__} of Dask; bochner takes Dask arrays, frames and series. "
+            "Write e.g. dask.array.from_delayed(...) to make an array of it."
+        )
+    if not numbers:
+        return _objects(X).to_dask_array(lengths=True)
+    if X.ndim == 1:
+        raise ValueError(
+            f"{name} must be two-dimensional (points, features), got a series. Write {name}.to_frame() for one column."
+        )
+    return _frame_array(X, X._meta, name)
+
+
+def _frame_array(X, frame, name):
+    from pandas.api.types import is_extension_array_dtype, is_numeric_dtype
+
+    for column, dtype in frame.dtypes.items():
+        if not is_numeric_dtype(dtype):
+            raise ValueError(
+                f"Column {column!r} of the Dask frame {name} holds {dtype}, and numbers are needed. "
+                f"Encode it first, e.g. by dask.dataframe.get_dummies({name}.categorize())."
+            )
+    if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
+        X = X.astype("float64")  # missing numbers of pandas' own types become NaN, which is refused where it is found
+    return X.to_dask_array(lengths=True)
+
+
+def _objects(X):
+    """Texts and categories as objects, whatever pandas keeps them in."""
+    kinds = X._meta.dtypes if X.ndim == 2 else [X._meta.dtype]
+    return X.astype(object) if any(not isinstance(kind, np.dtype) for kind in kinds) else X
+
+
+def group_bounds(lengths: Any) -> np.ndarray:
+    """Numbers of the partitions with which groups begin, and at the end their number; every group has rows.
+
+    >>> group_bounds([3, 0, 2])
+    array([0, 2, 3])
+    """
+    stops = np.cumsum(lengths)
+    n_rows = int(stops[-1])
+    n_groups = max(_GROUPS, -(-n_rows // _GROUP_ROWS))
+    filled = np.flatnonzero(lengths)
+    if len(filled) > n_groups:  # those in which a share of the rows begins
+        shares = np.arange(n_groups) * n_rows // n_groups
+        filled = np.unique(np.searchsorted(stops, shares, side="right"))
+    return np.append(0, np.append(filled[1:], len(stops)))
+
+
+def group_sizes(lengths: Any) -> tuple[int, ...]:
+    """Rows of each group."""
+    return tuple(int(size) for size in np.add.reduceat(lengths, group_bounds(lengths)[:-1]))
+
+
+def held_column(y: Any) -> Any:
+    """A column of targets in the groups of its partitions, computed once where there is room for it."""
+    sizes = group_sizes(y.chunks[0])
+    y = y.rechunk({0: sizes} | dict.fromkeys(range(1, y.ndim), -1))
+    return y.persist() if has_room(y.dtype.itemsize * y.size) else y
+
+
+def has_room(n_bytes: float) -> bool:
+    """Whether the cluster, or without one this machine, can hold so many bytes more."""
+    client = _client()
+    if client is None:
+        return n_bytes <= _HELD_SHARE / 2 * _memory_here()
+    listed = client.scheduler_info()["workers"].values()  # some of them stand for all
+    room = [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+    return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
+
+
+def _client():
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def _memory_here():
+    import os
+
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return 0
+
+
+def warn_of_rereading(n_bytes: float) -> None:
+    warnings.warn(
+        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are passed over several times and there is no room to hold them: they are "
+        "computed again for every pass. Add workers, or write them to storage that is quick to read.",
+        stacklevel=2,
+    )

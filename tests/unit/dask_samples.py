@@ -1,0 +1,56 @@
+"""What tests of Dask share: an estimator and a target of each kind whose fit is made of sums, and partitions."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+
+from bochner import (
+    LandmarkFeatures,
+    OperatorRidge,
+    OperatorRidgeClassifier,
+    OptimalAlignment,
+    PacBayes,
+    SpectralFeatures,
+    SpectralRidge,
+)
+
+da = pytest.importorskip("dask.array")
+
+N = 5000  # more than the rows that are compared with each other
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+SIGNAL = np.sin(X[:, 0]) + X[:, 1] / 2
+NAMES = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL)]
+TWO = np.column_stack([SIGNAL, np.cos(X[:, 0])])
+
+SETTINGS = {"n_components": 8, "n_candidates": 40}
+CASES = {
+    "plain": (SpectralFeatures(n_components=8), NAMES),
+    "PacBayes": (SpectralFeatures(learner=PacBayes(), **SETTINGS), NAMES),
+    "PacBayes of values": (SpectralFeatures(learner=PacBayes("bound"), **SETTINGS), SIGNAL),
+    "OptimalAlignment": (SpectralFeatures(learner=OptimalAlignment(), **SETTINGS), TWO),
+    "landmarks": (LandmarkFeatures(n_landmarks=6, n_components=8), NAMES),
+    "random landmarks": (LandmarkFeatures(n_landmarks=6, n_components=8, landmarks="random"), NAMES),
+    "landmarks of values": (LandmarkFeatures(n_landmarks=6, n_components=8, landmarks="random"), SIGNAL),
+    "ridge": (SpectralRidge(SpectralFeatures(n_components=20), alpha=[0.1, 1.0]), SIGNAL),
+    "ridge on learned features": (SpectralRidge(SpectralFeatures(learner=PacBayes(), **SETTINGS)), SIGNAL),
+    "operator ridge": (OperatorRidge(n_components=20, fit_intercept=True), TWO),
+    "classifier": (OperatorRidgeClassifier(n_components=20), NAMES),
+    "classifier of two": (OperatorRidgeClassifier(n_components=20, class_weight="balanced"), SIGNAL > 0.5),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+def chunked(values, size):
+    return da.from_array(values, chunks=(size, *values.shape[1:]))
+
+
+def fitted(name, X=X, y=None, **keywords):
+    estimator, target = CASES[name]
+    return clone(estimator).set_params(random_state=0).fit(X, target if y is None else y, **keywords)
+
+
+def said(model, X):
+    methods = ["transform"] if hasattr(model, "transform") else ["predict"]
+    methods += ["predict_proba", "decision_function"] if is_classifier(model) else []
+    return {method: getattr(model, method)(X) for method in methods}

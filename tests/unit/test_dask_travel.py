@@ -1,0 +1,232 @@
+"""What travels to and from a cluster, how many tasks there are, and that sums depend on neither."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from dask_samples import CASES, NAMES, SIGNAL, TWO, N, X, chunked, every_case, fitted, said
+from sklearn.base import clone
+
+from bochner import Gaussian, LandmarkFeatures, SpectralRidge, TargetSimilarity, alignment_losses
+from bochner._compute import as_rows, dask_inputs, dask_rows, entries, fold, read_column, rows_of_code
+from bochner._compute.dask_inputs import group_bounds, group_sizes
+from bochner.targets import Labels, Values, as_target
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+RNG = np.random.default_rng(1)
+
+
+class Watched:
+    """A scheduler that notes how many bytes come back to who asked, and how many tasks were run."""
+
+    def __init__(self, monkeypatch):
+        self.bytes, self.tasks, self._held = 0, 0, threading.local()
+        persist = dask.base.persist
+
+        def holding(*collections, **keywords):
+            self._held.now = True
+            try:
+                return persist(*collections, **keywords)
+            finally:
+                self._held.now = False
+
+        monkeypatch.setattr(dask, "persist", holding)
+        monkeypatch.setattr(dask.base, "persist", holding)
+
+    def __call__(self, graph, keys, **keywords):
+        from dask.sizeof import sizeof
+
+        graph = dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)
+        self.tasks += len(graph)
+        results = dask.get(graph, keys)
+        if not getattr(self._held, "now", False):
+            self.bytes += sizeof(results)
+        return results
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    watching = Watched(monkeypatch)
+    with dask.config.set(scheduler=watching):
+        yield watching
+
+
+@every_case
+def test_neither_rows_nor_targets_come_to_the_client(name, watched):
+    """Three times the rows, the same bytes: only statistics travel."""
+    estimator, y = CASES[name]
+    if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
+        pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
+    travelled = []
+    for copies in (1, 3):
+        before = watched.bytes
+        rows, column = chunked(np.tile(X, (copies, 1)), 500), chunked(np.concatenate([y] * copies), 700)
+        model = clone(estimator).set_params(random_state=0).fit(rows, column)
+        if not isinstance(model, LandmarkFeatures):  # which draws rows by their weights, here
+            model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 900))
+        if hasattr(model, "score"):
+            model.score(rows, column)
+        travelled.append(watched.bytes - before)
+    assert travelled[1] <= 1.05 * travelled[0] + 20_000
+    assert travelled[1] < 0.4 * 3 * X.nbytes
+
+
+@every_case
+def test_predictions_are_made_when_they_are_asked_for(name, watched):
+    model = fitted(name)
+    before = watched.tasks
+    said(model, chunked(X, 500))
+    assert watched.tasks == before
+
+
+def test_the_tasks_of_a_pass_are_bounded(watched):
+    def tasks(n_partitions):
+        rows = as_rows(da.zeros((2**14, 2), chunks=(2**14 // n_partitions, 2)), held=True)
+        column = read_column(da.zeros(2**14, chunks=2**14 // n_partitions))
+        rows.assert_all_finite()
+        before = watched.tasks
+        rows.sum(_count, column)
+        return watched.tasks - before
+
+    assert tasks(2048) <= tasks(64) * 1.1 < 500
+
+
+def _count(block, *_):
+    return np.array(float(block.shape[0]))
+
+
+def test_targets_are_held_in_the_groups_of_their_rows(watched):
+    rows, y = chunked(X, 10), chunked(SIGNAL, 10)
+    target = Values.of(y, N, gather=False)
+    assert target.rows.chunks[0] == group_sizes(rows.chunks[0])
+    assert len(target.rows.chunks[0]) == 64
+
+
+# --- sums do not depend on the cluster --------------------------------------------------------------------------------
+
+
+def test_groups_cover_all_partitions_and_have_rows():
+    for lengths in ([5], [0, 5], [5, 0], [0, 0, 3, 0, 4, 0], [1] * 1000, [0, 7] * 500, list(RNG.integers(0, 9, 3000))):
+        bounds = group_bounds(lengths)
+        assert bounds[0] == 0
+        assert bounds[-1] == len(lengths)
+        assert np.all(np.diff(bounds) > 0)
+        sizes = group_sizes(lengths)
+        assert sum(sizes) == sum(lengths)
+        assert min(sizes) > 0
+        assert len(sizes) <= 64
+    many = group_sizes([10_000] * 2000)
+    assert max(many) <= 2 * min(many)
+    assert len(group_sizes([2**20] * 1000)) == 250
+
+
+def test_held_or_read_again_and_any_scheduler_give_the_same_bits(monkeypatch):
+    def total():
+        return as_rows(chunked(X, 30), held=True).sum(_moments, chunked(SIGNAL, 100))
+
+    expected = total()
+    with dask.config.set(scheduler="synchronous"):
+        np.testing.assert_array_equal(total(), expected)
+    monkeypatch.setattr(dask_rows, "has_room", lambda n_bytes: False)
+    np.testing.assert_array_equal(total(), expected)
+
+
+def _moments(block, signal):
+    return block.T @ np.column_stack([block, signal])
+
+
+def test_rows_without_room_are_read_again_with_one_warning(monkeypatch):
+    reads = []
+
+    def read(block):
+        if len(block):
+            reads.append(len(block))
+        return block
+
+    source = chunked(X, 2500).map_blocks(read, meta=np.empty((0, 0)))
+    rows = as_rows(source, held=True)
+    for _ in range(3):
+        rows.sum(_count)
+    rows.take(np.array([0, 4000]))
+    assert sum(reads) == N
+    monkeypatch.setattr(dask_rows, "has_room", lambda n_bytes: False)
+    rows = as_rows(source, held=True)
+    rows.sum(_count)
+    with pytest.warns(UserWarning, match="computed again for every pass"):
+        rows.sum(_count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows.sum(_count)
+    assert sum(reads) == 4 * N
+
+
+def test_room_is_a_share_of_the_memory_here(monkeypatch):
+    monkeypatch.setattr(dask_inputs, "_memory_here", lambda: 1000)
+    assert dask_inputs.has_room(250)
+    assert not dask_inputs.has_room(251)
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_folded_and_looked_up_where_they_are():
+    codes = RNG.integers(0, 3, size=200).astype(np.uint8)
+    there = da.from_array(codes, chunks=(30,))
+    gaps = da.concatenate([there[:0], there[:50], there[:0], there[50:]])
+    numbers = np.array([150, 3, 3, 77])
+    ranks = np.array([5, 0, 17])
+    for column in (there, gaps):
+        assert fold(len, _plus, column) == 200
+        np.testing.assert_array_equal(entries(column, numbers), codes[numbers])
+        for code in range(3):
+            expected = np.flatnonzero(codes == code)[ranks]
+            np.testing.assert_array_equal(rows_of_code(column, code, ranks), expected)
+
+
+def _plus(left, right):
+    return left + right
+
+
+def test_targets_of_a_cluster_say_what_those_in_memory_say():
+    for y in (NAMES, SIGNAL, TWO, (SIGNAL > 0), np.round(SIGNAL), np.round(SIGNAL).astype(int), NAMES.astype(object)):
+        here, there = as_target(y, N), as_target(chunked(y, 700), N, gather=False)
+        assert type(there) is type(here)
+        a, b = here.similarity(), there.similarity()
+        np.testing.assert_allclose(b.factors.compute(), a.factors, atol=1e-14)
+        assert b.trace == pytest.approx(a.trace)
+        assert b.largest == pytest.approx(a.largest)
+        if isinstance(here, Labels):
+            np.testing.assert_array_equal(there.classes, here.classes)
+            np.testing.assert_array_equal(there.here().codes, here.codes)
+            np.testing.assert_array_equal(there.corners().compute(), here.corners())
+        else:
+            np.testing.assert_array_equal(there.here().rows, here.rows)
+
+
+def test_whole_numbers_of_many_levels_are_values_there_too():
+    y = np.arange(N)
+    with pytest.warns(UserWarning, match="5000 different whole numbers"):
+        assert isinstance(as_target(chunked(y, 700), N, gather=False), Values)
+
+
+def test_a_similarity_of_a_cluster_gives_the_losses_of_arrays():
+    measure = Gaussian().sample(10, 4, np.random.default_rng(0))
+    factors = RNG.normal(size=(N, 2))
+    expected = alignment_losses(measure, X, TargetSimilarity(factors))
+    there = TargetSimilarity(chunked(factors, 700))
+    np.testing.assert_allclose(alignment_losses(measure, chunked(X, 900), there), expected, atol=1e-12)
+
+
+def test_bad_targets_are_refused_before_rows_are_read():
+    reads = []
+
+    def read(block):
+        reads.append(len(block))
+        return block
+
+    rows = chunked(X, 2500).map_blocks(read, meta=np.empty((0, 0)))
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        SpectralRidge().fit(rows, chunked(np.where(SIGNAL > 2, np.nan, SIGNAL), 700))
+    assert not reads
