@@ -3,13 +3,14 @@
 import os
 import signal
 import time
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 
 from bochner import SpectralFeatures
-from bochner._compute import Block, as_rows, gram_block
+from bochner._compute import Block, as_rows, dask_rows, gram_block
 from bochner._compute.blocks import features_block
 from bochner.alignment import fourier_sums, potential_and_gradient
 
@@ -72,6 +73,17 @@ class TestOnACluster:
         here, rows_seen = as_rows(da.from_array(X, chunks=(500, 6))).sum(Block(_ran_here, os.getpid()))
         assert rows_seen == len(X)
         assert here == 0, "a block ran in the calling process"
+
+    @pytest.mark.parametrize("persisted", [True, False])
+    def test_without_room_only_storage_is_read_again(self, persisted, monkeypatch):
+        monkeypatch.setattr(dask_rows, "has_room", lambda n_bytes: False)
+        source = da.from_array(X, chunks=(500, 6))
+        rows = as_rows(source.persist() if persisted else source, held=True)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            sums = [rows.sum(partial(np.sum, axis=0)) for _ in range(2)]
+        np.testing.assert_array_equal(*sums)
+        assert any("computed again" in str(one.message) for one in told) != persisted
 
     def test_features_stay_on_the_cluster(self):
         on_cluster = da.from_array(X, chunks=CHUNKS)

@@ -92,3 +92,23 @@ def test_bad_input_is_named():
         OperatorRidgeClassifier(CurlFree(Gaussian())).fit(X, y)
     with pytest.raises(ValueError, match="alpha must be positive"):
         OperatorRidgeClassifier(alpha=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_temperature_minimizes_the_log_loss_of_rows_left_out(weighted):
+    """Against a search on a fine grid of temperatures, each row's log-loss written out."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 2))
+    y = np.searchsorted([-0.5, 0.5], X[:, 0] + rng.normal(size=300))
+    weights = rng.uniform(0.2, 3, size=300) if weighted else np.ones(300)
+    model = OperatorRidgeClassifier(n_components=20, random_state=0).fit(X, y, sample_weight=weights)
+    corners = model.code_.T @ model.code_
+    fitted = model.expansion_.evaluate(X)
+    left_out = corners[y] - (corners[y] - fitted) / (1 - model.ridge_.mean_leverage())
+
+    def log_loss(temperature):
+        chances = np.exp(left_out / temperature) / np.exp(left_out / temperature).sum(axis=1, keepdims=True)
+        return -np.average(np.log(chances[np.arange(300), y]), weights=weights)
+
+    grid = model.temperature_ * np.linspace(0.99, 1.01, 2001)
+    assert grid[np.argmin([log_loss(t) for t in grid])] == pytest.approx(model.temperature_, rel=1.1e-5)

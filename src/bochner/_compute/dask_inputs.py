@@ -138,6 +138,15 @@ def has_room(n_bytes: float) -> bool:
     return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
 
 
+def is_persisted(X: Any) -> bool:
+    """Whether workers hold what the partitions of an array are made of, so that a pass reads no storage."""
+    if _client() is None:
+        return False
+    from distributed.client import futures_of
+
+    return len(futures_of(X)) >= X.npartitions
+
+
 def _client():
     if "distributed" not in sys.modules:
         return None

@@ -12,6 +12,7 @@ from .dask_inputs import (
     group_bounds,
     group_sizes,
     has_room,
+    is_persisted,
     is_remote,
     opened,
     remote_array,
@@ -117,7 +118,7 @@ class _Groups:
         if self.held is None and self.wanted:
             self._hold()
         self.n_passes += 1
-        if self.held is None and self.wanted and self.n_passes == 2:
+        if self.held is None and self.wanted and self.n_passes == 2 and not is_persisted(self.source):
             warn_of_rereading(self._bytes())
         return self.of_a_look()
 

@@ -171,10 +171,11 @@ def _log_loss_block(corner_products, left, inverse, scores, codes, weights=None)
     """Slope and curvature of the log-loss in the inverse temperature, for the scores that rows would have if they were left out."""
     targets = corner_products[codes]
     scores = targets - (targets - scores.astype(np.float64)) / left
-    chances = softmax(scores * inverse, axis=1)
-    means = np.sum(chances * scores, axis=1)
-    slopes = means - scores[np.arange(len(codes)), codes]
-    curvatures = np.sum(chances * (scores - means[:, None]) ** 2, axis=1)
+    # Around the score of the row's own class: rows that are sure keep the digits of what little they add.
+    gaps = scores - np.take_along_axis(scores, codes[:, None].astype(np.intp), axis=1)
+    chances = softmax(gaps * inverse, axis=1)
+    slopes = np.sum(chances * gaps, axis=1)
+    curvatures = np.sum(chances * gaps**2, axis=1) - slopes**2
     counts = np.ones(len(codes)) if weights is None else weights
     return np.array([counts @ slopes, counts @ curvatures])
 
