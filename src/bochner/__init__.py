@@ -40,6 +40,7 @@ from .learners import (
     gibbs_weights,
     project_dual,
 )
+from .logistic import SpectralLogistic
 from .measures import FourierMeasure, concatenate
 from .operators import (
     CurlFree,
@@ -123,6 +124,7 @@ __all__ = [
     "SmoothScaler",
     "SpectralClassifier",
     "SpectralFeatures",
+    "SpectralLogistic",
     "SpectralMixture",
     "SpectralPrior",
     "SpectralRegressor",

@@ -9,6 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array
 
 from ._columns import is_missing
-from ._compute import gathered, is_remote
+from ._compute import code_totals, distinct, each_value, gathered, is_remote
 from ._validation import check_choice, check_count, check_positive, check_weights
 from .measures import frozen_array
 
@@ -127,10 +128,10 @@ class TargetSimilarity(Target):
 
 @dataclass(frozen=True, eq=False)
 class Labels(Target):
-    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1."""
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.  Codes may be on a cluster, see ``here``."""
 
     classes: np.ndarray
-    codes: np.ndarray
+    codes: Any
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -145,25 +146,31 @@ class Labels(Target):
         fewest: int = 1,
         owner: str = "This learner",
         advice: str = "",
+        gather: bool = True,
     ) -> Self:
         """Read y as labels of any type; with ``classes``, a label outside them is an error.
 
-        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels;
+        ``gather=False`` leaves the codes of labels on a cluster there.
         """
-        y = _given(y, n_rows, owner)
+        y = _given(y, n_rows, owner, gather=gather)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
-        y = column_or_1d(y, warn=True)
+        y = y.reshape(-1) if is_remote(y) else column_or_1d(y, warn=True)
         if classes is None:
-            _check_labels(y, advice)
-            found = np.unique(y)
+            # On a cluster the different labels are checked: what is wrong with y is wrong with one of them.
+            if not is_remote(y):
+                _check_labels(y, advice)
+            found = distinct(y)
+            if is_remote(y):
+                _check_labels(found, advice)
             if len(found) < fewest:
                 raise ValueError(
                     f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
                     "Check how the rows were selected."
                 )
             # Several times faster than return_inverse, and for few classes one byte a row.
-            return cls(found, np.searchsorted(found, y).astype(np.min_scalar_type(len(found))))
+            return cls(found, each_value(partial(np.searchsorted, found), y, np.min_scalar_type(len(found))))
         classes = np.unique(classes)
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         strangers = np.unique(y[classes[codes] != y])
@@ -173,13 +180,14 @@ class Labels(Target):
 
     @classmethod
     def weighted(
-        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str
+        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str, gather: bool = True
     ) -> tuple[Self, np.ndarray | None]:
         """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
 
         Classes that have no weight are left out, as repeated rows would not show them.
         """
-        labels, weights = cls.of(y, n_rows, fewest=2, owner=owner), check_weights(sample_weight, n_rows)
+        labels = cls.of(y, n_rows, fewest=2, owner=owner, gather=gather)
+        weights = check_weights(sample_weight, n_rows)
         labels = labels.present(weights)
         costs = labels.costs(class_weight, weights)
         if costs is not None:
@@ -195,9 +203,19 @@ class Labels(Target):
         """The classes that have weight; the codes of rows without any may be those of other classes then."""
         if weights is None:
             return self
-        present = np.flatnonzero(np.bincount(self.codes, weights, minlength=len(self.classes)))
-        codes = np.minimum(np.searchsorted(present, self.codes), len(present) - 1)
-        return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], codes=codes)
+        present = np.flatnonzero(self.totals(weights))
+        if len(present) == len(self.classes):
+            return self
+        places = np.minimum(np.searchsorted(present, np.arange(len(self.classes))), len(present) - 1)
+        return replace(self, classes=self.classes[present], codes=each_value(places.take, self.codes, np.intp))
+
+    def totals(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The weight of each class, or its number of rows, (n_classes,)."""
+        return code_totals(self.codes, len(self.classes), weights)
+
+    def here(self) -> Self:
+        """The same labels with their codes in memory."""
+        return replace(self, codes=gathered(self.codes))
 
     def costs(self, class_weight: Any, weights: np.ndarray | None = None) -> np.ndarray | None:
         """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
@@ -208,8 +226,8 @@ class Labels(Target):
             return None
         if isinstance(class_weight, str):
             check_choice(class_weight, "class_weight", ("balanced",))
-            totals = np.bincount(self.codes, weights, minlength=len(self.classes))
-            return (totals.sum() / (len(totals) * totals))[self.codes]
+            totals = self.totals(weights)
+            return (totals.sum() / (len(totals) * totals))[gathered(self.codes)]
         if not isinstance(class_weight, Mapping):
             raise TypeError(
                 f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
@@ -221,7 +239,7 @@ class Labels(Target):
             raise ValueError(f"class_weight names {strangers}, but the labels are {labels}.")
         for label, weight in class_weight.items():
             check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
-        return np.array([float(class_weight.get(label, 1.0)) for label in labels])[self.codes]
+        return np.array([float(class_weight.get(label, 1.0)) for label in labels])[gathered(self.codes)]
 
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
