@@ -146,7 +146,7 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierMixin, Ne
         """The decision function as a sum of waves."""
         check_is_fitted(self)
         if not isinstance(self._source, FourierMeasure):
-            raise TypeError(
+            raise AttributeError(
                 f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
             )
         return Expansion.of(self._source, self.coef_.T, self.intercept_)

@@ -116,7 +116,7 @@ def test_columns_themselves():
     np.testing.assert_allclose(model.predict_proba(X), inside.predict_proba(X), atol=1e-9)
     sparse = SpectralLogistic(FunctionTransformer(accept_sparse=True)).fit(sp.csr_matrix(X), y)
     np.testing.assert_allclose(sparse.coef_, scikit(1.0, X, y).coef_, atol=1e-6)
-    with pytest.raises(TypeError, match="sum of waves"):
+    with pytest.raises(AttributeError, match="sum of waves"):
         sparse.jacobian(X)
 
 
