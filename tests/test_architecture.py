@@ -37,7 +37,19 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
 NEVER_AT_IMPORT = {
-    *("matplotlib", "pandas", "skops", "polars", "dask", "distributed", "onnx", "skl2onnx", "onnxruntime", "rich")
+    *(
+        "matplotlib",
+        "pyarrow",
+        "pandas",
+        "skops",
+        "polars",
+        "dask",
+        "distributed",
+        "onnx",
+        "skl2onnx",
+        "onnxruntime",
+        "rich",
+    )
 }
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -179,10 +179,11 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierMixin, Ne
         features = clone(self._part("features"))
         if self.random_state is not None:
             features.set_params(random_state=self.random_state)
-        if isinstance(features, SpectralFeatures):
-            # Learners look at labels in memory; without one nothing of y is asked for.
-            return features.fit(rows, None if features.learner is None else labels.here(), weights)
-        given = labels.here()
+        if isinstance(features, SpectralFeatures) and features.learner is None:
+            return features.fit(rows, None, weights)
+        given = labels.here()  # who learns from labels looks at them in memory
+        if isinstance(features, FeatureMap):
+            return features.fit(rows, given, weights)
         return fitted_transformer(features, rows.source, given.decode(given.codes), weights)
 
     def _rows(self, X, *, reset=False):

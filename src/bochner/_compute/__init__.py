@@ -5,6 +5,7 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .dask_rows import as_rows, gathered, is_remote, mean_rows
+from .file_rows import FileRows, open_rows
 from .label_codes import code_totals, distinct, each_value
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch
