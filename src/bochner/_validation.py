@@ -9,19 +9,19 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
-from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote
+from ._compute import Rows, as_dense, as_rows, assert_finite, is_remote, is_tensor
 
 # Squares and sums of larger weights are no numbers any more.
 _MOST_WEIGHT = 1e100
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto") -> Rows:
-    """The rows of X for a public estimator: dense, CSR, memory map or Dask array; float32 kept.
+def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
+    """The rows of X for a public estimator: dense, CSR, memory map or Dask array, with ``tensors`` any of the array API; float32 kept.
 
     scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
     memory.  Rows that an estimator hands on to another one are taken as they are.
     """
-    if isinstance(X, Rows) or is_remote(X):
+    if isinstance(X, Rows) or is_remote(X) or (tensors and is_tensor(X)):
         rows = as_rows(X, block_size)
         if reset:
             estimator.n_features_in_ = rows.n_features
@@ -45,6 +45,11 @@ def check_numbers(
     **keywords: Any,
 ) -> Any:
     """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    if is_tensor(X):
+        raise TypeError(
+            f"{type(estimator).__name__} computes on NumPy arrays, but X is of type {type(X).__module__}.{type(X).__qualname__}. Write "
+            "np.asarray(X), for a tensor on a GPU X.cpu().numpy()."
+        )
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
             f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "

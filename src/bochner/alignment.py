@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._compute import Block, as_rows, fourier_sums_block, potential_gradient_block, working_dtype
+from ._compute import Block, as_rows, fourier_sums_block, potential_gradient_block, twin_of, working_dtype
 from .measures import FourierMeasure
 from .targets import Labels, Target, TargetSimilarity, Values, as_target
 
@@ -52,6 +52,13 @@ def _sums_block(frequencies, X, signal):
     return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
 
 
+@twin_of(_sums_block)
+def _tensor_sums(xp, frequencies, X, signal):
+    from ._compute.tensor_blocks import fourier_sums as on_tensors  # brings the compiler
+
+    return on_tensors(xp, frequencies, X, signal)
+
+
 def class_sums(
     measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
 ) -> np.ndarray:
@@ -64,6 +71,12 @@ def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
     one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
     one_hot[np.arange(len(codes)), codes] = weights
     return _sums_block(frequencies, X, one_hot)
+
+
+@twin_of(_class_sums_block)
+def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
+    one_hot = xp.astype(codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype)
+    return _tensor_sums(xp, frequencies, X, one_hot if weights is None else one_hot * weights[:, None])
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:

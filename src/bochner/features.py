@@ -52,7 +52,7 @@ class FeatureMap(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def _rows(self, X: Any, *, reset: bool = False) -> Rows:
         if not reset:
             check_is_fitted(self)
-        return check_rows(self, X, reset=reset, block_size=self.block_size)
+        return check_rows(self, X, reset=reset, block_size=self.block_size, tensors=True)
 
     def _copy_with(self, learner: Any) -> Self:
         """A copy that is about to learn again, with another learner where one is given."""

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._compute import Block, as_dense, as_rows
+from ._compute import Block, as_dense, as_rows, twin_of
 from ._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
+from ._compute.tensor_grams import tensor_gram
 from .measures import frozen_array
 from .priors import SpectralPrior
 
@@ -105,13 +106,10 @@ class KernelExpansion:
 
     def evaluate(self, X: Any) -> np.ndarray:
         """f(X), (n_samples, n_outputs), block by block; float32 rows get float32 values."""
-        block = Block(self._values, self._precise(self.points), row_bytes=8 * len(self))
-        return self._rows(X).map(block, self.n_outputs)
-
-    def _values(self, points, X, out):
-        X = self._precise(X)
-        out[...] = closed_form_gram(self.prior, X, points) @ self.coefficients
-        out += X @ self.slopes + self.intercept
+        kernel = self.prior.compiled(self.points.shape[1])
+        function, kernel = (_values_block, kernel) if kernel is not None else (_general_values_block, self.prior)
+        arrays = self._precise(self.points), self.coefficients, self.slopes, self.intercept
+        return self._rows(X).map(Block(function, kernel, *arrays, row_bytes=8 * len(self)), self.n_outputs)
 
     def jacobian(self, X: Any) -> np.ndarray:
         """∂f/∂x, (n_samples, n_outputs, n_features), for the kernels of Gaussian, Matern (ν = 1/2, 3/2, 5/2), Laplace and Anova.
@@ -189,6 +187,24 @@ class KernelExpansion:
         """Blocks of rows whose kernels with all points, ``n_matrices`` times, are held at once."""
         size = max(1, _BLOCK_BYTES // (8 * n_matrices * max(len(self), 1)))
         return [slice(start, min(start + size, n_samples)) for start in range(0, n_samples, size)]
+
+
+def _values_block(kernel, points, coefficients, slopes, intercept, X, out):
+    X = np.ascontiguousarray(as_dense(X), dtype=coefficients.dtype)
+    out[...] = kernel.gram(X, points) @ coefficients
+    out += X @ slopes + intercept
+
+
+def _general_values_block(prior, points, coefficients, slopes, intercept, X, out):
+    X = np.ascontiguousarray(as_dense(X), dtype=coefficients.dtype)
+    out[...] = prior.kernel(X, points).astype(X.dtype, copy=False) @ coefficients
+    out += X @ slopes + intercept
+
+
+@twin_of(_values_block)
+def _tensor_values(xp, kernel, points, coefficients, slopes, intercept, X):
+    rows = xp.astype(X, coefficients.dtype)
+    return xp.astype(tensor_gram(xp, kernel, rows, points) @ coefficients + rows @ slopes + intercept, X.dtype)
 
 
 def _factor(kernel, j, x, z):

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, as_dense
+from ._compute import Block, TensorRows, as_dense, gathered
 from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import (
@@ -125,15 +125,15 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
         alphas = self._checked_parameters()
         several = len(alphas) > 1
-        data = check_rows(self, X, reset=True)
-        if not data.is_local:
+        data = check_rows(self, X, reset=True, tensors=True)
+        if not (data.is_local or isinstance(data, TensorRows)):
             raise TypeError("The kernel machine needs all rows at once; use SpectralRidge for a Dask array.")
         values = Values.of(y, len(data), owner=type(self).__name__)
         weights = check_weights(sample_weight, len(data))
         self._one_dimensional, targets = values.one_dimensional, values.rows
         prior = Laplace(gamma="scale") if self.prior is None else self.prior
         self.prior_ = prior.resolved(data, weights)
-        X = self._dense(data.source)
+        X = self._dense(gathered(data.source))
         kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
         rows = X if kept.all() else X[kept]
         self._targets = np.ascontiguousarray(targets[kept])
@@ -157,7 +157,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Base
         solution.
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = check_rows(self, X, reset=False, tensors=True)
         mean = self._shaped(self.expansion_.evaluate(rows))
         if not return_std:
             return mean

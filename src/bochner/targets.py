@@ -349,8 +349,7 @@ def _given(y, n_rows, owner, gather=True):
     """y as an array with a row for each row of X."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-    y = gathered(y) if gather else y
-    y = y if is_remote(y) else np.asarray(y)
+    y = y if is_remote(y) and not gather else np.asarray(gathered(y))
     if n_rows is not None and y.shape[:1] != (n_rows,):
         raise ValueError(_inconsistent(n_rows, len(y) if y.ndim else "no"))
     return y

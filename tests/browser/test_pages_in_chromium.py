@@ -94,8 +94,7 @@ def test_pages_follow_the_color_scheme(browser, pages):
 
 def test_tables_sort_by_number_and_back(browser, pages):
     shown(browser, pages[0], 1100, "light")
-    tables = browser.find_elements(By.CSS_SELECTOR, "table.sortable")
-    results = tables[1]
+    results = browser.find_element(By.CSS_SELECTOR, "table.sortable[aria-label^='Mean']")
     heads = results.find_elements(By.CSS_SELECTOR, "thead th")
     column = [head.text for head in heads].index("error")
 

@@ -220,6 +220,7 @@ def facts_of(y, ours, rival, classes=None):
     facts["judged"] = {name: judged(predicted(found), truth, predicted(ours)) for name, found in models.items()}
     if classes is not None:
         facts["confusion"] = [[int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes]
+        facts["rare"] = len(set(classes)) * np.bincount(y).min() < 0.2 * len(y)
     return facts
 
 
@@ -244,6 +245,21 @@ def test_the_verdict_is_open_for_a_class_never_found_and_for_a_gain_that_may_be_
     chance = verdict(facts_of(y, np.where(np.arange(100) == 99, 1, 0), y * 0, [0, 1]))
     assert chance["kind"] == "open"
     assert "not surely better than a constant" in chance["reasons"][0]
+
+
+def test_the_verdict_says_how_few_rare_cases_are_found_and_nothing_where_half_are():
+    y = np.repeat([0, 1], [970, 30])
+    for n_found in (9, 20):
+        ours = np.where(np.arange(1000) < 970 + n_found, y, 0)
+        found = verdict(facts_of(y, ours, 0 * y, [0, 1]))
+        assert found["kind"] == "holds"
+        few = (
+            ["It finds only 9 of the 30 held-out rows of class '1'.", "Write --threshold balanced"]
+            if n_found == 9
+            else []
+        )
+        assert [reason[: len(said)] for reason, said in zip(found["reasons"], few)] == few
+        assert found["reasons"][len(few) :] == ["No other model was better in accuracy on these rows."]
 
 
 @pytest.mark.parametrize(

@@ -10,4 +10,5 @@ from .label_codes import code_totals, distinct, each_value
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch
 from .rows import Block, LocalRows, Rows, as_dense, assert_finite, blocks_of, evenly_spread, row_numbers, working_dtype
+from .tensor_rows import TensorRows, is_tensor, twin_of
 from .threads import at_most_threads, ordered_map, single_threaded_blas, thread_count, threads_for_rows_only

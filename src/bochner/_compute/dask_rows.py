@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .rows import LocalRows, Rows, shuffled_within
+from .tensor_rows import TensorRows, is_tensor, on_host
 
 
 def is_remote(X: Any) -> bool:
@@ -15,8 +16,8 @@ def is_remote(X: Any) -> bool:
 
 
 def gathered(values: Any) -> Any:
-    """Numbers that may be on a cluster, in memory."""
-    return values.compute() if is_remote(values) else values
+    """Numbers that may be on a cluster or another device, in the memory of NumPy."""
+    return values.compute() if is_remote(values) else on_host(values) if is_tensor(values) else values
 
 
 def mean_rows(values: Any, weights: np.ndarray | None) -> np.ndarray:
@@ -139,6 +140,10 @@ def as_rows(X: Any, block_size: int | str = "auto", names: Any = None) -> Rows:
         return X
     if is_remote(X):
         return DaskRows(X, block_size)
+    if is_tensor(X):
+        tensor_rows = TensorRows(X, block_size)
+        tensor_rows.assert_finite(names=names)
+        return tensor_rows
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:  # entries given twice are meant to be added up, once and for all

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Block, Rows, as_dense, tiles
+from .._compute import Block, Rows, as_dense, tiles, twin_of
 
 # Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
 # up Gram matrices block by block costs as much as computing them when blocks are small.
@@ -104,3 +104,16 @@ def _sums_block(features, shift, whole_gram, X, Y, weights=None):
         gram += np.matmul(scaled.T, scaled, out=product)
     weighted = weights[:, None] * Y
     return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()
+
+
+@twin_of(_sums_block)
+def _tensor_sums(xp, features, shift, whole_gram, X, Y, weights=None):
+    tile, Y = xp.astype(features(X), xp.float64), xp.astype(Y, xp.float64) - xp.astype(shift, xp.float64)
+    weights = (
+        xp.ones(X.shape[0], dtype=xp.float64, device=X.device) if weights is None else xp.astype(weights, xp.float64)
+    )
+    weighted = weights[:, None] * Y
+    scaled = weights[:, None] * tile
+    gram = scaled.T @ tile if whole_gram else xp.sum(scaled * tile, axis=0)
+    sums = xp.sum(scaled, axis=0), xp.sum(weighted, axis=0), xp.sum(weights)
+    return gram, tile.T @ weighted, Y.T @ weighted, *sums

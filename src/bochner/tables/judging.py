@@ -74,7 +74,7 @@ def verdict(facts: dict[str, Any]) -> dict[str, Any]:
     models, name = facts["judged"], facts["metrics"][0]
     what, unit = METRICS[name].heading, METRICS[name].form
     gain, noise = models["constant"]["worse_by"][name]
-    lost = _never_found(facts) if facts["task"] == "classification" else []
+    lost, few = ([], []) if facts["task"] != "classification" else _never_and_rarely_found(facts)
     differences = {model: entry["worse_by"][name] for model, entry in models.items() if model != "bochner"}
     better = {model: found for model, found in differences.items() if found[0] < 0}
     clearly = {model: found for model, found in better.items() if -found[0] > _NOISE * found[1]}
@@ -84,20 +84,24 @@ def verdict(facts: dict[str, Any]) -> dict[str, Any]:
         reasons.append(f"It is not {surely}better than a constant: {what} better by {gain:{unit}} ± {noise:{unit}}.")
     if lost:
         reasons.append(f"It finds none of the held-out rows of class {', '.join(lost[:5])}.")
-        if len(facts["classes"]) == 2 and facts["threshold"] is None:
-            reasons.append("Write --threshold balanced, or cost:FP,FN, for a threshold that finds rare cases.")
+    if few:
+        reasons.append(f"It finds only {', '.join(few[:5])}.")
+    if (lost or few) and len(facts["classes"]) == 2 and facts["threshold"] is None:
+        reasons.append("Write --threshold balanced, or cost:FP,FN, for a threshold that finds rare cases.")
     if better:
         model, (amount, error) = min((clearly or better).items(), key=lambda item: item[1][0])
         by = f"{what} better by {-amount:{unit}} ± {error:{unit}}"
         reasons.append(f"{model} is better: {by}, {'more than noise' if clearly else 'within noise'}.")
     else:
-        reasons.append("No other model was better on these rows.")
+        reasons.append(f"No other model was better in {what} on these rows.")
     kind = "fails" if gain <= 0 else "open" if gain <= _NOISE * noise or lost or clearly else "holds"
     return {"kind": kind, "reasons": reasons}
 
 
-def _never_found(facts):
-    """Classes of held-out rows none of which is predicted as such."""
+def _never_and_rarely_found(facts):
+    """Classes of held-out rows none of which is predicted as such, and rare ones of which fewer than half are."""
     sizes = np.sum(facts["confusion"], axis=1)
-    found = np.diag(facts["confusion"])
-    return [f"{str(c)!r} ({n} rows)" for c, n, hits in zip(facts["classes"], sizes, found) if n > 0 and hits == 0]
+    found = list(zip(facts["classes"], sizes, np.diag(facts["confusion"]), strict=True))
+    never = [f"{str(c)!r} ({n} rows)" for c, n, hits in found if n > 0 and hits == 0]
+    rarely = [f"{hits} of the {n} held-out rows of class {str(c)!r}" for c, n, hits in found if 0 < hits < n / 2]
+    return never, rarely if facts["rare"] else []
