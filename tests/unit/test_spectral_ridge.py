@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -210,6 +212,48 @@ def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
         np.testing.assert_allclose(
             parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-10, atol=1e-10
         )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
+    X, Y = problem(200)
+    Y = Y + 1000.0 * np.arange(200)[:, None] / 200  # the parts have other means, around which they are summed
+    weights = np.random.default_rng(1).uniform(0, 2, 200) if weighted else None
+    for targets in (Y, Y[:, 1]):
+        ridge = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept)
+        whole = clone(ridge).fit(X, targets, weights)
+        parts = [
+            clone(ridge).fit(X[rows], targets[rows], None if weights is None else weights[rows])
+            for rows in (slice(0, 90), slice(90, 200))
+        ]
+        parts[0].predict(X)
+        merged, other = parts[0].merge(parts[1]), parts[1].predict(X)
+        np.testing.assert_allclose(merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(merged.predict(X), whole.predict(X), rtol=1e-10, atol=1e-8)
+        np.testing.assert_allclose(merged.noise_variance_, whole.noise_variance_, rtol=1e-8)
+        np.testing.assert_array_equal(parts[1].predict(X), other)
+
+
+def test_what_cannot_be_merged_is_refused():
+    X, Y = problem(100)
+    model = SpectralRidge(features(), alpha=0.2).fit(X, Y)
+    with pytest.raises(TypeError, match="SpectralRidge merges with another one"):
+        model.merge(Y)
+    with pytest.raises(NotFittedError):
+        model.merge(SpectralRidge(features()))
+    with pytest.raises(ValueError, match="different features"):
+        model.merge(SpectralRidge(features(), random_state=5).fit(X, Y))
+    with pytest.raises(ValueError, match="targets of different shapes: 2 and 1 columns"):
+        model.merge(SpectralRidge(features()).fit(X, Y[:, 0]))
+    with pytest.raises(ValueError, match="several alphas"):
+        SpectralRidge(features(), alpha=[0.1, 1.0]).fit(X, Y).merge(model)
+    many = SpectralRidge(features(2100)).fit(X, Y)
+    with pytest.raises(ValueError, match="The Gram matrix of 4200 features was too large"):
+        clone(many).fit(X, Y).merge(many)
+    other = SpectralRidge(Nystroem(n_components=10)).fit(X, Y)
+    with pytest.raises(ValueError, match="different features"):
+        clone(other).fit(X, Y).merge(other)
 
 
 def test_rows_may_follow_a_fit_and_a_fit_begins_anew():

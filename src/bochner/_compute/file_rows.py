@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .dask_rows import as_rows
-from .rows import STREAMED_BYTES, LocalRows, Rows, add_parts, shuffled_within
+from .maps import release_pages, scratch
+from .rows import STREAMED_BYTES, LocalRows, Rows, add_parts
 
 _ENDINGS = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".tsv": "CSV"}
 
@@ -19,8 +20,9 @@ def open_rows(path: str | PathLike[str], columns: Sequence[str] | None = None, *
     r"""The rows of a file, for ``fit``, ``predict`` and ``transform`` in place of X; read in pieces, never whole in memory.
 
     A Parquet file (``.parquet``, ``.pq``) is read by pieces of its row groups and decoded once a pass, a text file (``.csv``, ``.tsv``,
-    with a header) is parsed once a pass, and a ``.npy`` file is mapped into memory.  Text and Parquet need pyarrow.  Methods that want
-    all rows at once refuse such rows; those of a memory map they take.
+    with a header) is parsed once a pass, and a ``.npy`` file is mapped into memory.  Text and Parquet need pyarrow.  Descent, which meets
+    rows in random order, copies their numbers into a temporary file first.  Methods that want all rows at once refuse such rows; those
+    of a memory map they take.
 
     Parameters
     ----------
@@ -142,19 +144,26 @@ class FileRows(Rows):
         return taken
 
     def batches(self, size, rng, kept=None):
-        """Row groups of a Parquet file come in random order, text in its own; both are shuffled within pieces."""
-        for rows, piece in self._pieces(rng):
-            yield from shuffled_within(rows.start, piece.source, size, rng, kept)
+        return self._copy.batches(size, rng, kept)
+
+    @cached_property
+    def _copy(self) -> LocalRows:
+        """The numbers in a temporary file, in memory where they are few: for those who meet rows in random order, many times."""
+        numbers = scratch(self.shape, self.dtype, STREAMED_BYTES)
+        for rows, piece in self._pieces():
+            numbers[rows] = piece.source
+            release_pages(numbers, rows)
+        return LocalRows(numbers)
 
     def assert_all_finite(self):
         for _ in self._pieces():
             pass
 
-    def _pieces(self, rng: np.random.Generator | None = None) -> Iterator[tuple[slice, LocalRows]]:
+    def _pieces(self) -> Iterator[tuple[slice, LocalRows]]:
         """(numbers of the rows, the rows) of each piece of a pass, checked for finite numbers."""
         size = max(256, STREAMED_BYTES // (np.dtype(self.dtype).itemsize * len(self.names)))
         n_read = 0
-        for start, part in self.file.pieces(self.names, size, rng):
+        for start, part in self.file.pieces(self.names, size):
             columns = [part[name] for name in self.names]
             block = np.empty((len(columns[0]), len(columns)), self.dtype)
             for j, column in enumerate(columns):
@@ -192,15 +201,15 @@ class _ColumnFile(ABC):
         single = all(str(self.schema.field(name).type) == "float" for name in names)
         return np.float32 if single else np.float64
 
-    def pieces(
-        self, names: Sequence[str], size: int, rng: np.random.Generator | None = None
-    ) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        """(number of its first row, its columns) of pieces of at most ``size`` rows; with ``rng`` in random order where that is quick."""
+    def pieces(self, names: Sequence[str], size: int) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """(number of its first row, its columns) of pieces of at most ``size`` rows, in their order."""
         import pyarrow as pa
 
+        start = 0
         try:
-            for start, part in self._batches(list(dict.fromkeys(names)), size, rng):
+            for part in self._batches(list(dict.fromkeys(names)), size):
                 yield start, {name: _vector(part.column(name), self.numeric[name]) for name in part.schema.names}
+                start += part.num_rows
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path.name} cannot be read: {str(error).splitlines()[0]}") from None
 
@@ -212,7 +221,7 @@ class _ColumnFile(ABC):
     def _read_schema(self) -> Any: ...
 
     @abstractmethod
-    def _batches(self, names: list[str], size: int, rng: np.random.Generator | None) -> Iterator[tuple[int, Any]]: ...
+    def _batches(self, names: list[str], size: int) -> Iterator[Any]: ...
 
 
 class _ParquetFile(_ColumnFile):
@@ -233,16 +242,9 @@ class _ParquetFile(_ColumnFile):
         with self._open() as file:
             return file.metadata.num_rows
 
-    def _batches(self, names, size, rng):
+    def _batches(self, names, size):
         with self._open() as file:
-            lengths = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
-            starts = np.cumsum([0, *lengths])
-            in_turn = [np.arange(len(lengths))] if rng is None else rng.permutation(len(lengths))[:, None]
-            for groups in in_turn:
-                start = int(starts[groups[0]]) if len(groups) else 0
-                for part in file.iter_batches(size, row_groups=groups.tolist(), columns=names):
-                    yield start, part
-                    start += part.num_rows
+            yield from file.iter_batches(size, columns=names)
 
 
 class _TextFile(_ColumnFile):
@@ -267,14 +269,10 @@ class _TextFile(_ColumnFile):
     def n_rows(self, names):
         return sum(len(part[names[0]]) for _, part in self.pieces(names[:1], 2**20))
 
-    def _batches(self, names, size, rng):
-        start = 0
+    def _batches(self, names, size):
         with self._open(names, size=2**24) as reader:
             for whole in reader:
-                for first in range(0, whole.num_rows, size):
-                    part = whole.slice(first, size)
-                    yield start, part
-                    start += part.num_rows
+                yield from (whole.slice(first, size) for first in range(0, whole.num_rows, size))
 
 
 def _is_numeric(kind):
