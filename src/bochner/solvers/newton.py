@@ -198,16 +198,24 @@ def _sums_block(design, code, coefficients, kind, X, codes, weights=None):
             for a in range(n_outputs):
                 for b in range(a + 1):
                     bend = h * (shares @ (code[a] * code[b]) - means[:, a] * means[:, b])
+                    if a == b:
+                        curvature[a, :, a, :] += _gram(A, bend)
+                        continue
                     product = (bend[:, None] * A).T @ A
                     curvature[a, :, b, :] += product
-                    if a != b:
-                        curvature[b, :, a, :] += product
+                    curvature[b, :, a, :] += product
         else:
             bend = h * np.mean(shares @ (code**2).T - means**2, axis=1)
-            curvature += (bend[:, None] * A).T @ A if kind == "shared" else bend @ A**2
+            curvature += _gram(A, bend) if kind == "shared" else bend @ A**2
         shares[own] -= 1
         gradient += A.T @ (h[:, None] * (shares @ code.T))
     return loss, gradient, curvature
+
+
+def _gram(A, weights):
+    """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which BLAS computes one half."""
+    scaled = np.sqrt(np.maximum(weights, 0.0))[:, None] * A
+    return scaled.T @ scaled
 
 
 def _product_block(design, code, coefficients, direction, X, codes, weights=None):
