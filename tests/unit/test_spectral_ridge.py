@@ -1,5 +1,7 @@
 """SpectralRidge against scikit-learn's Ridge on the same features, refits, and its own derivatives."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,8 +12,10 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from bochner import Decomposable, Gaussian, Matern, OperatorRidge, SpectralFeatures, SpectralRidge
+from bochner._compute import as_rows
 from bochner.alignment import potential
 from bochner.learners.base import Learned, Learner
+from bochner.solvers import RidgeStatistics, TrainingRows
 
 
 def problem(n=60, n_outputs=2, seed=0):
@@ -233,6 +237,15 @@ def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
         np.testing.assert_allclose(merged.predict(X), whole.predict(X), rtol=1e-10, atol=1e-8)
         np.testing.assert_allclose(merged.noise_variance_, whole.noise_variance_, rtol=1e-8)
         np.testing.assert_array_equal(parts[1].predict(X), other)
+
+
+def test_sums_around_another_shift_are_those_summed_around_it():
+    X, Y = problem(50)
+    data = TrainingRows(as_rows(X), Y, np.random.default_rng(1).uniform(0, 2, 50))
+    here, there = np.array([0.3, -2.0]), np.array([5.0, 1.0])
+    found, expected = (RidgeStatistics.of(np.sin, data, shift) for shift in (here, there))
+    for field in fields(expected):
+        np.testing.assert_allclose(getattr(found.around(there), field.name), getattr(expected, field.name), rtol=1e-11)
 
 
 def test_what_cannot_be_merged_is_refused():
