@@ -21,8 +21,8 @@ from .statistics import TILE_ROWS
 _MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
 # Up to so many columns (128 MB) the Gram matrix of the features preconditions conjugate gradients, beyond only its diagonal.
 _MOST_COLUMNS = 4096
-# How far conjugate gradients go for a step of Newton, relative to the gradient, and in how many passes at most.
-_STEP_TOLERANCE, _MOST_STEP_PASSES = 1e-3, 200
+# How far conjugate gradients go for a step, relative to the gradient, first and last, and in how many passes at most: a first step needs no digits.
+_STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-3), 200
 
 
 def class_code(n_classes: int) -> np.ndarray:
@@ -88,8 +88,11 @@ class SoftmaxProblem:
         gradient = self.C * gradient + self.penalties[:, None] * coefficients
         return Reached(coefficients, value, gradient, self.C * curvature)
 
-    def step(self, reached: Reached, damping: float) -> np.ndarray:
-        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass."""
+    def step(self, reached: Reached, damping: float, progress: float = 0.0) -> np.ndarray:
+        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass.
+
+        ``progress`` is the size of the gradient relative to the first one.
+        """
         gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
             factor = _factor(curvature, np.tile(held, len(self.code)))
@@ -103,7 +106,11 @@ class SoftmaxProblem:
             return self.C * self._sum(_product_block, reached.coefficients, direction) + held[:, None] * direction
 
         apply = [LinearOperator((gradient.size,) * 2, _on_vectors(f, gradient.shape)) for f in (hessian, inverse)]
-        limits = {"rtol": _STEP_TOLERANCE, "atol": 0.0, "maxiter": _MOST_STEP_PASSES}
+        limits = {
+            "rtol": np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]),
+            "atol": 0.0,
+            "maxiter": _MOST_STEP_PASSES,
+        }
         return cg(apply[0], -gradient.ravel(), M=apply[1], **limits)[0].reshape(gradient.shape)
 
     def typical_curvature(self, reached: Reached) -> float:
@@ -126,8 +133,9 @@ def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: 
     is about the square of that, the last step is taken without another look.
     """
     reached, damping, n_iter = problem.at(start), 0.0, 1
+    steepest = np.linalg.norm(reached.gradient) or 1.0
     for n_iter in track(range(1, max_iter + 1), "logistic regression", total=max_iter):
-        step = problem.step(reached, damping)
+        step = problem.step(reached, damping, float(np.linalg.norm(reached.gradient) / steepest))
         slope = float(np.vdot(reached.gradient, step))
         if damping == 0 and -slope <= tol**2 * reached.value:
             return Minimum(reached.coefficients + step, n_iter, True)
