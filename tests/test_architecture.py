@@ -27,7 +27,7 @@ FLOORS = [
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
-        *("inputs", "blending", "kernel_machine"),
+        *("inputs", "blending", "kernel_machine", "logistic"),
     },
     {"front_door"},
     {"untuned"},
@@ -37,7 +37,19 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
 NEVER_AT_IMPORT = {
-    *("matplotlib", "pandas", "skops", "polars", "dask", "distributed", "onnx", "skl2onnx", "onnxruntime", "rich")
+    *(
+        "matplotlib",
+        "pyarrow",
+        "pandas",
+        "skops",
+        "polars",
+        "dask",
+        "distributed",
+        "onnx",
+        "skl2onnx",
+        "onnxruntime",
+        "rich",
+    )
 }
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -1,6 +1,7 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
 from . import bounds
+from ._compute import open_rows
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
     EarlyStopping,
@@ -40,6 +41,7 @@ from .learners import (
     gibbs_weights,
     project_dual,
 )
+from .logistic import SpectralLogistic
 from .measures import FourierMeasure, concatenate
 from .operators import (
     CurlFree,
@@ -123,6 +125,7 @@ __all__ = [
     "SmoothScaler",
     "SpectralClassifier",
     "SpectralFeatures",
+    "SpectralLogistic",
     "SpectralMixture",
     "SpectralPrior",
     "SpectralRegressor",
@@ -145,6 +148,7 @@ __all__ = [
     "graph_output_matrix",
     "load",
     "load_table",
+    "open_rows",
     "project_dual",
     "save",
     "simplex_code",

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr
 from sklearn.base import ClassifierMixin, clone, is_classifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from ._columns import counted, quantile
-from ._compute import evenly_spread, gathered
+from ._compute import Block, evenly_spread, gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -22,6 +21,8 @@ from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
+from .solvers import feature_block
+from .solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
 from .targets import Labels
 
 # Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.
@@ -32,6 +33,8 @@ _MOVES = np.linspace(0, 1, 21)
 _MOST_COPIES = 4000
 # Width and move are chosen on as many rows as cost this many normal tails a trial; the bound then looks at all rows.
 _MOST_TAILS = 2**19
+# How exactly the logistic regressions are solved, and in how many passes at most; a certificate holds for whatever they find.
+_TOLERANCE, _MOST_PASSES = 1e-6, 200
 # The trapezoidal rule for a mean over a standard normal variable, which for smooth functions is exact to rounding.
 _NODES = np.linspace(-8, 8, 65)
 _NODE_WEIGHTS = np.exp(-(_NODES**2) / 2) / np.sum(np.exp(-(_NODES**2) / 2))
@@ -236,71 +239,87 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
             first_weights = (
                 None if counts is None and costs is None else (first if costs is None else first * costs)[taught]
             )
-        self.features_ = fitted_transformer(features, rows.take(taught), target.decode(codes[taught]), first_weights)
-        columns = self._columns(rows)
-        prior_mean = self._linear(columns, codes, first if costs is None else first * costs)
-        step = self._linear(columns, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(columns, codes, first, second, prior_mean, step, caveat)
+        if isinstance(features, SpectralFeatures) and not rows.is_local:
+            # Rows of weight zero teach nothing, and none has to leave the cluster.
+            self.features_ = features.fit(rows, target, first if costs is None else first * costs)
+        else:
+            given = target.decode(codes[taught])
+            self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
+        prior_mean = self._linear(rows, codes, first if costs is None else first * costs)
+        step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
+        self._choose(rows, codes, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """w·φ(x) + intercept for the mean weights, of more than two classes one column for each."""
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        scores = (self._columns(rows) @ self._weights().T).astype(rows.dtype)
+        rows = self._rows(X)
+        weights = self._weights()
+        scores = rows.map(self._block(_scores_block, weights), len(weights))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class of the largest mean score, which is also the class of most votes."""
-        winners = _winners(self.decision_function(X))
-        return self.classes_[winners]
+        rows = self._rows(X)
+        return rows.map(self._block(_labels_block, self._weights(), self.classes_), dtype=self.classes_.dtype)
 
-    def votes(self, X: Any) -> np.ndarray:
+    def votes(self, X: Any) -> Any:
         """How often the randomized classifier says each class of a row, (n_rows, n_classes).
 
         These are no probabilities of the classes: a row far from the boundary gets all votes, however noisy the labels are.
         """
+        rows = self._rows(X)
+        block = self._block(_votes_block, self._weights(), self.width_)
+        return rows.map(block, len(self.classes_), dtype=np.float64)
+
+    def _rows(self, X):
         check_is_fitted(self)
-        columns = self._columns(check_rows(self, X, reset=False))
-        scores = columns @ self._weights().T / (self.width_ * np.linalg.norm(columns, axis=1, keepdims=True))
-        each = (np.full(len(scores), code) for code in range(len(self.classes_)))
-        return np.column_stack([shares_for(scores, codes) for codes in each])
+        return check_rows(self, X, reset=False)
 
     def _weights(self):
         """(n_outputs, n_columns), intercept last."""
         return np.column_stack([np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)])
 
-    def _columns(self, rows):
-        # The transformer may be anyone's, so it gets what the rows are made of.
-        features = np.asarray(gathered(self.features_.transform(rows.source)), dtype=np.float64)
-        return np.column_stack([features, np.ones(len(features))])
+    def _design(self):
+        """The features of a block of rows, and a one: those of all rows are never held."""
+        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
+        source = measure if isinstance(measure, FourierMeasure) else self.features_
+        return Block(with_constant, feature_block(source))
 
-    def _linear(self, columns, codes, weights):
+    def _block(self, function, weights, *parameters):
+        return Block(function, self._design(), weights, *parameters, row_bytes=16 * weights.shape[1])
+
+    def _linear(self, rows, codes, weights):
         """Weights of a logistic regression, (n_outputs, n_columns), intercept last; the origin for classes that are not there."""
-        some = weights > 0
-        n_classes, present = len(self.classes_), np.unique(codes[some])
-        found = np.zeros((1 if n_classes == 2 else n_classes, columns.shape[1]))
+        design = self._design()
+        n_classes, present = len(self.classes_), np.unique(codes[weights > 0])
+        n_columns = design(rows.take(np.array([0]))).shape[1]
+        found = np.zeros((1 if n_classes == 2 else n_classes, n_columns))
         if len(present) == 1:
             return found
-        model = LogisticRegression(C=self.C, fit_intercept=False, max_iter=2000)
-        coefficients = model.fit(columns[some], codes[some], weights[some]).coef_
+        code = class_code(len(present))
+        # Rows without weight may be of other classes; they count for nothing.
+        codes = np.minimum(np.searchsorted(present, codes), len(present) - 1)
+        problem = SoftmaxProblem(rows, codes, weights, design, code, np.ones(n_columns), self.C)
+        reached = minimized(problem, np.zeros((n_columns, len(code))), _TOLERANCE, _MOST_PASSES)
+        coefficients = (reached.coefficients @ code).T
         if n_classes == 2:
-            return coefficients
-        found[present] = np.concatenate([-coefficients / 2, coefficients / 2]) if len(present) == 2 else coefficients
+            return coefficients[1:]
+        found[present] = coefficients - coefficients.mean(axis=0)
         return found
 
-    def _choose(self, columns, codes, first, second, prior_mean, step, caveat):
+    def _choose(self, rows, codes, first, second, prior_mean, step, caveat):
         """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
-        norms = np.linalg.norm(columns, axis=1, keepdims=True)
+        both = np.concatenate([prior_mean, step])
+        scores = gathered(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
+        start, change = np.split(scores, 2, axis=1)
         some = first > 0
-        margins, shares = counted(_margins(columns[some] @ prior_mean.T) / norms[some, 0], first[some])
+        margins, shares = counted(_margins(start[some]), first[some])
         scale = quantile(margins, shares, 0.5) or 1.0
         some = second > 0
-        counts, norms, columns, codes = second[some], norms[some], columns[some], codes[some]
-        start, change = columns @ prior_mean.T / norms, columns @ step.T / norms
+        counts, start, change, codes = second[some], start[some], change[some], codes[some]
         tails = 1 if start.shape[1] == 1 else start.shape[1] * len(_NODES)
         looked = evenly_spread(np.arange(len(codes)), max(1, _MOST_TAILS // tails))
         n_counted = max(1, int(counts.sum()))
@@ -335,6 +354,27 @@ def _risks(start, change, codes, counts, widths, moves):
     scores = (start + moves[:, None, None] * change) / widths[:, None, None]
     right = shares_for(scores.reshape(-1, scores.shape[2]), np.tile(codes, len(moves))).reshape(len(moves), -1)
     return np.clip(1 - np.average(right, axis=1, weights=counts), 0.0, 1.0)
+
+
+def _scores_block(design, weights, X, out):
+    out[...] = design(X) @ weights.T
+
+
+def _unit_scores_block(design, weights, X, out):
+    """Scores of features of length one: what noise of a width does to a score, it does in units of that length."""
+    columns = design(X)
+    out[...] = columns @ weights.T / np.linalg.norm(columns, axis=1, keepdims=True)
+
+
+def _labels_block(design, weights, classes, X, out):
+    out[...] = classes[_winners(design(X) @ weights.T)]
+
+
+def _votes_block(design, weights, width, X, out):
+    scores = np.empty((len(out), len(weights)))
+    _unit_scores_block(design, weights / width, X, scores)
+    for code in range(out.shape[1]):
+        out[:, code] = shares_for(scores, np.full(len(scores), code))
 
 
 def _winners(scores):

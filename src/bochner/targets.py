@@ -160,7 +160,7 @@ def _largest(signs, factors):
 
 @dataclass(frozen=True, eq=False)
 class Labels(Target):
-    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1."""
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.  Codes may be on a cluster, see ``here``."""
 
     classes: np.ndarray
     codes: Any

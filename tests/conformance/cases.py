@@ -42,6 +42,7 @@ from bochner import (
     Sinc,
     SpectralClassifier,
     SpectralFeatures,
+    SpectralLogistic,
     SpectralMixture,
     SpectralRegressor,
     SpectralRidge,
@@ -115,6 +116,9 @@ ESTIMATORS = [
     SpectralRidge(
         SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
     ),
+    SpectralLogistic(),
+    SpectralLogistic(SpectralFeatures(learner=PacBayes(), n_components=8, block_size=7), C=100.0, fit_intercept=False),
+    SpectralLogistic(LandmarkFeatures(n_landmarks=5, n_components=8), class_weight="balanced"),
     OperatorRidge(),
     OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver=Cholesky(), fit_intercept=True),
     OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), alpha=1.0, solver=ConjugateGradient()),

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
@@ -24,6 +25,7 @@ from bochner import (
     SpectralFeatures,
     SpectralRegressor,
     SpectralRidge,
+    open_rows,
 )
 from bochner._compute import LocalRows
 
@@ -37,11 +39,13 @@ NEEDS_ROWS_HERE = (
     SpectralClassifier,
     SpectralRegressor,
 )
+# Tables, which are read whole.
+NEEDS_A_TABLE = (SpectralClassifier, SpectralRegressor)
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
 # Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
 NEEDS_MERGED_ROWS = (LandmarkFeatures, CertifiedClassifier, JointDescent, AscentPeaks, LangevinPeaks)
-STORAGES = ("array", "blocks", "map", "sparse", "dask")
+STORAGES = ("array", "blocks", "map", "sparse", "dask", "parquet")
 
 
 def data_for(estimator, n_rows=N_ROWS, n_features=3, seed=0):
@@ -105,6 +109,11 @@ def stored(X, storage, folder):
         import dask.array as da
 
         return da.from_array(X, chunks=(40, 2))
+    if storage == "parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
+        parquet.write_table(table, folder / "X.parquet", row_group_size=40)
+        return open_rows(folder / "X.parquet")
     return X
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bochner import SpectralFeatures
+from bochner import CertifiedClassifier, Gaussian, SpectralFeatures, SpectralLogistic
 from bochner._compute import Block, as_rows, dask_rows, gram_block
 from bochner._compute.blocks import features_block
 from bochner.alignment import fourier_sums, potential_and_gradient
@@ -101,6 +101,18 @@ class TestOnACluster:
         broken[2900, 3] = np.nan
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             fourier_sums(MODEL.measure_, da.from_array(broken, chunks=CHUNKS), SIGNAL)
+
+    def test_logistic_regression_and_its_certificate(self):
+        y = np.where(np.sin(X[:, 0]) > X[:, 1] / 2, "in", "out")
+        there, labels = da.from_array(X, chunks=CHUNKS), da.from_array(y, chunks=1000)
+        features = SpectralFeatures(Gaussian(0.1), n_components=20, random_state=0)
+        model = SpectralLogistic(features, C=10.0)
+        expected = model.fit(X, y).coef_
+        np.testing.assert_allclose(model.fit(there, labels).coef_, expected, atol=1e-10)
+        assert isinstance(model.predict_proba(there), da.Array)
+        certified = CertifiedClassifier(features, random_state=0)
+        bound = certified.fit(X, y).gibbs_bound_.value
+        assert certified.fit(there, labels).gibbs_bound_.value == pytest.approx(bound, rel=1e-9)
 
 
 def _ran_here(caller, block):

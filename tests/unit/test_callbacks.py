@@ -18,6 +18,7 @@ from bochner import (
     OperatorRidge,
     OperatorRidgeClassifier,
     SpectralFeatures,
+    SpectralLogistic,
     SpectralRidge,
     StochasticGradient,
 )
@@ -36,6 +37,7 @@ CASES = {
     "stochastic": (OperatorRidge(n_components=5, solver=StochasticGradient(n_epochs=7)), "stochastic ridge", 7),
     "gradients": (OperatorRidge(n_components=30, solver=ConjugateGradient()), "conjugate gradients", None),
     "L-BFGS": (OperatorRidgeClassifier(n_components=30, solver=LBFGS()), "L-BFGS", None),
+    "logistic": (SpectralLogistic(C=100.0), "logistic regression", None),
     "machine": (KernelMachine(solver="cg", alpha=1e-3), "conjugate gradients", None),
     "GBRFF1": (GBRFF1Classifier(n_rounds=3), "GBRFF1Classifier", 3),
     "GBRFF2": (GBRFF2Classifier(n_rounds=5), "GBRFF2Classifier", 5),

@@ -142,7 +142,8 @@ def test_three_classes_are_certified_by_the_theorem_at_their_own_posterior(n_fir
     start = np.zeros((3, 5))
     if n_first > 1:
         columns = np.column_stack([X[first], np.ones(n_first)])
-        start = LogisticRegression(C=1.0, fit_intercept=False, max_iter=2000).fit(columns, labels[first]).coef_
+        regression = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=20000)
+        start = regression.fit(columns, labels[first]).coef_
     mean = np.column_stack([model.coef_, model.intercept_])
     divergence = np.sum((mean - start) ** 2) / (2 * model.width_**2)
     wrong = 1 - model.votes(X[second])[np.arange(len(second)), codes[second]]
@@ -307,3 +308,22 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
     repeated = np.repeat(np.arange(len(y)), 1 + y)
     expected = clone(scaled).fit(X[repeated], X[repeated, 0] ** 2).features_
     np.testing.assert_allclose(scaled.fit(X, X[:, 0] ** 2, 1.0 + y).features_.mean_, expected.mean_)
+
+
+@pytest.mark.parametrize("learner", [None, PacBayes()])
+def test_on_a_cluster_only_scores_travel(learner, monkeypatch):
+    """Features of all rows are held nowhere, and the certificate is that of NumPy."""
+    da = pytest.importorskip("dask.array")
+    X, y = make_moons(5000, noise=0.2, random_state=0)
+    model = CertifiedClassifier(SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0)
+    expected = clone(model).fit(X, y)
+    gathered, original = [], da.Array.compute
+    monkeypatch.setattr(da.Array, "compute", lambda self, **kw: gathered.append(self.size) or original(self, **kw))
+    there = da.from_array(X, chunks=(900, 1))
+    found = model.fit(there, y)
+    assert max(gathered) == 2 * len(X)  # two scores a row
+    monkeypatch.undo()
+    assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-8)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-8)
+    for method in ("predict", "decision_function", "votes"):
+        np.testing.assert_allclose(getattr(found, method)(there).compute(), getattr(expected, method)(X), atol=1e-8)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.metrics import log_loss
 
@@ -112,3 +113,63 @@ def test_the_temperature_minimizes_the_log_loss_of_rows_left_out(weighted):
 
     grid = model.temperature_ * np.linspace(0.99, 1.01, 2001)
     assert grid[np.argmin([log_loss(t) for t in grid])] == pytest.approx(model.temperature_, rel=1.1e-5)
+
+
+def in_parts(model, X, y, sizes, weights=None, **keywords):
+    for stop, size in zip(np.cumsum(sizes), sizes, strict=True):
+        rows = slice(stop - size, stop)
+        model.partial_fit(X[rows], y[rows], sample_weight=None if weights is None else weights[rows], **keywords)
+        keywords = {}
+    return model
+
+
+@pytest.mark.parametrize("sizes", [(150,), (60, 90), (3, 1, 146)])
+@pytest.mark.parametrize("class_weight", [None, {0: 3.0, 2: 0.5}])
+def test_rows_in_parts_give_the_scores_of_all_rows(sizes, class_weight):
+    X, y = load_iris(return_X_y=True)  # sorted: the first parts have one class
+    weights = np.random.default_rng(0).uniform(0.1, 2, size=len(X))
+    model = OperatorRidgeClassifier(
+        Decomposable(Gaussian(0.3)), n_components=20, alpha=0.1, class_weight=class_weight, random_state=0
+    )
+    whole = clone(model).fit(X, y, weights)
+    parts = in_parts(clone(model), X, y, sizes, weights, classes=[0, 1, 2])
+    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-9)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    halves = [
+        in_parts(clone(model), X[r], y[r], (75,), weights[r], classes=[0, 1, 2]) for r in (slice(75), slice(75, 150))
+    ]
+    before = halves[1].decision_function(X)
+    np.testing.assert_allclose(halves[0].merge(halves[1]).decision_function(X), whole.decision_function(X), atol=1e-9)
+    np.testing.assert_array_equal(halves[1].decision_function(X), before)
+
+
+def test_parts_that_do_not_fit_are_refused():
+    X, y = load_iris(return_X_y=True)
+    model = OperatorRidgeClassifier(Decomposable(Gaussian(0.3)), n_components=5, alpha=1.0, random_state=0)
+    with pytest.raises(ValueError, match=r"only 1 class: 0. List all that may occur by classes="):
+        clone(model).partial_fit(X[:9], y[:9])
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows"):
+        clone(model).set_params(class_weight="balanced").partial_fit(X, y)
+    first = clone(model).partial_fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match=r"y holds the labels \[2\]"):
+        first.partial_fit(X[100:], y[100:])
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        first.partial_fit(X[:9], y[:9], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"different classes, \[0, 1\] and \[0, 1, 2\]"):
+        first.merge(clone(model).fit(X, y))
+    with pytest.raises(TypeError, match="merges with another one"):
+        first.merge(3)
+
+
+def test_a_part_that_is_struck_changes_nothing(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    model = OperatorRidgeClassifier(n_components=5, alpha=1.0, random_state=0).fit(X[::2], y[::2])
+    before = model.decision_function(X)
+
+    def struck(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bochner.ridge.model.RidgeStatistics.of", struck)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[1::2], y[1::2])
+    np.testing.assert_array_equal(model.decision_function(X), before)

@@ -167,6 +167,23 @@ def test_partial_fit_is_exact_whatever_the_batches(name):
     np.testing.assert_allclose(after_fit.predict(X), whole.predict(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_merged_fits_are_the_fit_of_all_rows(name):
+    X, Y = problem(50)
+    settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
+    whole = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
+    first, second = (
+        OperatorRidge(KERNELS[name], **settings).fit(X[rows], Y[rows]) for rows in (slice(20), slice(20, 50))
+    )
+    first.merge(second)
+    np.testing.assert_allclose(first.coef_, whole.coef_, atol=1e-9)
+    np.testing.assert_allclose(first.predict(X), whole.predict(X), atol=1e-9)
+    np.testing.assert_allclose(first.noise_variance_, whole.noise_variance_, rtol=1e-8)
+    third = OperatorRidge(Decomposable(Gaussian(gamma=0.4), np.diag([1.0, 2.0, 3.0])), **settings)
+    with pytest.raises(ValueError, match="different features"):
+        first.merge(third.fit(X, Y))
+
+
 @pytest.mark.parametrize("word", ["covariance", "learned"])
 def test_matrices_from_the_outputs_follow_the_stream(word):
     X, Y = problem(60)

@@ -1,15 +1,21 @@
 """SpectralRidge against scikit-learn's Ridge on the same features, refits, and its own derivatives."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from bochner import Decomposable, Gaussian, Matern, OperatorRidge, SpectralFeatures, SpectralRidge
+from bochner._compute import as_rows
 from bochner.alignment import potential
 from bochner.learners.base import Learned, Learner
+from bochner.solvers import RidgeStatistics, TrainingRows
 
 
 def problem(n=60, n_outputs=2, seed=0):
@@ -210,6 +216,64 @@ def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
         np.testing.assert_allclose(
             parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-10, atol=1e-10
         )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
+    X, Y = problem(200)
+    Y = Y + 1000.0 * np.arange(200)[:, None] / 200  # the parts have other means, around which they are summed
+    weights = np.random.default_rng(1).uniform(0, 2, 200) if weighted else None
+    for targets in (Y, Y[:, 1]):
+        ridge = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept)
+        whole = clone(ridge).fit(X, targets, weights)
+        parts = [
+            clone(ridge).fit(X[rows], targets[rows], None if weights is None else weights[rows])
+            for rows in (slice(0, 90), slice(90, 200))
+        ]
+        parts[0].predict(X)
+        merged, other = parts[0].merge(parts[1]), parts[1].predict(X)
+        np.testing.assert_allclose(merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(merged.predict(X), whole.predict(X), rtol=1e-10, atol=1e-8)
+        np.testing.assert_allclose(merged.noise_variance_, whole.noise_variance_, rtol=1e-8)
+        np.testing.assert_array_equal(parts[1].predict(X), other)
+
+
+def test_sums_around_another_shift_are_those_summed_around_it():
+    X, Y = problem(50)
+    data = TrainingRows(as_rows(X), Y, np.random.default_rng(1).uniform(0, 2, 50))
+    here, there = np.array([0.3, -2.0]), np.array([5.0, 1.0])
+    found, expected = (RidgeStatistics.of(np.sin, data, shift) for shift in (here, there))
+    for field in fields(expected):
+        np.testing.assert_allclose(getattr(found.around(there), field.name), getattr(expected, field.name), rtol=1e-11)
+
+
+def test_merged_fits_choose_their_ridge_as_parts_do():
+    X, Y = problem(200)
+    parts = SpectralRidge(features(), alpha="auto").partial_fit(X[:80], Y[:80]).partial_fit(X[80:], Y[80:])
+    merged = SpectralRidge(features(), alpha="auto").fit(X[:80], Y[:80])
+    merged.merge(SpectralRidge(features(), alpha="auto").fit(X[80:], Y[80:]))
+    assert merged.alpha_ == pytest.approx(parts.alpha_)
+    np.testing.assert_allclose(merged.predict(X), parts.predict(X), rtol=1e-7)
+
+
+def test_what_cannot_be_merged_is_refused():
+    X, Y = problem(100)
+    model = SpectralRidge(features(), alpha=0.2).fit(X, Y)
+    with pytest.raises(TypeError, match="SpectralRidge merges with another one"):
+        model.merge(Y)
+    with pytest.raises(NotFittedError):
+        model.merge(SpectralRidge(features()))
+    with pytest.raises(ValueError, match="different features"):
+        model.merge(SpectralRidge(features(), random_state=5).fit(X, Y))
+    with pytest.raises(ValueError, match="targets of different shapes: 2 and 1 columns"):
+        model.merge(SpectralRidge(features()).fit(X, Y[:, 0]))
+    many = SpectralRidge(features(2100)).fit(X, Y)
+    with pytest.raises(ValueError, match="The Gram matrix of 4200 features was too large"):
+        clone(many).fit(X, Y).merge(many)
+    other = SpectralRidge(Nystroem(n_components=10)).fit(X, Y)
+    with pytest.raises(ValueError, match="different features"):
+        clone(other).fit(X, Y).merge(other)
 
 
 def test_rows_may_follow_a_fit_and_a_fit_begins_anew():

@@ -36,7 +36,11 @@ def twin_of(function: Callable) -> Callable[[Callable], Callable]:
 
 def is_tensor(X: Any) -> bool:
     """Whether X is an array of the standard, not of NumPy, that scikit-learn is told to dispatch on."""
-    if isinstance(X, (np.ndarray, np.generic, list, tuple, Rows)) or sp.issparse(X) or not get_config()["array_api_dispatch"]:
+    if (
+        isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
+        or sp.issparse(X)
+        or not get_config()["array_api_dispatch"]
+    ):
         return False
     return _compat().is_array_api_obj(X)
 

@@ -15,6 +15,7 @@ from ..front_door import SpectralClassifier, SpectralRegressor
 from ..inputs import SmoothScaler, TableInputs
 from ..kernel_machine import KernelMachine
 from ..landmarks import LandmarkFeatures
+from ..logistic import SpectralLogistic
 from ..measures import FourierMeasure
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..ridge.model import RidgeModel
@@ -111,6 +112,18 @@ def _boosting_classifier(estimator: ExpansionClassifier, graph: Graph) -> tuple[
     # A score of exactly zero counts as positive.
     positive = graph.node("Not", scores.flat() < 0.0)
     return labels(graph.cast(positive, np.int64), estimator.classes_), both_classes(chances)
+
+
+@written.register
+def _spectral_logistic(estimator: SpectralLogistic, graph: Graph) -> tuple[Tensor, ...]:
+    if isinstance(estimator._source, FourierMeasure):
+        scores = expansion(estimator.expansion_, graph.rows)
+    else:
+        scores = transformed(estimator.features_, graph) @ estimator.coef_.T + estimator.intercept_
+    chances = link(estimator.loss_, scores, len(estimator.coef_))
+    if len(estimator.coef_) > 1:
+        return labels(first_largest(scores), estimator.classes_), chances
+    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(chances)
 
 
 @written.register

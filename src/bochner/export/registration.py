@@ -12,6 +12,7 @@ import bochner
 from ..front_door.base import SpectralModel
 from ..kernel_expansions import KernelExpansion
 from ..kernel_machine import KernelMachine
+from ..logistic import SpectralLogistic
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..ridge.model import RidgeModel
 from .estimators import is_written, written
@@ -73,7 +74,7 @@ def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
     Coefficients that solve a linear system may be large and cancel: such sums are float64, also in a graph of float32, unless the
     coefficients themselves are float32.
     """
-    if isinstance(estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge):
+    if isinstance(estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge | SpectralLogistic):
         return np.dtype(np.float64)
     if any(f.coefficients.dtype == np.float64 for f in kernel_expansions(estimator)):
         return np.dtype(np.float64)

@@ -30,6 +30,7 @@ from ..harmonics import HarmonicMeasure
 from ..inputs import SmoothScaler, TableInputs
 from ..kernel_machine import KernelMachine
 from ..landmarks import LandmarkFeatures
+from ..logistic import SpectralLogistic
 from ..measures import FourierMeasure
 from ..ridge import OperatorKernelRidge
 from ..ridge.model import RidgeModel
@@ -236,8 +237,9 @@ def _of_a_ridge(estimator: RidgeModel, rng: np.random.Generator) -> np.ndarray:
     return _on_waves(estimator, rng) if waves else typical_rows(estimator.features_, rng)
 
 
-@typical_rows.register
-def _of_its_features(estimator: CertifiedClassifier, rng: np.random.Generator) -> np.ndarray:
+@typical_rows.register(CertifiedClassifier)
+@typical_rows.register(SpectralLogistic)
+def _of_its_features(estimator: CertifiedClassifier | SpectralLogistic, rng: np.random.Generator) -> np.ndarray:
     return typical_rows(estimator.features_, rng)
 
 

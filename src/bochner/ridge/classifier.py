@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -79,10 +80,7 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
     @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
-        parameters = self.get_params(deep=False)
-        del parameters["class_weight"]
-        ridge = OperatorRidge(**parameters)
-        ridge._check_parameters()
+        ridge = self._unfitted_ridge()
         rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size)
         labels, weights = Labels.weighted(
             y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
@@ -92,11 +90,66 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
         units = None
         if self.class_weight is not None and weights is not None:
-            counts = check_weights(sample_weight, len(rows))
+            counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
             units = weights if counts is None else weights / np.maximum(counts, 1)
         self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, units)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows; after any sequence of calls the scores are those of all rows together, up to rounding.
+
+        The first call, or a ``fit`` before it, settles the classes (``classes`` lists all that may occur; without it, those of y), the
+        features and the temperature of the probabilities.
+        """
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows at once. Give a dictionary of label and weight.")
+        first = not self.__sklearn_is_fitted__()
+        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}.")
+        ridge = self._unfitted_ridge() if first else copy(self.ridge_)
+        rows = check_rows(self, X, reset=first, block_size=self._part("features").block_size)
+        declared = classes if first else self.classes_
+        labels = Labels.of(y, len(rows), classes=declared, owner=type(self).__name__)
+        if len(labels.classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes, but y has only 1 class: {labels.classes.tolist()[0]!r}. List all that may "
+                "occur by classes=[...]."
+            )
+        weights, costs = check_weights(sample_weight, len(rows)), labels.costs(self.class_weight)
+        if costs is not None:
+            weights = check_weights(costs if weights is None else weights * costs, len(rows))
+        if first:
+            self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
+            ridge.n_features_in_ = rows.n_features
+            self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights)
+            self.temperature_ = self._temperature(rows, labels, weights)
+        else:
+            self.ridge_ = ridge.partial_fit(rows, labels.corners(), weights)
+        return self
+
+    @all_or_nothing
+    def merge(self, other: Self) -> Self:
+        """Take in what another fit has seen, see ``OperatorRidge.merge``: both need the same classes and features."""
+        check_is_fitted(self)
+        if not isinstance(other, OperatorRidgeClassifier):
+            raise TypeError(f"{type(self).__name__} merges with another one, got {other!r}.")
+        check_is_fitted(other)
+        if not np.array_equal(self.classes_, other.classes_):
+            raise ValueError(
+                f"The two fits know different classes, {self.classes_.tolist()} and {other.classes_.tolist()}. Name all of them by "
+                "partial_fit(..., classes=[...])."
+            )
+        self.ridge_ = copy(self.ridge_).merge(other.ridge_)
+        return self
+
+    def _unfitted_ridge(self):
+        parameters = self.get_params(deep=False)
+        del parameters["class_weight"]
+        ridge = OperatorRidge(**parameters)
+        ridge._check_parameters()
+        return ridge
 
     def _temperature(self, rows, labels, weights):
         """By the mean leverage instead of each row's own, so that a row of weight 2 still counts as two rows."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, reporting
@@ -120,6 +120,37 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
             )
         added = RidgeStatistics.of(feature_block(self._source), TrainingRows(rows, target.rows, weights), shift)
         self._statistics = added if first else self._statistics + added
+        self._forget()
+        return self
+
+    @all_or_nothing
+    def merge(self, other: Self) -> Self:
+        """Take in what another fit has seen: afterwards the ridge is that of the rows of both, up to rounding.
+
+        Both need the same frequencies: the same prior with a number for its bandwidth, no learner, and the same integer seed.  The
+        other's rows are not needed, only its sums, so that data which must not meet can be learned from together.
+        """
+        check_is_fitted(self)
+        if type(other) is not type(self):
+            raise TypeError(f"{type(self).__name__} merges with another one, got {other!r}.")
+        check_is_fitted(other)
+        if not (_same_measure(self._source, other._source) and _same_kernel(self._kernel, other._kernel)):
+            raise ValueError(
+                "The two fits have different features. Give both the same kernel or prior with a number for its bandwidth (not 'scale' or "
+                "'median', which depend on the rows) and the same integer random_state."
+            )
+        added = other._statistics
+        shapes = [(len(one._statistics.shift), one._one_dimensional) for one in (self, other)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"The two fits have targets of different shapes: {shapes[0][0]} and {shapes[1][0]} columns."
+            )
+        if self._statistics.gram.ndim == 1 or added.gram.ndim == 1:
+            raise ValueError(
+                f"The Gram matrix of {len(added.gram)} features was too large to be kept by fit, so the fits cannot be merged. Lower "
+                "n_components."
+            )
+        self._statistics = self._statistics + added.around(self._statistics.shift)
         self._forget()
         return self
 
@@ -346,6 +377,22 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
                 )
             self._factorization = Eigen().init(problem)
         return self._factorization
+
+
+def _same_measure(left, right):
+    """Whether two fits have the same waves; of anyone's transformers nobody can tell."""
+    if not (isinstance(left, FourierMeasure) and isinstance(right, FourierMeasure)):
+        return left is right
+    return np.array_equal(left.frequencies, right.frequencies) and np.array_equal(left.weights, right.weights)
+
+
+def _same_kernel(left, right):
+    """Whether two kernels have the same parameters; their priors have given the same waves."""
+    mine, theirs = left.get_params(), right.get_params()
+    if type(left) is not type(right) or mine.keys() != theirs.keys():
+        return False
+    plain = [name for name in mine if not isinstance(mine[name], BaseEstimator | FourierMeasure)]
+    return all(np.array_equal(mine[name], theirs[name]) for name in plain)
 
 
 def _linear_block(features, coefficients, intercept, X, out):

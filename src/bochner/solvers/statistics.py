@@ -68,6 +68,18 @@ class RidgeStatistics:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "shift"}
         return replace(self, **sums)
 
+    def around(self, shift: np.ndarray) -> RidgeStatistics:
+        """The same sums with another shift of the outputs."""
+        moved = self.shift - shift
+        crossed = np.outer(self.target_sum, moved)
+        return replace(
+            self,
+            cross=self.cross + np.outer(self.feature_sum, moved),
+            target_gram=self.target_gram + crossed + crossed.T + self.weight * np.outer(moved, moved),
+            target_sum=self.target_sum + self.weight * moved,
+            shift=shift,
+        )
+
     @property
     def feature_mean(self) -> np.ndarray:
         """Mean feature vector."""

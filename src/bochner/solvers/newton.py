@@ -1,0 +1,239 @@
+"""Logistic and softmax regression by Newton's method on row sums: a few passes, none of which holds the features of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from .._compute import Block, Rows, as_dense, tiles
+from .._progress import track
+from ..targets import simplex_code
+from .statistics import TILE_ROWS
+
+# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
+# conjugate gradients with passes of their own are sooner there.
+_MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
+# Up to so many columns (128 MB) the Gram matrix of the features preconditions conjugate gradients, beyond only its diagonal.
+_MOST_COLUMNS = 4096
+# How far conjugate gradients go for a step, relative to the gradient, first and last, and in how many passes at most: a first step needs no digits.
+_STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-3), 200
+
+
+def class_code(n_classes: int) -> np.ndarray:
+    """(n_outputs, n_classes) E: the scores of the classes are z E for outputs z.
+
+    Of two classes the first has the score 0.  Of more, E are n_classes − 1 orthonormal rows of sum zero: the scores of all classes
+    then have the norm of z, so a penalty on z is that on the scores' coefficients, and no direction is left undetermined.
+    """
+    if n_classes == 2:
+        return np.array([[0.0, 1.0]])
+    return np.sqrt((n_classes - 1) / n_classes) * simplex_code(n_classes)
+
+
+class Reached(NamedTuple):
+    """The objective at some coefficients, its gradient (n_columns, n_outputs), and its curvature, see ``SoftmaxProblem``."""
+
+    coefficients: np.ndarray
+    value: float
+    gradient: np.ndarray
+    curvature: np.ndarray
+
+
+class Minimum(NamedTuple):
+    """Coefficients (n_columns, n_outputs), the passes that led there, and whether it is the minimum."""
+
+    coefficients: np.ndarray
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxProblem:
+    r"""min over W of
+
+    .. math:: -C \sum_i h_i \ln \mathrm{softmax}(\varphi(x_i)^T W E)_{y_i} + \tfrac12 \sum_j r_j \|W_j\|^2
+
+    φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r ``penalties`` of the columns of φ.
+    """
+
+    rows: Rows
+    codes: Any
+    weights: np.ndarray | None
+    design: Callable
+    code: np.ndarray
+    penalties: np.ndarray
+    C: float
+
+    @property
+    def _kind(self) -> str:
+        """Which curvature a pass sums: "whole", "shared" by all outputs (their mean), or its "diagonal"."""
+        n_outputs, n_columns = len(self.code), len(self.penalties)
+        n_products = n_outputs * (n_outputs + 1) // 2
+        if n_outputs == 1 and n_columns <= _MOST_COLUMNS:
+            return "whole"
+        if n_products <= _MOST_PRODUCTS and n_outputs * n_columns <= _MOST_UNKNOWNS:
+            return "whole"
+        return "shared" if n_columns <= _MOST_COLUMNS else "diagonal"
+
+    def at(self, coefficients: np.ndarray) -> Reached:
+        """One pass over the rows."""
+        loss, gradient, curvature = self._sum(_sums_block, coefficients, self._kind)
+        value = self.C * float(loss) + 0.5 * float(np.sum(self.penalties[:, None] * coefficients**2))
+        gradient = self.C * gradient + self.penalties[:, None] * coefficients
+        return Reached(coefficients, value, gradient, self.C * curvature)
+
+    def step(self, reached: Reached, damping: float, progress: float = 0.0) -> np.ndarray:
+        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass.
+
+        ``progress`` is the size of the gradient relative to the first one.
+        """
+        gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
+        if self._kind == "whole":
+            factor = _factor(curvature, np.tile(held, len(self.code)))
+            return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
+        if self._kind == "shared":
+            inverse = partial(cho_solve, _factor(curvature, held))
+        else:
+            inverse = partial(np.multiply, 1 / (curvature + held)[:, None])
+
+        def hessian(direction):
+            return self.C * self._sum(_product_block, reached.coefficients, direction) + held[:, None] * direction
+
+        apply = [LinearOperator((gradient.size,) * 2, _on_vectors(f, gradient.shape)) for f in (hessian, inverse)]
+        limits = {
+            "rtol": np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]),
+            "atol": 0.0,
+            "maxiter": _MOST_STEP_PASSES,
+        }
+        return cg(apply[0], -gradient.ravel(), M=apply[1], **limits)[0].reshape(gradient.shape)
+
+    def typical_curvature(self, reached: Reached) -> float:
+        """The mean of the Hessian's diagonal."""
+        curvature = reached.curvature
+        if curvature.ndim == 1:
+            return float(np.mean(curvature + self.penalties))
+        side = int(np.sqrt(curvature.size))
+        return float(np.trace(curvature.reshape(side, side)) / side + np.mean(self.penalties))
+
+    def _sum(self, function, *arguments):
+        signals = [self.codes] if self.weights is None else [self.codes, self.weights]
+        return self.rows.sum(Block(function, self.design, self.code, *arguments, row_bytes=8), *signals)
+
+
+def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:
+    """Newton's method, each trial of a step being a pass; where one goes too far, as for classes that can be told apart, it is damped.
+
+    It ends where a step changes the coefficients by less than ``tol``, both measured by the curvature; as the error of what follows
+    is about the square of that, the last step is taken without another look.
+    """
+    reached, damping, n_iter = problem.at(start), 0.0, 1
+    steepest = np.linalg.norm(reached.gradient) or 1.0
+    for n_iter in track(range(1, max_iter + 1), "logistic regression", total=max_iter):
+        step = problem.step(reached, damping, float(np.linalg.norm(reached.gradient) / steepest))
+        slope = float(np.vdot(reached.gradient, step))
+        if damping == 0 and -slope <= tol**2 * reached.value:
+            return Minimum(reached.coefficients + step, n_iter, True)
+        tried = problem.at(reached.coefficients + step)
+        if tried.value <= reached.value + 1e-4 * slope + 1e-12 * reached.value:
+            reached, damping = tried, damping / 10 if damping > 1e-6 * problem.typical_curvature(tried) else 0.0
+        else:
+            damping = max(10 * damping, 1e-3 * problem.typical_curvature(reached))
+    return Minimum(reached.coefficients, n_iter, False)
+
+
+def with_constant(features: Callable, X: Any) -> np.ndarray:
+    """The features of a block of rows in float64, and a column of ones."""
+    columns = as_dense(features(X))
+    design = np.ones((columns.shape[0], columns.shape[1] + 1))
+    design[:, :-1] = columns
+    return design
+
+
+def without_constant(features: Callable, X: Any) -> np.ndarray:
+    """The features of a block of rows in float64."""
+    return np.asarray(as_dense(features(X)), dtype=np.float64)
+
+
+def _on_vectors(function, shape):
+    """A function of matrices of this shape as one of vectors."""
+    return lambda vector: function(vector.reshape(shape)).ravel()
+
+
+def _factor(curvature, penalties):
+    """A Cholesky factor; where rounding has eaten what holds the constant, a hair is added."""
+    matrix = curvature.reshape(len(penalties), len(penalties)).copy()
+    diagonal = np.einsum("ii->i", matrix)
+    diagonal += penalties
+    hair = 1e-14 * max(float(diagonal.max()), np.finfo(float).tiny)
+    while True:
+        try:
+            return cho_factor(matrix, lower=True)
+        except LinAlgError:
+            diagonal += hair
+            hair *= 10
+
+
+def _shares(scores):
+    """Softmax of each row, and the logarithm of its denominator with the largest score taken out, which is subtracted in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    shares = np.exp(scores)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares /= totals
+    return shares, np.log(totals[:, 0])
+
+
+def _sums_block(design, code, coefficients, kind, X, codes, weights=None):
+    n_columns, n_outputs = coefficients.shape
+    loss, gradient = 0.0, np.zeros_like(coefficients)
+    shapes = {"whole": (n_outputs, n_columns) * 2, "shared": (n_columns, n_columns), "diagonal": (n_columns,)}
+    curvature = np.zeros(shapes[kind])
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A, y = design(X[rows]), np.asarray(codes[rows], dtype=np.intp)
+        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        scores = A @ coefficients @ code
+        shares, log_totals = _shares(scores)
+        own = np.arange(len(y)), y
+        loss += h @ (log_totals - scores[own])
+        # Σ_k E_ak p_k E_bk − (E p)_a (E p)_b is the curvature of a row in its outputs a and b.
+        means = shares @ code.T
+        if kind == "whole":
+            for a in range(n_outputs):
+                for b in range(a + 1):
+                    bend = h * (shares @ (code[a] * code[b]) - means[:, a] * means[:, b])
+                    if a == b:
+                        curvature[a, :, a, :] += _gram(A, bend)
+                        continue
+                    product = (bend[:, None] * A).T @ A
+                    curvature[a, :, b, :] += product
+                    curvature[b, :, a, :] += product
+        else:
+            bend = h * np.mean(shares @ (code**2).T - means**2, axis=1)
+            curvature += _gram(A, bend) if kind == "shared" else bend @ A**2
+        shares[own] -= 1
+        gradient += A.T @ (h[:, None] * (shares @ code.T))
+    return loss, gradient, curvature
+
+
+def _gram(A, weights):
+    """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which BLAS computes one half."""
+    scaled = np.sqrt(np.maximum(weights, 0.0))[:, None] * A
+    return scaled.T @ scaled
+
+
+def _product_block(design, code, coefficients, direction, X, codes, weights=None):
+    """Σ_i h_i φ_i E (diag p − ppᵀ) Eᵀ (Vᵀφ_i): the Hessian of the loss times a direction V."""
+    product = np.zeros_like(coefficients)
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A = design(X[rows])
+        h = np.ones(len(A)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        shares, _ = _shares(A @ coefficients @ code)
+        moved = A @ direction @ code
+        moved -= np.sum(shares * moved, axis=1, keepdims=True)
+        product += A.T @ (h[:, None] * ((shares * moved) @ code.T))
+    return product
