@@ -3,6 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
+from .batches import BatchPlan, enough_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .dask_rows import as_rows, gathered, is_remote, mean_rows
 from .landmark_blocks import landmark_block

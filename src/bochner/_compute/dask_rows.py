@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .dask_batches import DaskShards
 from .rows import LocalRows, Rows, shuffled_within
 
 
@@ -90,6 +91,9 @@ class DaskRows(Rows):
 
     def take(self, numbers):
         return _checked(self.source[numbers].compute()).source
+
+    def epochs(self, plan, kept, *signals):
+        return DaskShards(self.source, plan, kept, signals).batches
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
 from .threads import ordered_map
 
@@ -101,6 +102,14 @@ class Rows(ABC):
         The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
         """
 
+    @abstractmethod
+    def epochs(self, plan: BatchPlan, kept: np.ndarray | None, *signals: Any) -> Callable[[int], Iterator[Callable]]:
+        """A function that gives the batches of an epoch by its number.
+
+        A batch takes a block function and gives Σ over its slices of ``block(array, places in it, *signal_slices)``, a tuple of
+        arrays, computed where the rows are.  ``kept`` marks the rows that take part.
+        """
+
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
         """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose weight is not zero."""
         if weights is None:
@@ -182,6 +191,9 @@ class LocalRows(Rows):
             return
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
+
+    def epochs(self, plan, kept, *signals):
+        return partial(local_batches, self.source, plan, kept=kept, signals=signals)
 
     def assert_all_finite(self):
         pass

@@ -1,0 +1,145 @@
+"""Batches of rows for descent: the same ones for a seed, wherever the rows live.
+
+Rows are cut into shards, contiguous and of equal length.  In each epoch the short runs of a shard are dealt into windows, the rows of a
+window are shuffled and cut into slices; a batch is one slice of each shard.  All of this follows from the number of rows and the
+seed alone, never from threads, files, partitions or workers; a sum over a batch adds its slices in one order.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .maps import is_mapped, release_pages
+from .threads import ordered_map
+
+# More steps an epoch would gain little and wait long: on a cluster each one is a message to all workers and back.
+MOST_STEPS = 512
+# Rows of a slice: fewer are done before a second thread has woken up.
+SLICE_ROWS, MOST_SHARDS = 512, 64
+# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a file.
+WINDOW_NUMBERS = 2**23
+# Rows that stay together until they are shuffled within a window: reads of a file are not too short.
+RUN_ROWS = 1024
+# Sums of so many slices are added at once.
+_ADDED_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Who meets whom when: ``n_steps`` batches an epoch, each of one slice of each shard."""
+
+    n_rows: int
+    n_shards: int
+    n_windows: int
+    n_slices: int
+    seed: int
+
+    @classmethod
+    def of(cls, n_rows: int, n_features: int, batch_size: int, n_kept: int, seed: int) -> "BatchPlan":
+        """Batches of about ``batch_size`` of the ``n_kept`` rows that take part; larger ones where there would be too many."""
+        batch_size = enough_rows(batch_size, n_kept)
+        shards = (
+            min(MOST_SHARDS, -(-batch_size // SLICE_ROWS))
+            if batch_size > SLICE_ROWS
+            else 1 + (batch_size == SLICE_ROWS)
+        )
+        together = max(WINDOW_NUMBERS // max(n_features, 1), RUN_ROWS * shards, batch_size)
+        n_windows = max(1, round(n_rows / together))
+        return cls(n_rows, shards, n_windows, max(1, -(-n_kept // (n_windows * batch_size))), seed)
+
+    @property
+    def n_steps(self) -> int:
+        return self.n_windows * self.n_slices
+
+    def shard(self, number: int) -> slice:
+        """The rows of a shard."""
+        return _part(self.n_rows, number, self.n_shards)
+
+    def order(self, epoch: int, shard: int, window: int, kept: np.ndarray | None = None) -> np.ndarray:
+        """Places within a shard of the rows of one of its windows, shuffled; ``kept`` marks those of the shard that take part."""
+        rows = self.shard(shard)
+        places = np.arange(rows.stop - rows.start)
+        if self.n_windows > 1:
+            n_runs = -(-len(places) // RUN_ROWS)
+            runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)[
+                _part(n_runs, window, self.n_windows)
+            ]
+            dealt = np.zeros(n_runs, dtype=bool)
+            dealt[runs] = True
+            places = places[np.repeat(dealt, RUN_ROWS)[: len(places)]]
+        if kept is not None:
+            places = places[kept[places]]
+        return np.random.default_rng([self.seed, epoch, shard, window]).permutation(places)
+
+    def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
+        """The part of a window that goes into one batch."""
+        return order[_part(len(order), number, self.n_slices)]
+
+
+def enough_rows(batch_size: int, n_kept: int) -> int:
+    """The rows of a batch: those asked for, or more where an epoch would have more than ``MOST_STEPS`` batches."""
+    return max(batch_size, -(-n_kept // MOST_STEPS))
+
+
+def _part(n_items, number, n_parts):
+    """One of ``n_parts`` contiguous parts whose lengths differ by one at most."""
+    return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
+
+
+# --- rows on this machine -----------------------------------------------------------------------------------------------
+
+
+def local_batches(
+    source: Any, plan: BatchPlan, epoch: int, kept: np.ndarray | None, signals: tuple
+) -> Iterator[Callable[[Callable], tuple]]:
+    """The batches of an epoch; each takes a block function and gives the sum of ``block(source, places, *signals)`` over its slices."""
+    shards = [plan.shard(s) for s in range(plan.n_shards)]
+    for window in range(plan.n_windows):
+        orders = [plan.order(epoch, s, window, None if kept is None else kept[rows]) for s, rows in enumerate(shards)]
+        held = [_held(source, rows, order) for rows, order in zip(shards, orders)]
+        for number in range(plan.n_slices):
+            slices = []
+            for rows, order, (array, places) in zip(shards, orders, held):
+                numbers = plan.slice_of(order, number) + rows.start
+                picked = numbers if places is None else plan.slice_of(places, number)
+                slices.append((array, picked, *(signal[numbers] for signal in signals)))
+            yield lambda block, slices=slices: _summed(block, slices)
+
+
+def _held(source, rows, order):
+    """An array, and the places there of the rows of a window: a copy of those of a file, else the source itself and its own numbers (None)."""
+    if not is_mapped(source):
+        return source, None
+    in_file = np.sort(order)
+    copy = np.asarray(source[rows][in_file])
+    release_pages(source, rows)
+    return copy, np.searchsorted(in_file, order)
+
+
+def _summed(block, slices):
+    if len(slices) == 1:  # no other thread to ask, and nothing to be added
+        return block(*slices[0])
+    return added_in_groups([*ordered_map(lambda one: slice_sum(block, *one), slices)])
+
+
+def slice_sum(block: Callable, *arguments: Any) -> tuple:
+    """The block function's sums, in memory that it does not use again."""
+    return tuple(np.array(part) for part in block(*arguments))
+
+
+def added_in_groups(sums: list, add: Callable | None = None) -> Any:
+    """Σ of tuples of arrays, by groups in one order: the same number on one machine and on many."""
+    add = add_all if add is None else add
+    while len(sums) > 1:
+        sums = [add(sums[i : i + _ADDED_AT_ONCE]) for i in range(0, len(sums), _ADDED_AT_ONCE)]
+    return sums[0]
+
+
+def add_all(sums: list) -> tuple:
+    """Σ of tuples of arrays, from the first to the last."""
+    total = tuple(np.array(part) for part in sums[0])
+    for more in sums[1:]:
+        total = tuple(np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True))
+    return total
