@@ -7,6 +7,7 @@ seed alone, never from threads, files, partitions or workers; a sum over a batch
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,21 +58,24 @@ class BatchPlan:
         """The rows of a shard."""
         return _part(self.n_rows, number, self.n_shards)
 
-    def order(self, epoch: int, shard: int, window: int, kept: np.ndarray | None = None) -> np.ndarray:
-        """Places within a shard of the rows of one of its windows, shuffled; ``kept`` marks those of the shard that take part."""
+    def window(
+        self, epoch: int, shard: int, number: int, kept: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The sorted places within a shard of the rows of one of its windows, and the order in which they are met.
+
+        ``kept`` marks the rows of the shard that take part.
+        """
         rows = self.shard(shard)
         places = np.arange(rows.stop - rows.start)
         if self.n_windows > 1:
             n_runs = -(-len(places) // RUN_ROWS)
-            runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)[
-                _part(n_runs, window, self.n_windows)
-            ]
+            runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)
             dealt = np.zeros(n_runs, dtype=bool)
-            dealt[runs] = True
+            dealt[runs[_part(n_runs, number, self.n_windows)]] = True
             places = places[np.repeat(dealt, RUN_ROWS)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
-        return np.random.default_rng([self.seed, epoch, shard, window]).permutation(places)
+        return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(len(places))
 
     def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
         """The part of a window that goes into one batch."""
@@ -97,28 +101,32 @@ def local_batches(
     """The batches of an epoch; each takes a block function and gives the sum of ``block(source, places, *signals)`` over its slices."""
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
-        orders = [plan.order(epoch, s, window, None if kept is None else kept[rows]) for s, rows in enumerate(shards)]
-        held = [_held(source, rows, order) for rows, order in zip(shards, orders)]
+        held = [
+            _Window(source, rows, *plan.window(epoch, s, window, None if kept is None else kept[rows]))
+            for s, rows in enumerate(shards)
+        ]
         for number in range(plan.n_slices):
-            slices = []
-            for rows, order, (array, places) in zip(shards, orders, held):
-                numbers = plan.slice_of(order, number) + rows.start
-                picked = numbers if places is None else plan.slice_of(places, number)
-                slices.append((array, picked, *(signal[numbers] for signal in signals)))
-            yield lambda block, slices=slices: _summed(block, slices)
+            yield partial(_summed, [one.slice_of(plan, number, signals) for one in held])
+        del held  # before the next one is read
 
 
-def _held(source, rows, order):
-    """An array, and the places there of the rows of a window: a copy of those of a file, else the source itself and its own numbers (None)."""
-    if not is_mapped(source):
-        return source, None
-    in_file = np.sort(order)
-    copy = np.asarray(source[rows][in_file])
-    release_pages(source, rows)
-    return copy, np.searchsorted(in_file, order)
+class _Window:
+    """The rows of a window: a copy of those of a file, else the source itself."""
+
+    def __init__(self, source, rows, places, order):
+        self.source, self.places = source, places[order]
+        self.places += rows.start
+        self.numbers = self.places
+        if is_mapped(source):
+            self.source, self.places = np.asarray(source[rows][places]), order
+            release_pages(source, rows)
+
+    def slice_of(self, plan, number, signals):
+        numbers = plan.slice_of(self.numbers, number)
+        return self.source, plan.slice_of(self.places, number), *(signal[numbers] for signal in signals)
 
 
-def _summed(block, slices):
+def _summed(slices, block):
     if len(slices) == 1:  # no other thread to ask, and nothing to be added
         return block(*slices[0])
     return added_in_groups([*ordered_map(lambda one: slice_sum(block, *one), slices)])

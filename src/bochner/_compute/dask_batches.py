@@ -89,7 +89,8 @@ class _Shard:
 
 
 def _order(plan, epoch, number, window, shard):
-    return plan.order(epoch, number, window, shard.kept)
+    places, order = plan.window(epoch, number, window, shard.kept)
+    return places[order]
 
 
 def _part_of_batch(block, plan, shard, order, number):
