@@ -86,6 +86,9 @@ class DaskRows(Rows):
         chunks = {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
         return da.asarray(signal).rechunk(chunks)
 
+    def held(self, signal):
+        return self._aligned(signal).persist()
+
     def assert_all_finite(self):
         self.sum(_nothing)
 

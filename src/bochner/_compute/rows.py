@@ -91,6 +91,10 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def held(self, signal: Any) -> Any:
+        """Numbers with one entry a row, kept where the rows are: for signals of many sums."""
+
+    @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
         """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
 
@@ -169,6 +173,9 @@ class LocalRows(Rows):
         few = self._row_size() * len(self) + out.nbytes < SHARED_BYTES
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         return out
+
+    def held(self, signal):
+        return signal
 
     def take(self, numbers):
         if not is_mapped(self.source):

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from bochner import project_dual
-from bochner.learners.duals import LOSSES, alternating_projection, make_dual
+from bochner.learners.duals import LOSSES, HingeDual, make_dual
 from bochner.learners.game_value import fit_machine
 from bochner.targets import as_target
 
@@ -61,7 +61,7 @@ def test_projection_is_feasible_and_satisfies_the_optimality_conditions(pairs, C
 def test_alternating_projection_is_feasible_but_not_nearest(seed):
     rng = np.random.default_rng(seed)
     z, y = 2 * rng.normal(size=30), np.where(np.arange(30) < 8, 1.0, -1.0)
-    alternating = alternating_projection(z, y, 1.0, np.ones(30))
+    alternating = HingeDual(y[:, None], 1.0, projection="alternating").project(z[:, None])[:, 0]
     assert abs(y @ alternating) < 1e-9
     assert alternating.min() > -0.02
     assert alternating.max() < 1.02
