@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, gathered
+from .._compute import Block, Rows, as_rows, gathered
 from ..targets import Labels, Target, Values
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -92,7 +92,9 @@ def balancing_shifts(balance: Callable, n_columns: int, C: float) -> np.ndarray:
             )
         proposal = np.where((low < proposal) & (proposal < high) & (free > 0), proposal, middle)
         stride *= 2
-        done |= (excess == 0) | (proposal == low) | (proposal == high) | (proposal == shifts)
+        # What is left to go is rounding of numbers of this size.
+        close = np.abs(excess) <= 2**-52 * np.maximum(np.abs(shifts), C if np.isfinite(C) else 0.0) * free
+        done |= (excess == 0) | close | (proposal == low) | (proposal == high) | (proposal == shifts)
         if done.all():
             break
         shifts = np.where(done, shifts, proposal)
@@ -122,12 +124,12 @@ class HingeDual:
         return self.targets.shape[1]
 
     def on_rows(self, rows):
-        """The same problem, worked on block by block where the rows are, if they are many."""
+        """The same problem, worked on block by block where the rows are, if they are many; the rows themselves are not read for it."""
         if rows.is_local and len(rows) <= _MANY_ROWS:
             return self
         part = copy(self)
-        part.rows = rows if rows.block_size != "auto" else rows.in_blocks(_MANY_ROWS)
         part.targets, part.weights = rows.held(self.targets), rows.held(self.weights)
+        part.rows = in_long_blocks(as_rows(part.targets, rows.block_size))
         return part
 
     def sum(self, function, *columns):
@@ -332,6 +334,11 @@ def make_dual(
         )
     kind = SquaredHingeDual if loss == "squared_hinge" else HingeDual
     return kind(target.signs(np.int8), C, weights, projection)
+
+
+def in_long_blocks(rows: Rows) -> Rows:
+    """The same rows in longer blocks, for work so light that the calls of short ones would cost as much, and hold up other threads."""
+    return rows.in_blocks(_MANY_ROWS) if rows.block_size == "auto" else rows
 
 
 # --- functions of blocks of what is known of each row --------------------------------------------------------------------

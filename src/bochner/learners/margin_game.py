@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Block, Rows, is_remote
+from .._compute import Block, Rows, is_remote, threads_for_rows_only
+from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
-from ..alignment import fourier_sums
 from ..expansions import Expansion
 from ..measures import FourierMeasure, concatenate
 from ..repetitions import without_repetitions
 from .base import Learned, Learner, as_data
-from .duals import LOSSES, PROJECTIONS, make_dual
+from .duals import LOSSES, PROJECTIONS, in_long_blocks, make_dual
 from .game_value import GameCertificate, lower_value, on_features, upper_value
 from .peaks import AscentPeaks, PeakSearch
 
@@ -119,6 +119,11 @@ class MarginGame(NestedDefaults, Learner):
     certificate: bool = True
 
     def _learn(self, measure, rows, target, rng, weights):
+        # Many products here are small, and BLAS's threads would only wait for each other.
+        with threads_for_rows_only():
+            return self._play(measure, rows, target, rng, weights)
+
+    def _play(self, measure, rows, target, rng, weights):
         # A local search follows rounding: on different rows, weights and repetitions are the same search.
         different = without_repetitions(rows, target, weights)
         rows, target, weights = different.rows, different.target, different.weights
@@ -153,7 +158,7 @@ class MarginGame(NestedDefaults, Learner):
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
 
     def _rounds(self, measure, rows, dual, search, rng):
-        rows = rows if dual.rows is None else dual.rows
+        rows = rows if dual.rows is None else in_long_blocks(rows)
         alpha = dual.start()
         squared_gradients = 0.0
         n_wanted = len(measure) if self.n_rounds is None else None
@@ -257,7 +262,7 @@ def feature_sums(measure: Any, rows: Rows, signal: Any, features: np.ndarray | N
     if features is not None:
         return features.T @ signal
     if isinstance(measure, FourierMeasure):
-        sums = fourier_sums(measure, rows, signal)  # (n_signals, 2, n_atoms)
+        sums = rows.sum(Block(kernels.few_fourier_sums, measure.frequencies), signal)  # (n_signals, 2, n_atoms)
         return (sums * np.sqrt(measure.weights)).reshape(len(sums), -1).T
     return rows.sum(on_features(_feature_sums, measure, rows), signal)
 
