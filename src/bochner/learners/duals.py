@@ -184,11 +184,9 @@ class HingeDual:
     def signal(self, alpha):
         return self.map(_signal, alpha, self.targets, self.weights)
 
-    def linear(self, alpha):
-        return self.summed(alpha)
-
-    def curvature(self, alpha):
-        return 0.0
+    def payoff(self, alpha):
+        """(linear, curvature) of α, what F is made of beside the potential."""
+        return self.summed(alpha), 0.0
 
     def gradient(self, alpha, response):
         """∂F/∂α of one copy of each row, where ``response`` = K_λ applied to the signal; all three arrays of some rows."""
@@ -247,8 +245,9 @@ class SquaredHingeDual(HingeDual):
     def project(self, alpha):
         return self._projected(alpha, np.inf)
 
-    def curvature(self, alpha):
-        return self.squares(alpha) / (2 * self.C)
+    def payoff(self, alpha):
+        linear, squares = self.sum(_sum_and_squares, alpha, self.weights)
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return 1 - self.targets * response - alpha / self.C
@@ -292,8 +291,9 @@ class SquaredDual(SquaredHingeDual):
     def signal(self, alpha):
         return self.map(_weighted, alpha, self.weights)
 
-    def linear(self, alpha):
-        return float(self.sum(_weighted_product, self.targets, alpha, self.weights))
+    def payoff(self, alpha):
+        linear, squares = self.sum(_product_and_squares, self.targets, alpha, self.weights)
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return self.targets - response - alpha / self.C
@@ -360,8 +360,12 @@ def _weighted_squares(columns, weights):
     return np.sum(weights @ columns**2)
 
 
-def _weighted_product(targets, alpha, weights):
-    return np.sum(weights @ (targets * alpha))
+def _sum_and_squares(alpha, weights):
+    return _weighted_sum(alpha, weights), _weighted_squares(alpha, weights)
+
+
+def _product_and_squares(targets, alpha, weights):
+    return np.sum(weights @ (targets * alpha)), _weighted_squares(alpha, weights)
 
 
 def _column_sums(columns, weights):

@@ -41,7 +41,8 @@ class GameCertificate:
 
 def lower_value(dual: Any, alpha: np.ndarray, largest_potential: float) -> float:
     """F(sα, best kernel) for the best feasible scaling s of α; a lower value of the game if the potential is the largest."""
-    return dual.scaled(dual.linear(alpha), largest_potential + 2 * dual.curvature(alpha))
+    linear, curvature = dual.payoff(alpha)
+    return dual.scaled(linear, largest_potential + 2 * curvature)
 
 
 def upper_value(measure: Any, rows: Rows, dual: Any) -> float:

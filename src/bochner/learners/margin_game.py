@@ -171,8 +171,9 @@ class MarginGame(NestedDefaults, Learner):
             sums = feature_sums(peaks, rows, signal, features)
             del signal
             height = float(np.sum(sums**2))
-            value = dual.linear(alpha) - dual.curvature(alpha) - height / 2
-            yield GameRound(number, peaks, alpha, height, value, lower_value(dual, alpha, height))
+            linear, curvature = dual.payoff(alpha)
+            value, lower = linear - curvature - height / 2, dual.scaled(linear, height + 2 * curvature)
+            yield GameRound(number, peaks, alpha, height, value, lower)
             if n_wanted is not None and n_found >= n_wanted:
                 return
             gradient = dual_gradient(dual, peaks, rows, alpha, sums, features)
