@@ -46,9 +46,10 @@ class BatchPlan:
             if batch_size > SLICE_ROWS
             else 1 + (batch_size == SLICE_ROWS)
         )
-        together = max(WINDOW_NUMBERS // max(n_features, 1), RUN_ROWS * shards, batch_size)
-        n_windows = max(1, round(n_rows / together))
-        return cls(n_rows, shards, n_windows, max(1, -(-n_kept // (n_windows * batch_size))), seed)
+        together = max(WINDOW_NUMBERS // max(n_features, 1), RUN_ROWS * shards)
+        n_steps = max(1, -(-n_kept // batch_size))
+        n_windows = -(-n_steps // max(1, together // batch_size))
+        return cls(n_rows, shards, n_windows, -(-n_steps // n_windows), seed)
 
     @property
     def n_steps(self) -> int:
