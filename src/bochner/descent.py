@@ -197,25 +197,14 @@ class BatchGradient:
     """
 
     def __init__(self, parameters: WaveParameters, loss: Loss, standardization: Standardization, with_losses: bool):
-        self.parameters, self.loss, self.standardization, self.with_losses = (
-            parameters,
-            loss,
-            standardization,
-            with_losses,
-        )
+        self.parameters, self.loss = parameters, loss
+        self.standardization, self.with_losses = standardization, with_losses
         self._own = local()
 
-    def __getstate__(self) -> tuple:
-        parameters = self.parameters
-        n_waves, n_features = parameters.frequencies.shape
-        shape = n_waves, n_features, len(parameters.intercept)
-        return shape, parameters.vector, self.loss, self.standardization, self.with_losses
-
-    def __setstate__(self, state: tuple) -> None:
-        shape, vector, *others = state
-        parameters = WaveParameters(*shape, vector.dtype)
-        parameters.vector[...] = vector  # whose parts are views of it
-        self.__init__(parameters, *others)  # type: ignore[misc]
+    def __reduce__(self) -> tuple:
+        # A worker makes views of one vector again, and has work space of its own.
+        shape = *self.parameters.frequencies.shape, len(self.parameters.intercept)
+        return _travelled, (*shape, self.parameters.vector, self.loss, self.standardization, self.with_losses)
 
     def __call__(
         self, source: Any, places: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
@@ -225,24 +214,29 @@ class BatchGradient:
             # What the kernels cannot gather from gets plain here.
             source = np.ascontiguousarray(as_dense(source[places]), dtype=working_dtype(source))
             places = np.arange(len(places))
-        chunk = self._chunk(min(len(places), CHUNK_ROWS))
-        total = 0.0
         n_chunks = max(1, -(-len(places) // CHUNK_ROWS))
+        chunk = self._chunk(min(len(places), CHUNK_ROWS))
+        gradient = chunk.gradient.vector if n_chunks == 1 else chunk.total
+        loss = 0.0
         for k in range(n_chunks):
             part = slice(k * len(places) // n_chunks, (k + 1) * len(places) // n_chunks)
-            total += chunk.compute(source, places[part], targets[part], None if weights is None else weights[part])
+            loss += chunk.compute(source, places[part], targets[part], None if weights is None else weights[part])
             if n_chunks > 1:
-                np.copyto(chunk.total, chunk.gradient.vector) if k == 0 else np.add(
-                    chunk.total, chunk.gradient.vector, out=chunk.total
-                )
-        return np.array(total), np.array(float(len(places))), chunk.gradient.vector if n_chunks == 1 else chunk.total
+                np.add(chunk.gradient.vector, gradient if k else 0, out=gradient)
+        return np.array(loss), np.array(float(len(places))), gradient
 
     def _chunk(self, n_rows):
         """The work space of this thread."""
-        chunk = getattr(self._own, "chunk", None)
+        chunk = self._own.__dict__.get("chunk")
         if chunk is None or len(chunk.rows) < n_rows:
             chunk = self._own.chunk = _Chunk(self.parameters, self.loss, self.standardization, self.with_losses, n_rows)
         return chunk
+
+
+def _travelled(n_waves, n_features, n_outputs, vector, *others):
+    parameters = WaveParameters(n_waves, n_features, n_outputs, vector.dtype)
+    parameters.vector[...] = vector
+    return BatchGradient(parameters, *others)
 
 
 class _Chunk:
