@@ -68,6 +68,9 @@ class MarginGame(NestedDefaults, Learner):
     weights α then take a gradient step towards the points that the new frequency does not explain.  The measure is the
     average of all plays: exact, finite, no randomness left in its features.
 
+    A round passes twice over the rows, and takes ``peaks.search_rows`` of them for the search; dual weights are float64 numbers, up to five for each
+    row and problem at a time, kept where the rows are.
+
     The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where the same one is found
     again.  In ``SpectralFeatures`` the prior's ``n_components`` draws say where the search starts; write
     ``n_rounds=None`` to play until ``n_components`` frequencies are found.
