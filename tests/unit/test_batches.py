@@ -1,5 +1,7 @@
 """Batches of descent are those of the plan, wherever the rows live; what is learned from them does not depend on where."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +21,9 @@ from bochner import (
 from bochner._compute import BatchPlan, LocalRows, as_rows, batches
 from bochner._compute.blocks import fourier_sums_block
 from bochner._compute.wave_kernels import few_fourier_sums
+from bochner.descent import BatchGradient, Standardization, WaveParameters
 from bochner.learners import duals
+from bochner.losses import Logistic, Multinomial, Squared
 
 N_ROWS = 5003
 PLACES = ["map", "dask"]
@@ -91,6 +95,44 @@ def test_the_number_of_steps_is_bounded_and_shards_follow_from_the_rows_alone():
         assert all(plan.shard(s).stop == plan.shard(s + 1).start for s in range(plan.n_shards - 1))
 
 
+def test_epochs_and_seeds_have_orders_of_their_own():
+    orders = {}
+    for seed in (0, 1):
+        plan = BatchPlan.of(1000, 4, 128, 1000, seed)
+        assert plan.n_windows == 1
+        orders |= {(seed, epoch): tuple(plan.window(epoch, 0, 0)[1]) for epoch in (0, 1)}
+    assert len(set(orders.values())) == 4
+    assert tuple(BatchPlan.of(1000, 4, 128, 1000, 1).window(1, 0, 0)[1]) == orders[1, 1]
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Squared(), Multinomial()], ids=repr)
+def test_the_gradient_of_many_rows_is_the_sum_over_their_chunks(loss):
+    """More rows than a chunk has, some more than once, weighted and standardised; against differences of the loss in float64."""
+    rng = np.random.default_rng(0)
+    n_outputs = 3 if isinstance(loss, Multinomial) else 1
+    parameters = WaveParameters(5, 4, n_outputs, np.float64)
+    parameters.vector[...] = 0.5 * rng.normal(size=len(parameters.vector))
+    X, places = rng.normal(size=(2000, 4)), rng.integers(2000, size=1300)
+    targets = {1: rng.choice([-1.0, 1.0], size=(1300, 1)), 3: np.eye(3)[rng.integers(3, size=1300)]}[n_outputs]
+    weights = rng.uniform(size=(1300, 1))
+    standardization = Standardization(rng.normal(size=4), rng.uniform(0.5, 2, size=4))
+    gradient = pickle.loads(pickle.dumps(BatchGradient(parameters, loss, standardization, with_losses=True)))
+    total, n_rows, slopes = gradient(X, places, targets, weights)
+    assert n_rows == 1300
+
+    def by_hand(vector):
+        moved = parameters.like()
+        moved.vector[...] = vector
+        scores = moved.expansion(True).evaluate((X[places] - standardization.shift) * standardization.scale)
+        return float(loss.values(targets, scores) @ weights[:, 0])
+
+    assert total == pytest.approx(by_hand(parameters.vector))
+    for k in range(0, len(parameters.vector), 3):
+        step = 1e-6 * np.eye(len(parameters.vector))[k]
+        difference = (by_hand(parameters.vector + step) - by_hand(parameters.vector - step)) / 2e-6
+        assert slopes[k] == pytest.approx(difference, rel=1e-5, abs=1e-4)
+
+
 @pytest.mark.usefixtures("short_windows")
 def test_a_window_comes_from_all_over_its_shard():
     """Rows in the order of their labels, or of time, are mixed in each batch."""
@@ -142,6 +184,7 @@ def test_boosted_classifiers_answer_lazily(data):
             np.testing.assert_array_equal(lazy.compute(), expected)
         else:
             np.testing.assert_allclose(lazy.compute(), expected, atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) >= 0, "up", "down"))
     assert model.score(rows, np.where(value > 0.2, "up", "down")) > 0.5
 
 

@@ -119,7 +119,7 @@ class _Window:
         self.places += rows.start
         self.numbers = self.places
         if is_mapped(source):
-            self.source, self.places = np.asarray(source[rows][places]), order
+            self.source, self.places = np.take(np.asarray(source[rows]), places, axis=0), order
             release_pages(source, rows)
 
     def slice_of(self, plan, number, signals):
