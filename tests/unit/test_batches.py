@@ -50,7 +50,7 @@ def at(place, X, folder):
 def short_windows(monkeypatch):
     """So that a few thousand rows are several windows of several runs, as millions are."""
     monkeypatch.setattr(batches, "WINDOW_NUMBERS", 4 * 1500)
-    monkeypatch.setattr(batches, "RUN_ROWS", 64)
+    monkeypatch.setattr(batches, "FEWEST_TOGETHER", 64)
 
 
 def met(rows, plan, epoch, kept, numbers):
@@ -140,6 +140,7 @@ def test_a_window_comes_from_all_over_its_shard():
     assert plan.n_windows > 2
     places, order = plan.window(0, 0, 0)
     assert np.ptp(places) > 0.5 * N_ROWS
+    assert np.count_nonzero(np.diff(places) > 1) > 20  # runs
     assert abs(np.corrcoef(places[order], np.arange(len(order)))[0, 1]) < 0.1
 
 

@@ -19,10 +19,11 @@ from .threads import ordered_map
 MOST_STEPS = 512
 # Rows of a slice: fewer are done before a second thread has woken up.
 SLICE_ROWS, MOST_SHARDS = 512, 64
-# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a file.
-WINDOW_NUMBERS = 2**23
-# Rows that stay together until they are shuffled within a window: reads of a file are not too short.
-RUN_ROWS = 1024
+# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a file; rows of a shard at least.
+WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
+# Rows that stay together until they are shuffled within a window, so that reads of a file are not too short; a window has so many of these
+# runs of each shard, so that rows in the order of their labels are mixed.
+LONGEST_RUN, RUNS = 1024, 64
 # Sums of so many slices are added at once.
 _ADDED_AT_ONCE = 8
 
@@ -35,21 +36,20 @@ class BatchPlan:
     n_shards: int
     n_windows: int
     n_slices: int
+    run_rows: int
     seed: int
 
     @classmethod
     def of(cls, n_rows: int, n_features: int, batch_size: int, n_kept: int, seed: int) -> "BatchPlan":
         """Batches of about ``batch_size`` of the ``n_kept`` rows that take part; larger ones where there would be too many."""
         batch_size = enough_rows(batch_size, n_kept)
-        shards = (
-            min(MOST_SHARDS, -(-batch_size // SLICE_ROWS))
-            if batch_size > SLICE_ROWS
-            else 1 + (batch_size == SLICE_ROWS)
-        )
-        together = max(WINDOW_NUMBERS // max(n_features, 1), RUN_ROWS * shards)
+        # Two slices from 512 rows on, where a second thread is worth waking up.
+        n_shards = min(MOST_SHARDS, max(-(-batch_size // SLICE_ROWS), 1 + (batch_size >= SLICE_ROWS)))
+        together = max(WINDOW_NUMBERS // max(n_features, 1), FEWEST_TOGETHER * n_shards)
+        run_rows = min(max(together // (RUNS * n_shards), 1), LONGEST_RUN)
         n_steps = max(1, -(-n_kept // batch_size))
         n_windows = -(-n_steps // max(1, together // batch_size))
-        return cls(n_rows, shards, n_windows, -(-n_steps // n_windows), seed)
+        return cls(n_rows, n_shards, n_windows, -(-n_steps // n_windows), run_rows, seed)
 
     @property
     def n_steps(self) -> int:
@@ -69,11 +69,11 @@ class BatchPlan:
         rows = self.shard(shard)
         places = np.arange(rows.stop - rows.start)
         if self.n_windows > 1:
-            n_runs = -(-len(places) // RUN_ROWS)
+            n_runs = -(-len(places) // self.run_rows)
             runs = np.random.default_rng([self.seed, epoch, shard]).permutation(n_runs)
             dealt = np.zeros(n_runs, dtype=bool)
             dealt[runs[_part(n_runs, number, self.n_windows)]] = True
-            places = places[np.repeat(dealt, RUN_ROWS)[: len(places)]]
+            places = places[np.repeat(dealt, self.run_rows)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
         return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(len(places))
