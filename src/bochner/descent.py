@@ -1,25 +1,26 @@
-"""Joint descent on all waves of an expansion at once: Adam over minibatches, streamed over the rows.
+"""Joint descent on all waves of an expansion at once: Adam over minibatches, wherever the rows live.
 
-A batch is cut into chunks of fixed size, one thread each, whose gradients are added in order: the result does not depend on the
-number of threads.  Parameters are float32 views of one vector.
+A batch is a slice of each shard of the rows (``BatchPlan``), and its gradient the sum over these slices, added in one order: the result
+does not depend on threads, files, partitions or workers.  Parameters are float32 views of one vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import local
 from typing import Any
 
 import numpy as np
 
-from ._compute import LocalRows, Rows, as_dense, ordered_map, threads_for_rows_only, working_dtype
+from ._compute import BatchPlan, LocalRows, Rows, as_dense, threads_for_rows_only, working_dtype
 from ._compute.lazy import waves as kernels
 from ._progress import track
 from .expansions import Expansion
 from .losses import Logistic, Loss
 
-# Rows of a chunk: fewer are done before a second thread has woken up; more would leave one idle at the end of a batch.
-FEWEST_ROWS, MOST_ROWS = 256, 512
+# Rows of a chunk, whose work space stays in the cache.
+CHUNK_ROWS = 512
 _FIRST_DECAY = 0.9
 # Rows in memory are standardised once, not in each epoch, if that takes no more than this.
 _STANDARDIZED_BYTES = 2**26
@@ -133,25 +134,29 @@ class Descent:
         with_slopes = bool(np.any(self.rates.slopes)) or bool(np.any(parameters.slopes))
         standardization = standardization or Standardization.none(rows.n_features)
         rows, standardization = _standardized(rows, standardization, parameters.vector.dtype)
+        n_kept = len(rows) if kept is None else int(kept.sum())
+        plan = BatchPlan.of(len(rows), rows.n_features, self.batch_size, n_kept, int(rng.integers(2**63)))
+        signals = [targets]
         if weights is not None:
-            weights = (weights / (weights if kept is None else weights[kept]).mean()).astype(parameters.vector.dtype)
-        steps = _Steps(self, parameters, len(rows) if kept is None else int(kept.sum()))
+            mean = (weights if kept is None else weights[kept]).mean()
+            signals.append((weights / mean).astype(parameters.vector.dtype)[:, None])
+        epochs = rows.epochs(plan, kept, *signals)
+        steps = _Steps(self, parameters, self.n_epochs * plan.n_steps)
+        gradient = BatchGradient(parameters, self.loss, standardization, self.with_losses)
         best = parameters.expansion(with_slopes)
         lowest = np.inf if held_out is None else held_out(best)
         losses: list[float] = []
         held_out_losses: list[float] = []
         with threads_for_rows_only():
             status = (lambda: f"loss {losses[-1]:.3g}") if self.with_losses else None
-            for _ in track(range(self.n_epochs), "joint descent", status=status):
+            for epoch in track(range(self.n_epochs), "joint descent", status=status):
                 total = 0.0
-                for source, places, numbers in rows.batches(self.batch_size, rng, kept):
-                    batch = _plain(source, places, standardization, parameters.vector.dtype)
-                    row_weights = np.full((len(numbers), 1), 1 / len(numbers), parameters.vector.dtype)
-                    if weights is not None:
-                        row_weights *= weights[numbers, None]
-                    total += steps.take(batch, targets[numbers], row_weights) * len(numbers)
+                for batch in epochs(epoch):
+                    loss, n_rows, summed = batch(gradient)
+                    total += float(loss)
+                    steps.take(summed, float(n_rows))
                 if self.with_losses:
-                    losses.append(total / steps.n_rows)
+                    losses.append(total / n_kept)
                 reached = parameters.expansion(with_slopes)
                 if held_out is not None:
                     held_out_losses.append(held_out(reached))
@@ -163,46 +168,75 @@ class Descent:
 
 
 class _Steps:
-    """The steps of one descent: chunks with their work space, and Adam's running means."""
+    """Adam's running means, and how far the schedule has come."""
 
-    def __init__(self, descent: Descent, parameters: WaveParameters, n_rows: int):
-        self.descent, self.parameters, self.n_rows = descent, parameters, n_rows
-        self.n_steps, self.n_taken = descent.n_epochs * -(-n_rows // descent.batch_size), 0
-        self.chunk_rows = min(MOST_ROWS, max(FEWEST_ROWS, -(-descent.batch_size // 2)))
-        n_chunks = -(-descent.batch_size // self.chunk_rows)
-        self.chunks = [_Chunk(parameters, descent, self.chunk_rows) for _ in range(n_chunks)]
-        none = np.zeros_like(parameters.vector)
+    def __init__(self, descent: Descent, parameters: WaveParameters, n_steps: int):
+        self.second_decay, self.vector = descent.second_decay, parameters.vector
+        self.n_steps, self.n_taken = n_steps, 0
+        none = np.zeros_like(self.vector)
         self.means = none.copy(), none.copy()
         given = (descent.rates, descent.decays, descent.penalties)
         self.paces = [none if part is None else part.vector for part in given]
 
-    def take(self, batch, targets, weights) -> float:
-        """One step on the rows of a batch, whose loss before it (or 0, if not asked for) is returned."""
-        loss, gradient = self._gradient(batch, targets, weights)
-        # Steps beyond the plan (streamed blocks end in short batches) keep the last, smallest rate.
-        remaining = max(1 - self.n_taken / self.n_steps, 1 / self.n_steps)
+    def take(self, summed: np.ndarray, n_rows: float) -> None:
+        """One step by the gradient summed over the rows of a batch."""
+        if not n_rows:
+            return
+        summed *= summed.dtype.type(1 / n_rows)
+        remaining = 1 - self.n_taken / self.n_steps
         self.n_taken += 1
-        second_decay = self.descent.second_decay
-        corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - second_decay**self.n_taken)
-        numbers = remaining, *corrections, _FIRST_DECAY, second_decay
-        vector = self.parameters.vector
-        kernels.adam_step(vector, gradient, *self.means, *self.paces, *map(vector.dtype.type, numbers))
-        return loss
+        corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - self.second_decay**self.n_taken)
+        numbers = remaining, *corrections, _FIRST_DECAY, self.second_decay
+        kernels.adam_step(self.vector, summed, *self.means, *self.paces, *map(self.vector.dtype.type, numbers))
 
-    def _gradient(self, batch, targets, weights):
-        source, shift, scale, places = batch
 
-        def one(k):
-            piece = slice(k * self.chunk_rows, (k + 1) * self.chunk_rows)
-            return self.chunks[k].compute(source, shift, scale, places[piece], targets[piece], weights[piece])
+class BatchGradient:
+    """The block function of a step: Σ_i w_i ℓ_i (or 0, if not asked for), the number of rows, and Σ_i w_i ∂ℓ_i/∂θ.
 
-        if len(places) <= self.chunk_rows:
-            return one(0)
-        (loss, gradient), *others = ordered_map(one, range(-(-len(places) // self.chunk_rows)))
-        for part in others:
-            loss += part[0]
-            gradient += part[1]
-        return loss, gradient
+    It looks at the parameters of the moment, and travels to workers with them.
+    """
+
+    def __init__(self, parameters: WaveParameters, loss: Loss, standardization: Standardization, with_losses: bool):
+        self.parameters, self.loss = parameters, loss
+        self.standardization, self.with_losses = standardization, with_losses
+        self._own = local()
+
+    def __reduce__(self) -> tuple:
+        # A worker makes views of one vector again, and has work space of its own.
+        shape = *self.parameters.frequencies.shape, len(self.parameters.intercept)
+        return _travelled, (*shape, self.parameters.vector, self.loss, self.standardization, self.with_losses)
+
+    def __call__(
+        self, source: Any, places: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
+    ) -> tuple:
+        """Of the rows ``source[places]``; the gradient is overwritten by the next call of the same thread."""
+        if not (isinstance(source, np.ndarray) and source.dtype.kind == "f" and source.flags.c_contiguous):
+            # What the kernels cannot gather from gets plain here.
+            source = np.ascontiguousarray(as_dense(source[places]), dtype=working_dtype(source))
+            places = np.arange(len(places))
+        n_chunks = max(1, -(-len(places) // CHUNK_ROWS))
+        chunk = self._chunk(min(len(places), CHUNK_ROWS))
+        gradient = chunk.gradient.vector if n_chunks == 1 else chunk.total
+        loss = 0.0
+        for k in range(n_chunks):
+            part = slice(k * len(places) // n_chunks, (k + 1) * len(places) // n_chunks)
+            loss += chunk.compute(source, places[part], targets[part], None if weights is None else weights[part])
+            if n_chunks > 1:
+                np.add(chunk.gradient.vector, gradient if k else 0, out=gradient)
+        return np.array(loss), np.array(float(len(places))), gradient
+
+    def _chunk(self, n_rows):
+        """The work space of this thread."""
+        chunk = self._own.__dict__.get("chunk")
+        if chunk is None or len(chunk.rows) < n_rows:
+            chunk = self._own.chunk = _Chunk(self.parameters, self.loss, self.standardization, self.with_losses, n_rows)
+        return chunk
+
+
+def _travelled(n_waves, n_features, n_outputs, vector, *others):
+    parameters = WaveParameters(n_waves, n_features, n_outputs, vector.dtype)
+    parameters.vector[...] = vector
+    return BatchGradient(parameters, *others)
 
 
 class _Chunk:
@@ -212,11 +246,14 @@ class _Chunk:
     both want to be in Python, one waits for the other to be woken, which takes as long as a hundred rows.
     """
 
-    def __init__(self, parameters: WaveParameters, descent: Descent, n_rows: int):
+    def __init__(self, parameters, loss, standardization, with_losses, n_rows):
         n_waves, n_features = parameters.frequencies.shape
         dtype = parameters.vector.dtype
-        self.parameters, self.loss, self.with_losses = parameters, descent.loss, descent.with_losses
+        self.parameters, self.loss, self.with_losses = parameters, loss, with_losses
+        self.shift, self.scale = standardization.shift, standardization.scale
         self.gradient = gradient = parameters.like()
+        self.total = np.zeros_like(gradient.vector)
+        self.ones = np.ones((n_rows, 1), dtype)
         self.rows = np.empty((n_rows, n_features), dtype)
         self.turns = np.empty((n_rows, n_waves), dtype)
         self.scores = np.empty((n_rows, len(parameters.intercept)), dtype)
@@ -225,12 +262,13 @@ class _Chunk:
         self.waves = parameters.cosine[:, 0], parameters.sine[:, 0]
         self.slots = gradient.frequencies, gradient.cosine[:, 0], gradient.sine[:, 0], gradient.slopes[:, 0]
 
-    def compute(self, source, shift, scale, picked, targets, weights):
-        """Σ_i w_i ℓ_i (or 0, if not asked for) and Σ_i w_i ∂ℓ_i/∂θ over the standardised rows ``source[picked]``."""
+    def compute(self, source, picked, targets, weights):
+        """Σ_i w_i ℓ_i (or 0, if not asked for) of the standardised rows ``source[picked]``; leaves Σ_i w_i ∂ℓ_i/∂θ in ``gradient``."""
         n_rows, parameters = len(picked), self.parameters
+        weights = self.ones[:n_rows] if weights is None else weights
         rows, turns = self.rows[:n_rows], self.turns[:n_rows]
         scores, pull = self.scores[:n_rows], self.pull[:n_rows]
-        gather = source, picked, shift, scale
+        gather = source, picked, self.shift, self.scale
         if scores.shape[1] > 1:
             kernels.standardized_rows(*gather, rows)
             self._matrix_products(rows, turns, scores, pull, targets, weights)
@@ -245,8 +283,7 @@ class _Chunk:
                 self._pull(targets, scores, weights, pull)
                 kernels.joint_backward(rows, turns, pull[:, 0], *self.waves, *self.slots)
         np.sum(pull, axis=0, out=self.gradient.intercept)
-        loss = float(self.loss.values(targets, scores) @ weights[:, 0]) if self.with_losses else 0.0
-        return loss, self.gradient.vector
+        return float(self.loss.values(targets, scores) @ weights[:, 0]) if self.with_losses else 0.0
 
     def _pull(self, targets, scores, weights, pull):
         """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's constants."""
@@ -274,12 +311,8 @@ def _standardized(rows, standardization, dtype):
     """The same rows and what is still to be done to them: nothing where they fit into memory a second time."""
     if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
         return rows, standardization
-    return LocalRows(standardization.apply(rows.source, dtype)), Standardization.none(rows.n_features)
-
-
-def _plain(source, places, standardization, dtype):
-    """(array, shift, scale, positions) that the kernels can gather from; what is no plain array gets dense here."""
-    if isinstance(source, np.ndarray) and source.dtype.kind == "f" and source.flags.c_contiguous:
-        return source, standardization.shift, standardization.scale, places
-    rows = standardization.apply(source[places], dtype)
-    return rows, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), np.arange(len(rows))
+    plain = np.ascontiguousarray(rows.source, dtype=rows.dtype)
+    ready = np.empty(plain.shape, dtype)
+    # By the kernel of the batches, so that rows in memory and elsewhere have the same digits.
+    kernels.standardized_rows(plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready)
+    return LocalRows(ready), Standardization.none(rows.n_features)

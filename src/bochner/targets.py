@@ -284,8 +284,9 @@ class Labels(Target):
 
     def signs(self, dtype: Any = np.float64) -> np.ndarray:
         """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
-        columns = 2 * self.one_hot(dtype) - 1
-        return columns[:, 1:] if len(self.classes) == 2 else columns
+        if len(self.classes) == 2:
+            return np.where(self.codes == 1, np.dtype(dtype).type(1), np.dtype(dtype).type(-1))[:, None]
+        return 2 * self.one_hot(dtype) - np.dtype(dtype).type(1)
 
     def corners(self) -> Any:
         """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""

@@ -315,7 +315,7 @@ def test_streamed_rows_learn_as_well(kind, large, tmp_path):
     if kind == "float32":
         assert model.decision_function(rows).dtype == np.float32
     if kind == "dask":
-        assert np.array_equal(model.predict(rows), model.predict(X))
+        assert np.array_equal(model.predict(rows).compute(), model.predict(X))
 
 
 @pytest.mark.parametrize("rate", [0.01, 3.0])

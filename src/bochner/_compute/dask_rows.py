@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .dask_batches import DaskShards
 from .dask_inputs import (
     group_bounds,
     group_sizes,
@@ -74,6 +75,9 @@ class DaskRows(Rows):
 
         return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
 
+    def held(self, signal):
+        return self._aligned(signal).persist()
+
     def assert_all_finite(self):
         self.sum(_nothing)
 
@@ -93,6 +97,9 @@ class DaskRows(Rows):
         if not taken:
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
+
+    def epochs(self, plan, kept, *signals):
+        return DaskShards(self.source, plan, kept, signals).batches
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])

@@ -146,6 +146,12 @@ class FileRows(Rows):
     def batches(self, size, rng, kept=None):
         return self._copy.batches(size, rng, kept)
 
+    def held(self, signal):
+        return signal
+
+    def epochs(self, plan, kept, *signals):
+        return self._copy.epochs(plan, kept, *signals)
+
     @cached_property
     def _copy(self) -> LocalRows:
         """The numbers in a temporary file, in memory where they are few: for those who meet rows in random order, many times."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
 from .threads import ordered_map
 
@@ -90,6 +91,10 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def held(self, signal: Any) -> Any:
+        """Numbers with one entry a row, kept where the rows are: for signals of many sums."""
+
+    @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
         """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
 
@@ -99,6 +104,14 @@ class Rows(ABC):
 
         Arrays in memory are shuffled as a whole; what is streamed comes in blocks, in random order and shuffled within.
         The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
+        """
+
+    @abstractmethod
+    def epochs(self, plan: BatchPlan, kept: np.ndarray | None, *signals: Any) -> Callable[[int], Iterator[Callable]]:
+        """A function that gives the batches of an epoch by its number.
+
+        A batch takes a block function and gives Σ over its slices of ``block(array, places in it, *signal_slices)``, a tuple of
+        arrays, computed where the rows are.  ``kept`` marks the rows that take part.
         """
 
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
@@ -161,6 +174,9 @@ class LocalRows(Rows):
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         return out
 
+    def held(self, signal):
+        return signal
+
     def take(self, numbers):
         if not is_mapped(self.source):
             return self.source if len(numbers) == len(self) else self.source[numbers]
@@ -182,6 +198,9 @@ class LocalRows(Rows):
             return
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
+
+    def epochs(self, plan, kept, *signals):
+        return partial(local_batches, self.source, plan, kept=kept, signals=signals)
 
     def assert_all_finite(self):
         pass

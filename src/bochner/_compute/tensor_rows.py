@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 
-from .rows import Block, Rows, add_parts, assert_finite, blocks_of, shuffled_within
+from .rows import Block, LocalRows, Rows, add_parts, assert_finite, blocks_of, shuffled_within
 
 # Rows of one block, and the bytes that these may need: devices want large blocks.
 BLOCK_ROWS, BLOCK_BYTES = 2**14, 2**28
@@ -119,6 +119,13 @@ class TensorRows(Rows):
         blocks = self._blocks()
         for i in rng.permutation(len(blocks)):
             yield from shuffled_within(blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept)
+
+    def held(self, signal):
+        return signal
+
+    def epochs(self, plan, kept, *signals):
+        """By NumPy, on a copy: a descent works on the same few rows again and again."""
+        return LocalRows(np.ascontiguousarray(on_host(self.source))).epochs(plan, kept, *signals)
 
     def assert_all_finite(self):
         pass

@@ -7,10 +7,10 @@ Python, so that threads run side by side.  What several outputs share is left to
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks import TILE, tiles, working_dtype
+from .blocks import TILE, fourier_sums_block, tiles, working_dtype
 from .boosting_kernels import _exp
 from .compiling import compiled
-from .kernels import _sincos, sincos
+from .kernels import _sincos, add_fourier_sums, sincos
 
 # Half-turns of one tile while it is worked on: within the second-level cache.
 _TILE_BYTES = 2**18
@@ -151,6 +151,40 @@ def adam_step(
         second[k] = second_decay * second[k] + (one - second_decay) * g * g
         direction = mean_scale * first[k] / (root_scale * np.sqrt(second[k]) + tiny)
         vector[k] = (one - remaining * decays[k]) * vector[k] - remaining * rates[k] * direction
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+@compiled(sums=True)
+def _tiled_sums(rows, directions, signal, sums):
+    """Σ_i signal_ik (cos, sin)(π x_i·d_j) into (n_signals, 2, n_atoms) of float64; directions (n_features, n_atoms), by tiles of rows."""
+    n_rows, n_waves = rows.shape[0], directions.shape[1]
+    at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
+    tile = np.empty((min(at_once, n_rows), n_waves), rows.dtype)
+    part = np.empty(sums.shape, rows.dtype)
+    for start in range(0, n_rows, at_once):
+        stop = min(start + at_once, n_rows)
+        turns = tile[: stop - start]
+        np.dot(rows[start:stop], directions, turns)
+        part[:] = 0
+        add_fourier_sums(turns, signal[start:stop], part)
+        for k in range(sums.shape[0]):
+            for j in range(n_waves):
+                sums[k, 0, j] += part[k, 0, j]
+                sums[k, 1, j] += part[k, 1, j]
+
+
+def few_fourier_sums(frequencies, X, signal):
+    """``fourier_sums_block`` in one compiled call, for frequencies so few that threads would wait for each other between its tiles."""
+    if sp.issparse(X) or len(frequencies) > TILE:
+        return fourier_sums_block(frequencies, X, signal)
+    dtype = working_dtype(X)
+    rows = np.ascontiguousarray(X, dtype=dtype)
+    sums = np.zeros((signal.shape[1], 2, len(frequencies)))
+    directions = np.ascontiguousarray((frequencies / np.pi).astype(dtype).T)
+    _tiled_sums(rows, directions, np.ascontiguousarray(signal, dtype=dtype), sums)
+    return sums
 
 
 # --- evaluation ------------------------------------------------------------------------------------------------------

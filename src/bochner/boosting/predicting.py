@@ -1,13 +1,14 @@
 """How a fitted expansion predicts: scores, classes, stages and derivatives, shared by all boosters."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Rows, gathered
+from .._compute import Block, Rows
 from .._validation import check_rows
 from ..expansions import ExpansionModel
 from ..losses import Loss, class_probabilities
@@ -31,6 +32,11 @@ class ExpansionPredictor(ExpansionModel):
     def _scores(self, X: Any) -> Any:
         rows = self._rows(X)
         return self.expansion_.evaluate(rows)
+
+    def _of_scores(self, X: Any, function: Callable, n_columns: int | None, dtype: Any) -> Any:
+        """``function(scores)`` block by block: rows on a cluster stay there, and no scores of all rows are held."""
+        rows = self._rows(X)
+        return rows.map(Block(_of_scores_block, function, self.expansion_.block()), n_columns, dtype=dtype)
 
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         rows = self._rows(X)
@@ -61,29 +67,37 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
         """Scores after each round."""
         return map(self._columns, self._staged_scores(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The likeliest class of each row; a score of exactly zero counts as positive."""
-        return self._labels(self._scores(X))
+        check_is_fitted(self, "expansion_")
+        return self._of_scores(X, partial(_likeliest, self.classes_), None, self.classes_.dtype)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predicted classes after each round."""
-        return map(self._labels, self._staged_scores(X))
+        return (_likeliest(self.classes_, scores) for scores in self._staged_scores(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Class probabilities, (n_samples, n_classes)."""
-        scores = gathered(self._scores(X))
-        return class_probabilities(self.loss_, self.slope_ * scores)
+        check_is_fitted(self, "expansion_")
+        return self._of_scores(X, partial(_chances, self.loss_, self.slope_), len(self.classes_), None)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Class probabilities after each round."""
-        return (class_probabilities(self.loss_, self.slope_ * scores) for scores in self._staged_scores(X))
-
-    def _labels(self, scores):
-        scores = gathered(scores)
-        codes = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        return (_chances(self.loss_, self.slope_, scores) for scores in self._staged_scores(X))
 
     def _columns(self, scores):
         if scores.shape[1] == 2 == len(self.classes_):
             return scores[:, 1] - scores[:, 0]
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def _of_scores_block(function, scores, X, out):
+    out[...] = function(scores(X))
+
+
+def _chances(loss, slope, scores):
+    return class_probabilities(loss, slope * scores)
+
+
+def _likeliest(classes, scores):
+    return classes[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

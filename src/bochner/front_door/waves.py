@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._compute import LocalRows
+from .._compute import LocalRows, enough_rows
 from ..descent import Descent, WaveParameters
 from ..evidence import LearnedPrior
 from ..expansions import Expansion
@@ -73,7 +73,9 @@ def solve_descending(
     measure = learned.prior.sample(_WAVES, stream.rows.n_features, rng)
     start = ridge_start(measure, stream.rows, loss, targets, rng, kept.astype(np.float32) if even else weights)
     moving = np.abs(measure.frequencies[measure.frequencies != 0])
-    pace = _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
+    # Larger batches of many rows are fewer steps, by gradients of less noise: these may be longer.
+    longer = np.sqrt(enough_rows(_BATCH, int(kept.sum())) / _BATCH)
+    pace = longer * _FREQUENCY_RATE * (np.median(moving) if len(moving) else 1.0)
     n_epochs = int(np.clip(np.ceil(_VISITS / kept.sum()), *_EPOCHS))
     judged, judge_rows = _problem(judge.Y, labels)[1], judge.Z.astype(np.float32)
 
@@ -83,7 +85,7 @@ def solve_descending(
     best = None
     for penalty in _PENALTIES:
         parameters = WaveParameters.of(start)
-        rates = parameters.like(pace, _AMPLITUDE_RATE, _AMPLITUDE_RATE, _AMPLITUDE_RATE)
+        rates = parameters.like(pace, *3 * [longer * _AMPLITUDE_RATE])
         held = parameters.like(amplitudes=penalty)
         descent = Descent(loss, n_epochs, _BATCH, rates, penalties=held, second_decay=0.999, with_losses=False)
         reached = descent.run(parameters, stream.rows, targets, rng, weights=weights, kept=kept, held_out=held_out)

@@ -5,15 +5,21 @@ one-vs-rest problem or output.  The measure λ only enters through the Fourier p
 A row of weight w_i stands for w_i equal rows, which share their α_i: sums over rows and norms of α are weighted.
 """
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._compute import Block, Rows, as_rows, gathered
 from ..targets import Labels, Target, Values
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 PROJECTIONS = ("exact", "alternating")
+# Up to so many rows what is known of them is worked on as whole arrays, and of more in blocks of as many.
+_MANY_ROWS = 2**14
+_SWEEPS = 10
 
 
 def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
@@ -57,95 +63,133 @@ def project_dual(z: Any, y: Any, C: float, weights: Any = None) -> np.ndarray:
 
 
 def _nearest_feasible(z, y, C, weights):
-    turning = y * z  # α_i leaves its lower bound here; its upper bound is C further
-    signed = weights * y
-    low, high = -np.inf, np.inf
-    shift = 0.0
+    shift = balancing_shifts(lambda shifts: _balance(C, shifts, z[:, None], y[:, None], weights), 1, C)
+    return np.clip(z - shift * y, 0, C)
+
+
+def _balance(C, shifts, z, y, weights):
+    """Of α = clip(z − m y, 0, C) in each column: Σ w y α and the weight of the rows strictly inside the box, for one m each."""
+    point = z - shifts * y
+    free = np.sum(weights[:, None] * ((point > 0) & (point < C)), axis=0)
+    return weights @ (y * np.clip(point, 0, C, out=point)), free
+
+
+def balancing_shifts(balance: Callable, n_columns: int, C: float) -> np.ndarray:
+    """The m of each column with Σ w y α(m) = 0, ``balance(m)`` giving this sum and its negative slope; all columns at once.
+
+    The sum does not grow with m: Newton steps within a bracket, which is open at first and then found by strides that double.
+    """
+    low, high = np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
+    shifts, done = np.zeros(n_columns), np.zeros(n_columns, dtype=bool)
+    stride = 1 + (C if np.isfinite(C) else 0.0)
     for _ in range(200):
-        point = z - shift * y
-        alpha = np.clip(point, 0, C)
-        excess = signed @ alpha
-        if excess == 0:
+        excess, free = balance(shifts)
+        low, high = np.where(excess > 0, shifts, low), np.where(excess < 0, shifts, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            proposal = shifts + excess / free
+            middle = np.where(
+                np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), shifts + np.sign(excess) * stride
+            )
+        proposal = np.where((low < proposal) & (proposal < high) & (free > 0), proposal, middle)
+        stride *= 2
+        # What is left to go is rounding of numbers of this size.
+        close = np.abs(excess) <= 2**-52 * np.maximum(np.abs(shifts), C if np.isfinite(C) else 0.0) * free
+        done |= (excess == 0) | close | (proposal == low) | (proposal == high) | (proposal == shifts)
+        if done.all():
             break
-        if excess > 0:
-            low = shift
-        else:
-            high = shift
-        free = np.sum(weights[(point > 0) & (point < C)])
-        proposal = shift + excess / free if free else np.nan
-        if not low < proposal < high:
-            proposal = _inside(low, high, turning, C)
-        if proposal in (low, high, shift):
-            break
-        shift = proposal
-    return alpha
-
-
-def _inside(low, high, turning, C):
-    """A point strictly inside the bracket; where that is still open, one beyond all turning points on that side."""
-    if np.isinf(low) or np.isinf(high):
-        span = 1 + np.ptp(turning) + (C if np.isfinite(C) else 0)
-        edge = turning.max() + span if np.isinf(high) else turning.min() - span
-        inner = low if np.isinf(high) else high
-        return edge if np.isinf(inner) or (edge > inner) == np.isinf(high) else inner + (edge - inner) * 2
-    return 0.5 * (low + high)
-
-
-def alternating_projection(
-    z: np.ndarray, y: np.ndarray, C: float, weights: np.ndarray, n_sweeps: int = 10
-) -> np.ndarray:
-    """Box, then hyperplane, ten times (Bullins et al. 2018, Algorithm 3): feasible to about 1e-5, not the nearest point."""
-    for _ in range(n_sweeps):
-        z = np.clip(z, 0, C)
-        z = z - y * ((weights * y) @ z) / weights.sum()
-    return z
+        shifts = np.where(done, shifts, proposal)
+    return shifts
 
 
 class HingeDual:
     """ℓ1-SVM, ½‖w‖² + C Σ_i w_i max(0, 1 − y f): K = {0 <= α <= C, Σ w y α = 0}, linear(α) = Σ w α.
 
-    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,).
+    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,).  With ``rows`` (see ``on_rows``) what is known of each row stays where
+    the rows are, and is worked on block by block.
     """
 
     strongly_concave = False
+    rows: Rows | None = None
 
     def __init__(self, targets, C, weights=None, projection="exact"):
         self.targets = targets
         self.C = C
-        self.weights = np.ones(len(targets)) if weights is None else weights
-        self.projection = _nearest_feasible if projection == "exact" else alternating_projection
+        # Ones that take no memory.
+        self.weights = np.broadcast_to(np.float64(1), len(targets)) if weights is None else weights
+        self.total = float(self.weights.sum())  # number of rows, each counted as often as its weight says
+        self.projection = projection
 
     @property
-    def total(self):
-        """Number of rows, each counted as often as its weight says."""
-        return float(self.weights.sum())
+    def n_problems(self):
+        return self.targets.shape[1]
+
+    def on_rows(self, rows):
+        """The same problem, worked on block by block where the rows are, if they are many; the rows themselves are not read for it."""
+        if rows.is_local and len(rows) <= _MANY_ROWS:
+            return self
+        part = copy(self)
+        part.targets, part.weights = rows.held(self.targets), rows.held(self.weights)
+        part.rows = in_long_blocks(as_rows(part.targets, rows.block_size))
+        return part
+
+    def sum(self, function, *columns):
+        """``function(*columns)``, a sum over rows."""
+        if self.rows is None:
+            return function(*columns)
+        return self.rows.sum(Block(_sum_of_signals, function), *columns)
+
+    def map(self, function, *columns, out=None):
+        """``function(*columns)``, (n_samples, n_problems); into ``out``, which may be one of the columns, where that is an array."""
+        if self.rows is None:
+            return function(*columns)
+        block = Block(_map_of_signals, function)
+        out = out if isinstance(out, np.ndarray) else None
+        return self.rows.held(self.rows.map(block, self.n_problems, dtype=np.float64, out=out, signals=columns))
 
     def summed(self, columns):
         """Σ_i w_i of all entries in row i."""
-        return float(np.sum(self.weights[:, None] * columns))
+        return float(self.sum(_weighted_sum, columns, self.weights))
+
+    def squares(self, columns):
+        """Σ_i w_i of all squared entries in row i."""
+        return float(self.sum(_weighted_squares, columns, self.weights))
 
     def start(self):
         # At f = 0 the best response to the squared hinge is α = C; half of it, as in the box.
-        return self.project(np.full(self.targets.shape, self.C / 2))
+        return self.project(self.map(partial(_constant, self.C / 2), self.targets))
 
     def project(self, alpha):
+        """The point of K for α, whose memory is used again."""
         return self._projected(alpha, self.C)
 
     def _projected(self, alpha, largest):
-        columns = zip(alpha.T, self.targets.T, strict=True)
-        return np.column_stack([self.projection(a, y, largest, self.weights) for a, y in columns])
+        if self.projection == "exact":
+            shifts = balancing_shifts(
+                lambda m: self.sum(partial(_balance, largest, m), alpha, self.targets, self.weights),
+                self.n_problems,
+                largest,
+            )
+            return self.map(partial(_clipped, largest, shifts), alpha, self.targets, out=alpha)
+        # Box, then hyperplane, ten times (Bullins et al. 2018, Algorithm 3): feasible to about 1e-5, not the nearest point.
+        for _ in range(_SWEEPS):
+            alpha = self.map(partial(_clipped, largest, 0.0), alpha, self.targets, out=alpha)
+            shifts = self.sum(_signed_sum, alpha, self.targets, self.weights) / self.total
+            alpha = self.map(partial(_clipped, None, shifts), alpha, self.targets, out=alpha)
+        return alpha
+
+    def moved(self, alpha, direction, step):
+        """The point of K for α + step · direction; uses the memory of the direction."""
+        return self.project(self.map(partial(_along, step), alpha, direction, out=direction))
 
     def signal(self, alpha):
-        return self.weights[:, None] * (self.targets * alpha)
+        return self.map(_signal, alpha, self.targets, self.weights)
 
-    def linear(self, alpha):
-        return self.summed(alpha)
-
-    def curvature(self, alpha):
-        return 0.0
+    def payoff(self, alpha):
+        """(linear, curvature) of α, what F is made of beside the potential."""
+        return self.summed(alpha), 0.0
 
     def gradient(self, alpha, response):
-        """∂F/∂α of one copy of each row, where ``response`` = K_λ applied to the signal."""
+        """∂F/∂α of one copy of each row, where ``response`` = K_λ applied to the signal; all three arrays of some rows."""
         return 1 - self.targets * response
 
     def scaled(self, linear, quadratic):
@@ -155,11 +199,11 @@ class HingeDual:
 
     @property
     def diameter(self):
-        return self.C * np.sqrt(self.total * self.targets.shape[1])
+        return self.C * np.sqrt(self.total * self.n_problems)
 
     @property
     def gradient_bound(self):
-        return np.sqrt(self.total * self.targets.shape[1]) * (1 + self.C * self.total)
+        return np.sqrt(self.total * self.n_problems) * (1 + self.C * self.total)
 
     def primal(self, f, smoothing):
         """(loss, its derivative in f, its second derivative) of one copy of each row; the corner rounded over ``smoothing``."""
@@ -177,9 +221,9 @@ class HingeDual:
         return self.project(-self.targets * slopes)
 
     def on(self, targets, weights):
-        """The same problem for other rows."""
+        """The same problem for other rows, as arrays."""
         part = copy(self)
-        part.targets, part.weights = targets, weights
+        part.rows, part.targets, part.weights, part.total = None, targets, weights, float(weights.sum())
         return part
 
     def column(self, k):
@@ -188,7 +232,7 @@ class HingeDual:
 
     def sampled(self, rows):
         """The problem on some rows, C scaled so that the loss on them has the expectation of the loss on all."""
-        part = self.on(self.targets[rows], self.weights[rows])
+        part = self.on(gathered(self.targets[rows]), gathered(self.weights[rows]))
         part.C = self.C * self.total / part.total
         return part
 
@@ -201,8 +245,9 @@ class SquaredHingeDual(HingeDual):
     def project(self, alpha):
         return self._projected(alpha, np.inf)
 
-    def curvature(self, alpha):
-        return self.summed(alpha**2) / (2 * self.C)
+    def payoff(self, alpha):
+        linear, squares = self.sum(_sum_and_squares, alpha, self.weights)
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return 1 - self.targets * response - alpha / self.C
@@ -227,27 +272,28 @@ class SquaredDual(SquaredHingeDual):
 
     def __init__(self, targets, C, weights=None, projection="exact"):
         super().__init__(targets, C, weights, projection)
-        self.radius = C * self._norms(targets - self._mean(targets))
+        centered = targets - self._mean(targets)
+        self.radius = C * np.sqrt(self.weights @ centered**2)
 
     def _mean(self, columns):
-        return self.weights @ columns / self.total
-
-    def _norms(self, columns):
-        return np.sqrt(self.weights @ columns**2)
+        return self.sum(_column_sums, columns, self.weights) / self.total
 
     def start(self):
-        return self.project(self.C / 2 * self.targets)
+        return self.project(self.map(partial(np.multiply, self.C / 2), self.targets))
 
     def project(self, alpha):
-        alpha = alpha - self._mean(alpha)
-        norms = self._norms(alpha)
-        return alpha * np.minimum(1, self.radius / np.where(norms > 0, norms, 1))
+        alpha = self.map(partial(_shifted, self._mean(alpha)), alpha, out=alpha)
+        norms = np.sqrt(self.sum(_column_squares, alpha, self.weights))
+        return self.map(
+            partial(np.multiply, np.minimum(1, self.radius / np.where(norms > 0, norms, 1))), alpha, out=alpha
+        )
 
     def signal(self, alpha):
-        return self.weights[:, None] * alpha
+        return self.map(_weighted, alpha, self.weights)
 
-    def linear(self, alpha):
-        return self.summed(self.targets * alpha)
+    def payoff(self, alpha):
+        linear, squares = self.sum(_product_and_squares, self.targets, alpha, self.weights)
+        return float(linear), float(squares) / (2 * self.C)
 
     def gradient(self, alpha, response):
         return self.targets - response - alpha / self.C
@@ -287,7 +333,77 @@ def make_dual(
             "rows were selected."
         )
     kind = SquaredHingeDual if loss == "squared_hinge" else HingeDual
-    return kind(target.signs(), C, weights, projection)
+    return kind(target.signs(np.int8), C, weights, projection)
+
+
+def in_long_blocks(rows: Rows) -> Rows:
+    """The same rows in longer blocks, for work so light that the calls of short ones would cost as much, and hold up other threads."""
+    return rows.in_blocks(_MANY_ROWS) if rows.block_size == "auto" else rows
+
+
+# --- functions of blocks of what is known of each row --------------------------------------------------------------------
+
+
+def _sum_of_signals(function, X, *columns):
+    return function(*columns)
+
+
+def _map_of_signals(function, X, *columns, out):
+    out[...] = function(*columns)
+
+
+def _weighted_sum(columns, weights):
+    return np.sum(weights @ columns)
+
+
+def _weighted_squares(columns, weights):
+    return np.sum(weights @ columns**2)
+
+
+def _sum_and_squares(alpha, weights):
+    return _weighted_sum(alpha, weights), _weighted_squares(alpha, weights)
+
+
+def _product_and_squares(targets, alpha, weights):
+    return np.sum(weights @ (targets * alpha)), _weighted_squares(alpha, weights)
+
+
+def _column_sums(columns, weights):
+    return weights @ columns
+
+
+def _column_squares(columns, weights):
+    return weights @ columns**2
+
+
+def _signed_sum(alpha, targets, weights):
+    return weights @ (targets * alpha)
+
+
+def _weighted(alpha, weights):
+    return weights[:, None] * alpha
+
+
+def _signal(alpha, targets, weights):
+    return weights[:, None] * (targets * alpha)
+
+
+def _constant(value, targets):
+    return np.full(targets.shape, value)
+
+
+def _shifted(shifts, alpha):
+    return alpha - shifts
+
+
+def _along(step, alpha, direction):
+    return alpha + step * direction
+
+
+def _clipped(largest, shifts, alpha, targets):
+    """clip(α − m y, 0, largest), or without a box for None."""
+    moved = alpha - shifts * targets
+    return moved if largest is None else np.clip(moved, 0, largest, out=moved)
 
 
 def _numbers(target):

@@ -31,6 +31,8 @@ class JointDescent(Learner):
     """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the prior's draws.
 
     It fits better with few frequencies than the margin game, and has none of its guarantees: no game, no certificate.
+    Batches follow from the number of rows and the seed: arrays, memory maps and Dask arrays give the same frequencies, and on a cluster
+    gradients are summed where the rows are, which stay in its memory meanwhile.
     The head is dropped; the learned measure keeps the starting weights, and any linear model may follow.
 
     Parameters
@@ -38,7 +40,7 @@ class JointDescent(Learner):
     n_epochs : int, default 30
         Passes over the rows.
     batch_size : int, default 128
-        Rows of one step.
+        Rows of one step; more where an epoch would have more than 512 steps.
     learning_rate : float, default 0.06
         Step of the frequencies in units of their starting size; falls linearly to 0.
     amplitude_rate : float, default 0.05

@@ -1,19 +1,23 @@
 """MarginGame: frequencies found one after another in a game against the dual variables of a support vector machine."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Rows, gathered
+from .._compute import Block, Rows, is_remote, threads_for_rows_only
+from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_choice, check_count, check_positive
-from ..measures import concatenate
+from ..expansions import Expansion
+from ..measures import FourierMeasure, concatenate
 from ..repetitions import without_repetitions
 from .base import Learned, Learner, as_data
-from .duals import LOSSES, PROJECTIONS, make_dual
+from .duals import LOSSES, PROJECTIONS, in_long_blocks, make_dual
 from .game_value import GameCertificate, lower_value, on_features, upper_value
 from .peaks import AscentPeaks, PeakSearch
 
@@ -23,6 +27,8 @@ STEPS = ("adaptive", "theory")
 @dataclass(frozen=True)
 class GameRound:
     """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the payoff F of the pair.
+
+    The dual weights of rows on a cluster stay there, as a Dask array.
 
     ``lower`` is the payoff at the best scaling of the weights: below the value of the game if the peak is the highest.
     """
@@ -40,12 +46,13 @@ class GameReport:
     """What a game leaves besides its measure.
 
     ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and F(α_t, λ_t).
-    ``dual_weights`` is the last α.  ``certificate`` is None when it was not asked for.
+    ``dual_weights`` is the last α; None for rows on a cluster, whose numbers are not brought here.  ``certificate`` is None when it
+    was not asked for.
     """
 
     potentials: np.ndarray
     values: np.ndarray
-    dual_weights: np.ndarray
+    dual_weights: np.ndarray | None
     certificate: GameCertificate | None
 
     @property
@@ -60,6 +67,9 @@ class MarginGame(NestedDefaults, Learner):
     In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is largest; the dual
     weights α then take a gradient step towards the points that the new frequency does not explain.  The measure is the
     average of all plays: exact, finite, no randomness left in its features.
+
+    A round passes twice over the rows, and takes ``peaks.search_rows`` of them for the search; dual weights are float64 numbers, up to five for each
+    row and problem at a time, kept where the rows are.
 
     The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where the same one is found
     again.  In ``SpectralFeatures`` the prior's ``n_components`` draws say where the search starts; write
@@ -112,32 +122,34 @@ class MarginGame(NestedDefaults, Learner):
     certificate: bool = True
 
     def _learn(self, measure, rows, target, rng, weights):
+        # Many products here are small, and BLAS's threads would only wait for each other.
+        with threads_for_rows_only():
+            return self._play(measure, rows, target, rng, weights)
+
+    def _play(self, measure, rows, target, rng, weights):
         # A local search follows rounding: on different rows, weights and repetitions are the same search.
         different = without_repetitions(rows, target, weights)
         rows, target, weights = different.rows, different.target, different.weights
-        dual = make_dual(self.loss, target, self.C, weights, self.projection)
+        dual = make_dual(self.loss, target, self.C, weights, self.projection).on_rows(rows)
         search = self._part("peaks").prepare(measure, rows, weights)
         total = self._total_rounds(measure)
         rounds: list[GameRound] = []
-        average: Any = 0.0
-        late_average: Any = 0.0
-        n_late = 0
+        # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
+        averages = [_Mean(dual), _Mean(dual)]
         game = self._rounds(measure, rows, dual, search, rng)
         for played in track(game, "margin game", total, lambda: _margin_so_far(rounds)):
+            last = played.dual_weights
             rounds.append(replace(played, dual_weights=np.empty(0)))  # memory stays O(n)
-            average = average + played.dual_weights
-            # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
-            if 2 * played.number > total:
-                late_average = late_average + played.dual_weights
-                n_late += 1
+            if self.certificate:
+                averages[0].add(last)
+                if 2 * played.number > total:
+                    averages[1].add(last)
+            del played
         learned = averaged([one.peaks for one in rounds])
-        certificate = None
-        if self.certificate:
-            averages = [a for a in (average / len(rounds), late_average / max(n_late, 1)) if np.any(a)]
-            exact = make_dual(self.loss, target, self.C, weights)
-            certificate = self._certificate(learned, rows, exact, search, averages, rng)
+        certificate = self._certificate(learned, rows, dual, search, averages, rng) if self.certificate else None
         potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
-        return Learned(learned, GameReport(potentials, values, different.of_given(played.dual_weights), certificate))
+        held = None if is_remote(last) else different.of_given(last)
+        return Learned(learned, GameReport(potentials, values, held, certificate))
 
     def rounds(
         self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None
@@ -145,10 +157,11 @@ class MarginGame(NestedDefaults, Learner):
         """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
         self.check_parameters()
         rows, target, counts = as_data(X, y, weights)
-        dual = make_dual(self.loss, target, self.C, counts, self.projection)
+        dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
 
     def _rounds(self, measure, rows, dual, search, rng):
+        rows = rows if dual.rows is None else in_long_blocks(rows)
         alpha = dual.start()
         squared_gradients = 0.0
         n_wanted = len(measure) if self.n_rounds is None else None
@@ -157,14 +170,19 @@ class MarginGame(NestedDefaults, Learner):
             signal = dual.signal(alpha)
             peaks = search.find(signal, rng, None if n_wanted is None else n_wanted - n_found)
             n_found += len(peaks)
-            height, response = potential_and_response(peaks, rows, signal, search.kept_features(peaks))
-            value = dual.linear(alpha) - dual.curvature(alpha) - height / 2
-            yield GameRound(number, peaks, alpha, height, value, lower_value(dual, alpha, height))
+            features = search.kept_features(peaks)
+            sums = feature_sums(peaks, rows, signal, features)
+            del signal
+            height = float(np.sum(sums**2))
+            linear, curvature = dual.payoff(alpha)
+            value, lower = linear - curvature - height / 2, dual.scaled(linear, height + 2 * curvature)
+            yield GameRound(number, peaks, alpha, height, value, lower)
             if n_wanted is not None and n_found >= n_wanted:
                 return
-            gradient = dual.gradient(alpha, response)
-            squared_gradients += dual.summed(gradient**2)
-            alpha = dual.project(alpha + self._step_size(dual, number, squared_gradients) * gradient)
+            gradient = dual_gradient(dual, peaks, rows, alpha, sums, features)
+            squared_gradients += dual.squares(gradient)
+            alpha = dual.moved(alpha, gradient, self._step_size(dual, number, squared_gradients))
+            del gradient
 
     def _step_size(self, dual, number, squared_gradients):
         if self.step == "adaptive":
@@ -177,19 +195,23 @@ class MarginGame(NestedDefaults, Learner):
 
     def _certificate(self, learned, rows, dual, search, averages, rng):
         exhaustive = self._part("peaks").exhaustive
+        exact = copy(dual)
+        exact.projection = "exact"
         lower = -np.inf
         for average in averages:
+            if not average.count or not exact.squares(average.total):
+                continue
             # A mean of feasible weights is feasible; projecting only removes rounding (or the error of "alternating").
-            alpha = dual.project(average)
-            signal = dual.signal(alpha)
+            alpha = exact.project(average.take())
+            signal = exact.signal(alpha)
             if exhaustive:
                 largest = search.largest_potential(signal)
             else:
-                plays = [search.find(signal, rng, 1), learned]
-                largest = max(float(np.max(atom_potentials(play, rows, signal))) for play in plays)
-            lower = max(lower, lower_value(dual, alpha, largest))
+                plays = concatenate([search.find(signal, rng, 1), learned])
+                largest = float(np.max(atom_potentials(plays, rows, signal)))
+            lower = max(lower, lower_value(exact, alpha, largest))
         scope = search.scope if exhaustive else "all shift-invariant kernels, as far as a local search can see"
-        return GameCertificate(upper_value(learned, rows, dual), lower, exhaustive, scope)
+        return GameCertificate(upper_value(learned, rows, exact), lower, exhaustive, scope)
 
     def _total_rounds(self, measure):
         return len(measure) if self.n_rounds is None else self.n_rounds
@@ -220,25 +242,57 @@ def averaged(plays: list[Any]) -> Any:
     return replace(joined, weights=joined.weights / len(plays)).merged()
 
 
-def potential_and_response(
-    measure: Any, rows: Rows, signal: np.ndarray, features: np.ndarray | None = None
-) -> tuple[float, np.ndarray]:
-    """Σ_j w_j v(ω_j), and the kernel applied to the signal, K a = Φ Φᵀ a, as (n_samples, n_signals).
+class _Mean:
+    """A running mean of dual weights, in memory of its own."""
 
-    Block by block, unless ``features`` (Φ) are at hand.
-    """
+    def __init__(self, dual):
+        self.dual, self.total, self.count = dual, None, 0
+
+    def add(self, alpha):
+        self.count += 1
+        if self.total is None:
+            self.total = self.dual.map(np.copy, alpha)
+        else:
+            self.total = self.dual.map(np.add, self.total, alpha, out=self.total)
+
+    def take(self):
+        """The mean, in the memory of the sum."""
+        total, self.total = self.total, None
+        return self.dual.map(partial(np.multiply, 1 / self.count), total, out=total)
+
+
+def feature_sums(measure: Any, rows: Rows, signal: Any, features: np.ndarray | None = None) -> np.ndarray:
+    """Φᵀ a, (n_columns, n_signals): their squares add up to Σ_j w_j v(ω_j).  Block by block, unless ``features`` (Φ) are at hand."""
     if features is not None:
-        sums = features.T @ signal
-        return float(np.sum(sums**2)), features @ sums
-    sums = rows.sum(on_features(_feature_sums, measure, rows), signal)
-    response = rows.map(on_features(_weighted_features, measure, rows, sums), signal.shape[1], dtype=np.float64)
-    return float(np.sum(sums**2)), gathered(response)
+        return features.T @ signal
+    if isinstance(measure, FourierMeasure):
+        sums = rows.sum(Block(kernels.few_fourier_sums, measure.frequencies), signal)  # (n_signals, 2, n_atoms)
+        return (sums * np.sqrt(measure.weights)).reshape(len(sums), -1).T
+    return rows.sum(on_features(_feature_sums, measure, rows), signal)
 
 
-def atom_potentials(measure: Any, rows: Rows, signal: np.ndarray) -> np.ndarray:
+def dual_gradient(
+    dual: Any, measure: Any, rows: Rows, alpha: Any, sums: np.ndarray, features: np.ndarray | None = None
+) -> Any:
+    """∂F/∂α, (n_samples, n_problems), for the kernel of ``measure`` with these ``feature_sums`` of the signal: one pass over the rows."""
+    if features is not None:
+        return dual.gradient(alpha, features @ sums)
+    block = Block(_gradient_block, dual.on(dual.targets[:0], dual.weights[:0]), response_block(measure, rows, sums))
+    signals = alpha, dual.targets, dual.weights
+    return rows.held(rows.map(block, dual.n_problems, dtype=np.float64, signals=signals))
+
+
+def response_block(measure: Any, rows: Rows, sums: np.ndarray) -> Block:
+    """Φ Φᵀ a of a block of rows, for the ``feature_sums`` of all."""
+    if isinstance(measure, FourierMeasure):
+        return Expansion.of(measure, sums).block()
+    return on_features(_weighted_features, measure, rows, sums)
+
+
+def atom_potentials(measure: Any, rows: Rows, signal: Any) -> np.ndarray:
     """v(ω_j) of each atom, whatever its weight."""
     unit = measure.reweighted(np.ones(len(measure)))
-    squared = np.sum(rows.sum(on_features(_feature_sums, unit, rows), signal) ** 2, axis=1)
+    squared = np.sum(feature_sums(unit, rows, signal) ** 2, axis=1)
     return np.sum(squared.reshape(-1, len(measure)), axis=0)
 
 
@@ -247,6 +301,10 @@ def _feature_sums(features, X, signal):
     return columns.T @ signal.astype(columns.dtype, copy=False)
 
 
-def _weighted_features(features, sums, X, out):
+def _weighted_features(features, sums, X):
     columns = features(X)
-    out[...] = columns @ sums.astype(columns.dtype, copy=False)
+    return columns @ sums.astype(columns.dtype, copy=False)
+
+
+def _gradient_block(dual, response, X, alpha, targets, weights, out):
+    out[...] = dual.on(targets, weights).gradient(alpha, response(X))

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.optimize
 from sklearn.base import BaseEstimator
 
-from .._compute import as_dense, as_rows
+from .._compute import as_dense, as_rows, gathered
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
 from ..measures import FourierMeasure
@@ -142,14 +142,13 @@ class ExhaustiveSearch(PreparedSearch):
 
     def find(self, signal, rng, top=None):
         """The highest ``top`` candidates, as a measure of mass one."""
-        signal = np.asarray(signal)
-        largest = np.sum(np.sum(np.abs(np.atleast_2d(signal.T)), axis=1) ** 2)
+        largest = float(np.sum(gathered(np.sum(np.abs(signal), axis=0)) ** 2))
         chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[: self._top(top)]
         return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
 
     def largest_potential(self, signal):
         """max over the candidates, without penalty."""
-        return float(self.heights(np.asarray(signal)).max())
+        return float(self.heights(signal).max())
 
 
 class BoundSearch(PreparedSearch):
@@ -168,8 +167,7 @@ class BoundSearch(PreparedSearch):
         else:
             self.penalty = float(search.penalty)
         self.held = None
-        # Rows of a cluster are fetched once: random ones would be too dear to fetch for every signal.
-        if len(rows) <= search.search_rows or not rows.is_local:
+        if len(rows) <= search.search_rows:
             self.held = self._fetched(rows.spread(search.search_rows))
         self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
 
@@ -181,7 +179,7 @@ class BoundSearch(PreparedSearch):
         held = self.held
         if held is None:
             held = self._fetched(np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False)))
-        landscape = Landscape(held[0], np.asarray(signal)[held[1]], self.penalty, self.radius)
+        landscape = Landscape(held[0], gathered(signal[held[1]]), self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from bochner import project_dual
-from bochner.learners.duals import LOSSES, alternating_projection, make_dual
+from bochner.learners.duals import LOSSES, HingeDual, make_dual
 from bochner.learners.game_value import fit_machine
 from bochner.targets import as_target
 
@@ -61,7 +61,7 @@ def test_projection_is_feasible_and_satisfies_the_optimality_conditions(pairs, C
 def test_alternating_projection_is_feasible_but_not_nearest(seed):
     rng = np.random.default_rng(seed)
     z, y = 2 * rng.normal(size=30), np.where(np.arange(30) < 8, 1.0, -1.0)
-    alternating = alternating_projection(z, y, 1.0, np.ones(30))
+    alternating = HingeDual(y[:, None], 1.0, projection="alternating").project(z[:, None])[:, 0]
     assert abs(y @ alternating) < 1e-9
     assert alternating.min() > -0.02
     assert alternating.max() < 1.02
@@ -100,8 +100,7 @@ def test_weights_of_a_dual_are_repetitions(loss, seed):
     alpha, copies = weighted.start(), plain.start()
     np.testing.assert_allclose(alpha[repeated], copies, atol=1e-12)
     np.testing.assert_allclose(X.T @ weighted.signal(alpha), X[repeated].T @ plain.signal(copies), atol=1e-10)
-    for name in ("linear", "curvature"):
-        assert getattr(weighted, name)(alpha) == pytest.approx(getattr(plain, name)(copies))
+    assert weighted.payoff(alpha) == pytest.approx(plain.payoff(copies))
     for name in ("diameter", "gradient_bound"):
         assert getattr(weighted, name) == pytest.approx(getattr(plain, name))
     machines = [fit_machine(X, weighted), fit_machine(X[repeated], plain)]
@@ -133,7 +132,8 @@ def test_machine_closes_the_duality_gap(loss, seed):
     coefficients, intercepts, alpha = fit_machine(features, dual)
     primal = np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(features @ coefficients + intercepts))
     response = features.T @ dual.signal(alpha)
-    value = dual.linear(alpha) - dual.curvature(alpha) - np.sum(response**2) / 2
+    linear, curvature = dual.payoff(alpha)
+    value = linear - curvature - np.sum(response**2) / 2
     assert value <= primal + 1e-9 * primal
     assert primal - value < 2e-3 * primal
 
@@ -158,7 +158,8 @@ def test_gradient_is_the_derivative_of_the_objective(loss):
     alpha = rng.uniform(0, 0.7, dual.targets.shape)
 
     def objective(a):
-        return dual.linear(a) - dual.curvature(a) - np.sum((features.T @ dual.signal(a)) ** 2) / 2
+        linear, curvature = dual.payoff(a)
+        return linear - curvature - np.sum((features.T @ dual.signal(a)) ** 2) / 2
 
     direction = rng.normal(size=alpha.shape)
     numeric = (objective(alpha + 1e-6 * direction) - objective(alpha - 1e-6 * direction)) / 2e-6
