@@ -14,7 +14,7 @@ from ._callbacks import reporting
 from ._compute import Block, Rows
 from ._random import as_generator
 from ._state import all_or_nothing
-from ._validation import check_choice, check_count, check_flag, check_share, check_weights
+from ._validation import check_auto_count, check_choice, check_count, check_flag, check_share, check_weights
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
@@ -27,6 +27,9 @@ from .priors import Gaussian
 from .priors.base import RadialPrior
 from .repetitions import without_repetitions
 from .targets import Labels, TargetSimilarity, Values, as_target
+
+# Landmarks by default: fewer lose accuracy, more cost time.
+_MANY_LANDMARKS = 300
 
 
 @dataclass(eq=False, repr=False)
@@ -42,8 +45,8 @@ class LandmarkFeatures(FeatureMap):
         Where frequencies are drawn.
     learner : a learner by alignment, default ``PacBayes()``
         How far the similarities follow the labels.
-    n_landmarks : int or float, default 100
-        How many; a float in (0, 1) is a share of the rows.
+    n_landmarks : "auto", int or float, default "auto"
+        How many; "auto" is 300, or half of fewer than 600 different rows, and a float in (0, 1) is a share of the rows.
     landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels), default "kmeans"
         Centroids, rows, or points of your own; without labels those take the label of the nearest row.
     n_components : int, default 64
@@ -86,7 +89,7 @@ class LandmarkFeatures(FeatureMap):
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale"), "learner": PacBayes()}
 
     _: KW_ONLY
-    n_landmarks: int | float = 100
+    n_landmarks: Any = "auto"
     landmarks: Any = "kmeans"
     n_components: int = 64
     similarity: str = "learned"
@@ -206,6 +209,8 @@ class LandmarkFeatures(FeatureMap):
     def _landmark_count(self, n_samples, n_different):
         if not isinstance(self.landmarks, str):
             return None
+        if self.n_landmarks == "auto":
+            return min(_MANY_LANDMARKS, max(n_different // 2, 1))
         if isinstance(self.n_landmarks, float | np.floating):
             return min(max(int(np.ceil(self.n_landmarks * n_samples)), 1), n_different)
         if self.n_landmarks > n_different:
@@ -248,7 +253,7 @@ class LandmarkFeatures(FeatureMap):
         if isinstance(self.n_landmarks, float | np.floating):
             check_share(self.n_landmarks, "n_landmarks")
         else:
-            check_count(self.n_landmarks, "n_landmarks")
+            check_auto_count(self.n_landmarks, "n_landmarks")
         if isinstance(self.landmarks, str):
             check_choice(self.landmarks, "landmarks", ("kmeans", "random"))
         check_learner(self._part("learner"), AlignmentLearner)

@@ -86,6 +86,18 @@ def test_a_share_of_the_rows_and_too_many_landmarks(problem, seed):
     assert len(every.landmarks_) == 20
 
 
+def test_landmarks_are_three_hundred_or_half_of_the_different_rows(seed):
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    y = X[:, 0] > 0
+    settings = {"landmarks": "random", "n_components": 2, "random_state": seed}
+    assert len(LandmarkFeatures(**settings).fit(X, y).landmarks_) == 300
+    assert len(LandmarkFeatures(**settings).fit(X[:41], y[:41]).landmarks_) == 20
+    twice = np.tile(X[:41], (2, 1)), np.tile(y[:41], 2)
+    assert len(LandmarkFeatures(**settings).fit(*twice).landmarks_) == 20
+    with pytest.raises(ValueError, match="n_landmarks must be one of 'auto'; got 'many'"):
+        LandmarkFeatures(n_landmarks="many").fit(X, y)
+
+
 def test_own_points_with_and_without_labels(problem, seed):
     X, y = problem
     points = np.array([[0.0, 0, 0], [1.0, 1.5, 0], [-1.0, 0, 0]])
