@@ -4,15 +4,14 @@ Phases and projections are in half-turns, as in ``kernels.py``.  The exponential
 reason as the sine: a call to libm inside the loop keeps LLVM from vectorising it (7x slower).
 """
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from .blocks import TILE, tiles, working_dtype
 from .compiling import PART, compiled
+from .intrinsics import same_bits
 from .kernels import _sincos
 
 # exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
@@ -37,27 +36,6 @@ _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
 
 
-_OTHER_KIND = {
-    types.float32: types.int32,
-    types.int32: types.float32,
-    types.float64: types.int64,
-    types.int64: types.float64,
-}
-
-
-def _cast(typing_context, x):
-    """The whole number with the bits of a float, or the other way round; what ``view`` of NumPy's numbers does takes far longer to compile."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
-
-    return _OTHER_KIND[x](x), generate
-
-
-# Within kernels it is called with a number alone.
-_same_bits: Any = intrinsic(_cast)
-
-
 def _exp(x):
     """exp(x) for |x| < 80 (float32) or 700 (float64); compiled only."""
     raise RuntimeError("_exp only runs inside compiled kernels")
@@ -74,7 +52,7 @@ def _exp_overload(x):
             e0, e1, e2, e3, e4, e5, e6, e7 = _E32  # once: each time that a tuple is named, all of it is built
             p = ((e7 * r + e6) * r + e5) * r + e4
             p = (((p * r + e3) * r + e2) * r + e1) * r + e0
-            return p * _same_bits(np.int32((_same_bits(shifted) + np.int32(127)) << np.int32(23)))
+            return p * same_bits(np.int32((same_bits(shifted) + np.int32(127)) << np.int32(23)))
 
         return exp32
 
@@ -86,7 +64,7 @@ def _exp_overload(x):
         p = ((e12 * r + e11) * r + e10) * r + e9
         p = (((p * r + e8) * r + e7) * r + e6) * r + e5
         p = ((((p * r + e4) * r + e3) * r + e2) * r + e1) * r + e0
-        return p * _same_bits((_same_bits(shifted) + 1023) << 52)
+        return p * same_bits((same_bits(shifted) + 1023) << 52)
 
     return exp64
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from .boosting_kernels import _LOWEST, _LOWEST32, _exp
 from .compiling import compiled
+from .intrinsics import larger, smaller
 
 # What is read of the columns for one tile stays in the second-level cache for all its rows.
 _TILE = 1024
@@ -52,14 +53,14 @@ def product_rows(
     one = out.dtype.type(1)
     for start in range(0, n_others, _TILE):
         for i in range(first, last, 4):
-            stop = min(start + _TILE, n_others)
+            stop = smaller(start + _TILE, n_others)
             if symmetric:
-                stop = min(stop, i + 4, last)
+                stop = smaller(stop, smaller(i + 4, last))
             if stop <= start:
                 continue
             # Four rows at a time: what is read of a column serves all of them.
             # The last rows of a block may be fewer than four: copies of its last one are thrown away.
-            i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+            i1, i2, i3 = smaller(i + 1, last - 1), smaller(i + 2, last - 1), smaller(i + 3, last - 1)
             r0 = out[i]
             r1 = out[i1] if i1 == i + 1 else spare[0]
             r2 = out[i2] if i2 == i + 2 else spare[1]
@@ -79,15 +80,15 @@ def product_rows(
                 if order == 0:
                     for k in span:
                         up, down = u[k], v[k]
-                        r0[k] *= rest + min(u0 * down, v0 * up)
-                        r1[k] *= rest + min(u1 * down, v1 * up)
-                        r2[k] *= rest + min(u2 * down, v2 * up)
-                        r3[k] *= rest + min(u3 * down, v3 * up)
+                        r0[k] *= rest + smaller(u0 * down, v0 * up)
+                        r1[k] *= rest + smaller(u1 * down, v1 * up)
+                        r2[k] *= rest + smaller(u2 * down, v2 * up)
+                        r3[k] *= rest + smaller(u3 * down, v3 * up)
                 elif third is None:
                     for k in span:
                         time, up, down = t[k], u[k], v[k]
-                        e0, e1 = min(u0 * down, v0 * up), min(u1 * down, v1 * up)
-                        e2, e3 = min(u2 * down, v2 * up), min(u3 * down, v3 * up)
+                        e0, e1 = smaller(u0 * down, v0 * up), smaller(u1 * down, v1 * up)
+                        e2, e3 = smaller(u2 * down, v2 * up), smaller(u3 * down, v3 * up)
                         r0[k] *= (rest + e0) + e0 * abs(t0 - time)
                         r1[k] *= (rest + e1) + e1 * abs(t1 - time)
                         r2[k] *= (rest + e2) + e2 * abs(t2 - time)
@@ -95,8 +96,8 @@ def product_rows(
                 else:
                     for k in span:
                         time, up, down = t[k], u[k], v[k]
-                        e0, e1 = min(u0 * down, v0 * up), min(u1 * down, v1 * up)
-                        e2, e3 = min(u2 * down, v2 * up), min(u3 * down, v3 * up)
+                        e0, e1 = smaller(u0 * down, v0 * up), smaller(u1 * down, v1 * up)
+                        e2, e3 = smaller(u2 * down, v2 * up), smaller(u3 * down, v3 * up)
                         d0, d1 = abs(t0 - time), abs(t1 - time)
                         d2, d3 = abs(t2 - time), abs(t3 - time)
                         r0[k] *= (rest + e0) + e0 * (d0 + third * d0 * d0)
@@ -109,14 +110,14 @@ def product_rows(
 def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
     """``product_rows`` for wide columns, times what is in ``out``."""
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
-    one, c, q = out.dtype.type(1), out.dtype.type(min(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
+    one, c, q = out.dtype.type(1), out.dtype.type(smaller(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
     for i in range(first, last):
         span = range(i + 1 if symmetric else out.shape[1])
         for j in range(times.shape[0]):
             time, rest, share = times[j, i], a[j], b[j]
             for k in span:
                 t = abs(time - other_times[j, k])
-                out[i, k] *= rest + share * _exp(max(-t, lowest)) * (one + t * (c + q * t))
+                out[i, k] *= rest + share * _exp(larger(-t, lowest)) * (one + t * (c + q * t))
 
 
 @compiled(sums=True)
@@ -126,10 +127,10 @@ def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, fir
     ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to divide by.
     ``third`` as in ``product_rows``.
     """
-    zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(min(order, 1))
+    zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(smaller(order, 1))
     for start in range(0, last, _TILE):
-        for i in range(max(first, start), last):
-            span = range(np.uint64(start), np.uint64(min(start + _TILE, i)))
+        for i in range(larger(first, start), last):
+            span = range(np.uint64(start), np.uint64(smaller(start + _TILE, i)))
             total = zero
             for k in span:
                 pull[i, k] *= gram[i, k]
@@ -145,7 +146,7 @@ def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, fir
                 u0, v0 = share * ups[j, i], share * downs[j, i]
                 if third is None:
                     for k in span:
-                        e, t = min(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
+                        e, t = smaller(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
                         falling = e * t
                         value = e + c * falling
                         pulled = pull[i, k] / (rest + value)
@@ -153,7 +154,7 @@ def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, fir
                         weight_sum += pulled * value
                 else:
                     for k in span:
-                        e, t = min(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
+                        e, t = smaller(u0 * downs[j, k], v0 * ups[j, k]), abs(t0 - times[j, k])
                         value = e * (one + t + third * t * t)
                         pulled = pull[i, k] / (rest + value)
                         rate_sum += pulled * e * (third * t * t * (one + t))
@@ -166,7 +167,7 @@ def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, fir
 def _decays(time, times, b, lowest, out):
     """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left to tell from zero."""
     for k in range(out.shape[0]):
-        out[k] = b * _exp(max(-abs(time - times[k]), lowest))
+        out[k] = b * _exp(larger(-abs(time - times[k]), lowest))
 
 
 @compiled(sums=True, part=True)
@@ -187,7 +188,7 @@ def _wide_sums(row, decays, time, times, rest, share, c, q):
 def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
     """``product_slopes`` for wide columns of a kernel that is not plain, after it: ``pull`` is pull ∘ K already."""
     lowest = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST)
-    c, q = pull.dtype.type(min(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
+    c, q = pull.dtype.type(smaller(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
     decays = np.empty(last, pull.dtype)
     for i in range(first, last):
         for j in range(times.shape[0]):
@@ -203,12 +204,12 @@ def squared_distance_rows(times, other_times, first, last, symmetric, spare, out
     n_others = out.shape[1]
     for start in range(0, n_others, _TILE):
         for i in range(first, last, 2):
-            stop = min(start + _TILE, n_others)
+            stop = smaller(start + _TILE, n_others)
             if symmetric:
-                stop = min(stop, i + 2)
+                stop = smaller(stop, i + 2)
             if stop <= start:
                 continue
-            i1 = min(i + 1, last - 1)
+            i1 = smaller(i + 1, last - 1)
             r0 = out[i]
             r1 = out[i1] if i1 == i + 1 else spare[0]
             span = range(np.uint64(start), np.uint64(stop))
@@ -232,12 +233,12 @@ def profile_rows(out, order, first, last, symmetric):
         if order is None:
             half = out.dtype.type(0.5)
             for k in span:
-                row[k] = _exp(max(-half * row[k], lowest))
+                row[k] = _exp(larger(-half * row[k], lowest))
         else:
-            one, c, q = out.dtype.type(1), out.dtype.type(min(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
+            one, c, q = out.dtype.type(1), out.dtype.type(smaller(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
             for k in span:
                 t = np.sqrt(row[k])
-                row[k] = (one + t * (c + q * t)) * _exp(max(-t, lowest))
+                row[k] = (one + t * (c + q * t)) * _exp(larger(-t, lowest))
 
 
 @compiled
@@ -254,13 +255,13 @@ def matern_slope_rows(squares, order, first, last, pull):
         row, own = squares[i], pull[i]
         if order == 0:
             for k in range(i):
-                t = np.sqrt(max(row[k], tiny))
-                value = own[k] * (-half * _exp(max(-t, lowest)) / t)
+                t = np.sqrt(larger(row[k], tiny))
+                value = own[k] * (-half * _exp(larger(-t, lowest)) / t)
                 own[k] = value if row[k] > tiny else zero
         else:
             for k in range(i):
                 t = np.sqrt(row[k])
-                own[k] *= -half * (p + r * t) * _exp(max(-t, lowest))
+                own[k] *= -half * (p + r * t) * _exp(larger(-t, lowest))
         own[i] = zero
 
 
@@ -274,10 +275,10 @@ def skinny_rows(matrix, columns, start, stop, out):
     n_columns, n = columns.shape
     zero = matrix.dtype.type(0)
     for i in range(start, stop, 4):
-        i1, i2, i3 = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
+        i1, i2, i3 = smaller(i + 1, stop - 1), smaller(i + 2, stop - 1), smaller(i + 3, stop - 1)
         r0, r1, r2, r3 = matrix[i, :n], matrix[i1, :n], matrix[i2, :n], matrix[i3, :n]
         for j in range(0, n_columns, 4):
-            j1, j2, j3 = min(j + 1, n_columns - 1), min(j + 2, n_columns - 1), min(j + 3, n_columns - 1)
+            j1, j2, j3 = smaller(j + 1, n_columns - 1), smaller(j + 2, n_columns - 1), smaller(j + 3, n_columns - 1)
             c0, c1, c2, c3 = columns[j], columns[j1], columns[j2], columns[j3]
             s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
             s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
