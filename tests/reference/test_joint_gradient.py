@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
 from bochner._compute import as_rows
-from bochner.descent import MOST_ROWS, Descent, Standardization, WaveParameters, _Chunk, _plain
+from bochner.descent import CHUNK_ROWS, BatchGradient, Descent, Standardization, WaveParameters
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
 LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
@@ -44,10 +44,10 @@ def test_gradient_is_the_derivative_of_the_weighted_loss(loss, seed):
     numeric = approx_fprime(
         parameters.vector, lambda v: weighted_loss(*arguments, v, Z, targets[picked], weights[:, 0]), 1e-6
     )
-    chunk = _Chunk(parameters, Descent(loss, 1, 30, parameters.like()), 30)
+    gradient = BatchGradient(parameters, loss, standardization, with_losses=True)
     for source in (X, X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X)):
-        batch = _plain(source, picked, standardization, np.float64)
-        value, found = chunk.compute(*batch, targets[picked], weights)
+        value, n_rows, found = gradient(source, picked, targets[picked], weights)
+        assert n_rows == 25
         np.testing.assert_allclose(found, numeric, atol=2e-5 * max(1, np.abs(numeric).max()))
         here = weighted_loss(*arguments, parameters.vector, Z, targets[picked], weights[:, 0])
         assert value == pytest.approx(here, rel=1e-5)
@@ -96,13 +96,13 @@ def test_steps_are_adam_as_published_with_its_bias_corrections(second_decay):
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Multinomial()], ids=repr)
 def test_epochs_do_not_depend_on_the_number_of_threads(loss):
     rng = np.random.default_rng(0)
-    X, targets, start = problem(loss, rng, n_rows=3 * MOST_ROWS + 100)
+    X, targets, start = problem(loss, rng, n_rows=3 * CHUNK_ROWS + 100)
     results = []
     for n_threads in (1, 2):
         parameters = WaveParameters.of(start.expansion(with_slopes=True))
         rates = parameters.like(0.01, 0.01, 0.01, 0.01)
         with threadpool_limits(n_threads, user_api="blas"):
-            Descent(loss, 2, 2 * MOST_ROWS, rates).run(
+            Descent(loss, 2, 2 * CHUNK_ROWS, rates).run(
                 parameters, as_rows(X), targets.astype(np.float32), np.random.default_rng(1)
             )
         results.append(parameters.vector.copy())
