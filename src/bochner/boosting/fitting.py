@@ -26,6 +26,8 @@ _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
 # A column with a value so many deviations away is looked at for outliers, and no value counts for more than the second.
 _WILD, _FARTHEST = 10.0, 100.0
+# In standardised columns; a frequency in the user's own must still be a number.
+_LARGEST_FREQUENCY = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,12 @@ def draw_sample(
         for j in wild:
             center[j], deviation[j] = _without_outliers(points[:, [j]], row_weights, center[j], deviation[j])
         standardization = Standardization(center, 1 / np.where(constant, np.inf, deviation))
+        largest = float(standardization.scale.max(initial=0.0))
+        if not largest < np.finfo(rows.dtype).max / _LARGEST_FREQUENCY:
+            raise ValueError(
+                f"A column deviates by {1 / largest:.1e} only, and the frequencies for it are more than {np.dtype(rows.dtype)} holds. Scale "
+                "the columns, e.g. by StandardScaler."
+            )
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
     sample = Sample(columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype))
