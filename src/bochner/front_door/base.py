@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import column_kind, is_frame, table_column
-from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
+from .._compute import Block, DaskTable, FileRows, LocalRows, Rows, as_dense, entries, is_remote, opened, thread_count
 from .._defaults import NestedDefaults
 from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
 from ..blending import blend_weights
@@ -28,7 +27,7 @@ from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
-from .preparation import merged, taken, with_ranks_where_better
+from .preparation import all_prepared, counted_elsewhere, is_elsewhere, merged, taken, with_ranks_where_better
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .trees import TreeMember, cross_fitted_trees
 from .waves import Stream, solve_descending
@@ -39,8 +38,6 @@ _LEAVE_ONE_OUT_ROWS = 3500
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
-# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
-_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
 # Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows come before and after them.
 FRAME_BLOCK = 4096
 # Kernel matrices of several families are made at once while one is not larger than this.
@@ -88,11 +85,16 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         return checked_priors(self.priors)
 
     def _received(self, X, sample_weight):
-        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows."""
-        X = self._checked_rows(X, reset=True)
+        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows.
+
+        Of rows elsewhere all are given back, a mask in place of numbers, and counts where they are, None for ones.
+        """
+        X = self._rows_at_the_door(X)
         n_rows = X.shape[0]
         if n_rows < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
+        if is_elsewhere(X):
+            return X, n_rows, *counted_elsewhere(sample_weight, n_rows)
         weights = check_weights(sample_weight, n_rows)
         kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
         counts = np.ones(n_rows) if weights is None else weights[kept]
@@ -100,18 +102,45 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             counts = counts / counts.mean()
         return taken(X, kept), n_rows, kept, counts
 
+    def _rows_at_the_door(self, X):
+        """Rows in memory or a memory map as they are; those of a cluster or a file brought here if they are few, else left there."""
+        X = opened(X)
+        if is_remote(X):
+            table = self._remote_table(X)
+            self.n_features_in_ = table.n_features
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            if table.shape[0] <= self.max_exact_rows:
+                return self._checked_rows(table.here(), reset=True)
+            if self.trees:
+                raise ValueError(
+                    f"trees=True needs all rows in memory, but X has {table.shape[0]} on a cluster, more than max_exact_rows="
+                    f"{self.max_exact_rows}. Write trees=False, or give X.compute()."
+                )
+            return table
+        if isinstance(X, FileRows) and X.shape[0] > self.max_exact_rows:
+            self.n_features_in_ = X.n_features
+            self.__dict__.pop("feature_names_in_", None)
+            return X
+        return self._checked_rows(X, reset=True)
+
+    def _remote_table(self, X):
+        table = DaskTable(X)
+        if table.dtype is not None and table.dtype.kind not in "fiub" and not self._lists_categories():
+            raise ValueError(
+                f"Arrays are taken as numbers, but X is a Dask array of dtype {table.dtype}. Give a Dask frame, or name the columns that "
+                "hold categories in categorical_features."
+            )
+        return table
+
     def _checked_rows(self, X, reset):
         if is_frame(X):
             if reset:
                 self.n_features_in_ = X.shape[1]
                 self.__dict__.pop("feature_names_in_", None)
             return X
-        if is_remote(X):
-            raise TypeError(
-                f"{type(self).__name__} is fitted on rows in memory or in a memory map, not on a Dask array. Give X.compute(), "
-                "or use SpectralRidge or FourierBoosting for rows on a cluster."
-            )
-        X = self._validated(X, reset)
+        if isinstance(X, FileRows):
+            X = X.take(np.arange(len(X)))
+        X = self._validated(X.source if isinstance(X, LocalRows) else X, reset)
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if sp.issparse(X) and n_bytes > _DENSE_BYTES:
             raise ValueError(
@@ -136,38 +165,38 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
     def _lists_categories(self):
         return not isinstance(self.categorical_features, str)
 
-    def _prepared(self, X, target, counts, rng):
-        """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
+    def _prepared(self, X, target, kept, counts, rng):
+        """(prepared rows, their numbers in X, their target, their counts): all different ones, or a sample where there are too many.
 
         Also fits the preparation of columns.
         """
-        n_rows = X.shape[0]
-        many = n_rows > self.max_exact_rows
-        rows = np.arange(n_rows)
+        many = X.shape[0] > self.max_exact_rows
+        rows = np.arange(X.shape[0])
         if many:
+            n_rows = int(kept.sum()) if is_elsewhere(X) else len(kept)
             rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
-            X, counts = taken(X, rows), counts[rows]
+            if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
+                rows = np.flatnonzero(kept)[rows]
+            X = taken(X, rows)
+            target, counts = target.take(rows).here(), np.ones(len(rows)) if counts is None else entries(counts, rows)
         inputs = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
         Z = inputs.transform(X)
         if not many:
             rows, counts = merged(Z, target, counts)
-            X, Z = taken(X, rows), Z[rows]
-        self.inputs_ = with_ranks_where_better(inputs, X, Z, target.take(rows), counts, rng)
+            X, Z, target = taken(X, rows), Z[rows], target.take(rows)
+        self.inputs_ = with_ranks_where_better(inputs, X, Z, target, counts, rng)
         self.n_features_in_ = inputs.n_features_in_
         names = vars(inputs).get("feature_names_in_")  # only where the columns of a frame are called by text
         if names is not None:
             self.feature_names_in_ = names
-        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, counts
+        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, target, counts
 
-    def _stream(self, X, Y, weights):
+    def _stream(self, X, Y, kept, weights):
         """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
-        n_rows = X.shape[0]
-        if n_rows <= self.max_exact_rows:
+        if X.shape[0] <= self.max_exact_rows:
             return None
-        Z = scratch((n_rows, len(self.inputs_.sources_)), np.float32, _PREPARED_BYTES)
-        for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
-            Z[rows] = self.inputs_.transform(taken(X, np.arange(rows.start, rows.stop)))
-        return Stream(LocalRows(Z), Y, weights)
+        kept = kept if is_elsewhere(X) else np.ones(X.shape[0], dtype=bool)
+        return Stream(all_prepared(self.inputs_, X), Y, kept, weights)
 
     def _evidence(self, n_rows):
         """The user's, or what is usual for so many rows: labels are learned from more of them."""
@@ -213,7 +242,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         """
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
-        n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
+        n_held = n_rows if exact else _n_held(n_rows if stream is None else int(stream.kept.sum()))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
         names, generators = family_names(priors)[: len(learned)], rng.spawn(len(learned))
@@ -234,9 +263,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to choose and to blend, then all fitted"
         )
         if stream is not None:
-            weights = stream.weights.copy()
-            weights[rows[order[n_rows - n_held :]]] = 0
-            stream = replace(stream, weights=weights)
+            stream = stream.without(rows[order[n_rows - n_held :]])
             for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
                 solved.append(solve_descending(stream, learned[k], is_classifier(self), judge, rng))
@@ -244,7 +271,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             passed = len(solved) - len(names)
             members, names = members + members[:passed], names + [f"{name} waves" for name in names[:passed]]
             self.path_ = (
-                f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
+                f"many rows: {len(stream.rows)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
                 f"{n_rows - n_held}, and waves of the same priors descend over all rows; {n_held} were held out to choose and to blend"
             )
         for _ in tasks.each("growing", ["trees"] if self.trees else []):
@@ -333,24 +360,39 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
     def _map_rows(self, X, function, n_columns):
         """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
         check_is_fitted(self)
-        if is_frame(X):
-            return np.concatenate([function(self.inputs_.transform(block)) for block in self._frame_blocks(X)])
+        X = opened(X)
         if is_remote(X):
-            rows = as_rows(X)
+            table = self._remote_table(X)
+            if table.frame is not None:
+                self.inputs_.check_columns(table.frame)
+            elif table.n_features != self.n_features_in_:
+                self._refuse_columns(table.n_features)
+            transform = self.inputs_.transform_part
+            return table.map(lambda part: self._map_here(part, function, n_columns, transform), n_columns)
+        return self._map_here(X, function, n_columns, self.inputs_.transform)
+
+    def _map_here(self, X, function, n_columns, transform):
+        if is_frame(X):
+            return np.concatenate([function(transform(block)) for block in self._frame_blocks(X)])
+        if isinstance(X, FileRows):
+            rows: Rows = X
             if rows.n_features != self.n_features_in_:
-                raise ValueError(
-                    f"X has {rows.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-                )
+                self._refuse_columns(rows.n_features)
         else:
-            X = self._validated(X, reset=False)
+            X = self._validated(X.source if isinstance(X, LocalRows) else X, reset=False)
             if self._lists_categories():
-                return function(self.inputs_.transform(as_dense(X)))
+                return function(transform(as_dense(X)))
             rows = LocalRows(X)
 
         def fill(block, out):
-            out[...] = function(self.inputs_.transform(as_dense(block)))
+            out[...] = function(transform(as_dense(block)))
 
         return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
+
+    def _refuse_columns(self, n_features):
+        raise ValueError(
+            f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+        )
 
     def _frame_blocks(self, X):
         """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
@@ -362,6 +404,10 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
 
     def _prepared_for_looks(self, X):
         check_is_fitted(self)
+        if is_remote(X):
+            raise TypeError(
+                "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, e.g. X.head() or X[:1000].compute()."
+            )
         return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
 
     def _effects(self, X, max_order, unit, center):
@@ -372,9 +418,9 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
 
         Numbers by the chain rule; what depends on whether one is missing, and on categories, has no derivative.
         """
-        check_is_fitted(self)
+        Z = self._prepared_for_looks(X)
         X = X if is_frame(X) else self._checked_rows(X, reset=False)
-        of_prepared, own = slopes(self.inputs_.transform(X)), self.inputs_.slopes(X)
+        of_prepared, own = slopes(Z), self.inputs_.slopes(X)
         gradient = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
         numbers = self.inputs_.numbers_
         gradient[:, :, numbers] = of_prepared[:, :, : len(numbers)]
