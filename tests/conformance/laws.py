@@ -23,7 +23,6 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralClassifier,
     SpectralFeatures,
-    SpectralRegressor,
     SpectralRidge,
     open_rows,
 )
@@ -36,11 +35,7 @@ NEEDS_ROWS_HERE = (
     GBRFF2Classifier,
     KernelMachine,
     OperatorKernelRidge,
-    SpectralClassifier,
-    SpectralRegressor,
 )
-# Tables, which are read whole.
-NEEDS_A_TABLE = (SpectralClassifier, SpectralRegressor)
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
 # Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
