@@ -113,8 +113,12 @@ def stored(X, storage, folder):
 
 
 def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
-    if isinstance(estimator, LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier):
+    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
+
+    The front door brings as few rows as those of the laws here; of more it has tests of its own.
+    """
+    by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier
+    if isinstance(estimator, by_sums | SpectralClassifier | SpectralRegressor):
         return True
     return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.by_sums)
 

@@ -278,7 +278,7 @@ def broken(values, place, value):
         ("three classes", X, broken(SIGNAL, 300, np.nan), "Input y contains NaN or infinity"),
         ("three classes", X, SIGNAL, "Use SpectralRegressor for values"),
         ("three classes", X, np.full(N, "one"), "needs at least 2 classes, but y has only 1 class: 'one'"),
-        ("values", broken(X, (300, 2), np.inf), SIGNAL, "infinity in column 2, in row 30 of partition 4"),
+        ("values", broken(X, (300, 2), np.inf), SIGNAL, "infinity: first in column 2, in row 30 of partition 4"),
         ("values", X.astype(str), SIGNAL, "Arrays are taken as numbers, but X is a Dask array of dtype <U"),
         ("values", X[:, 0], SIGNAL, "X must be two-dimensional"),
         ("values", X[:1], SIGNAL[:1], "at least 2 rows, got n_samples = 1"),
@@ -300,7 +300,7 @@ def test_what_needs_rows_here_says_so():
             look(there(X))
     with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):
         model.predict(there(X[:, :3]))
-    with pytest.raises(ValueError, match="infinity in column 2, in row 30 of partition 4"):
+    with pytest.raises(ValueError, match="infinity: first in column 2, in row 30 of partition 4"):
         model.predict(there(broken(X, (300, 2), np.inf))).compute()
 
 

@@ -90,22 +90,26 @@ class DaskTable:
         return np.ravel(self.source.to_delayed()).tolist()
 
 
+def _is_array(part):
+    return isinstance(part, np.ndarray) or sp.issparse(part)
+
+
 def _checked(part, number):
-    """A partition of an array, dense; frames as they are."""
-    if not isinstance(part, np.ndarray) and not sp.issparse(part):
+    """A partition of an array, infinity refused; frames as they are."""
+    if not _is_array(part):
         return part
     assert_unmasked(part, "X")
-    part = as_dense(part)
     assert_finite(part, place=f" of partition {number}", allow_nan=True)
     return part
 
 
 def _taken(part, numbers, number):
-    part = part.tocsr() if sp.issparse(part) else part
-    return _checked(part[numbers] if isinstance(part, np.ndarray) or sp.issparse(part) else part.iloc[numbers], number)
+    part = _checked(part.tocsr() if sp.issparse(part) else part, number)
+    return as_dense(part[numbers]) if _is_array(part) else part.iloc[numbers]
 
 
 def _on_part(function, n_columns, dtype, part, number):
     if not part.shape[0]:
         return np.empty((0, n_columns), dtype)
-    return np.asarray(function(_checked(part, number))).astype(dtype, copy=False)
+    part = _checked(part, number)
+    return np.asarray(function(as_dense(part) if _is_array(part) else part)).astype(dtype, copy=False)

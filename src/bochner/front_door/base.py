@@ -6,28 +6,28 @@ import time
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import is_classifier
-from sklearn.utils import estimator_html_repr, gen_batches
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._columns import column_kind, is_frame, table_column
-from .._compute import Block, DaskTable, FileRows, LocalRows, Rows, as_dense, entries, is_remote, opened, thread_count
+from .._columns import is_frame
+from .._compute import entries, thread_count
 from .._defaults import NestedDefaults
-from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
+from .._validation import check_count, check_flag, refuse_class
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
 from ..priors import SpectralPrior
 from ..targets import Target
+from .door import TableDoor
 from .effects import column_importances, table_effects
 from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
-from .preparation import all_prepared, counted_elsewhere, is_elsewhere, merged, taken, with_ranks_where_better
+from .preparation import all_prepared, is_elsewhere, merged, taken, with_ranks_where_better
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .trees import TreeMember, cross_fitted_trees
 from .waves import Stream, solve_descending
@@ -36,10 +36,6 @@ from .waves import Stream, solve_descending
 _LEAVE_ONE_OUT_ROWS = 3500
 # Rows held out above that: a share of all, between two numbers.
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
-# Sparse rows are made dense up to this size.
-_DENSE_BYTES = 2**31
-# Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows come before and after them.
-FRAME_BLOCK = 4096
 # Kernel matrices of several families are made at once while one is not larger than this.
 _TOGETHER_BYTES = 2**29
 # How priors are learned: labels of many rows from more of them, which pays for labels alone, and is quick in float32.
@@ -49,7 +45,7 @@ _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, s
 _IMPORTANCE_ROWS = 256
 
 
-class SpectralModel(CallbackSupportMixin, NestedDefaults):
+class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
     """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _defaults: ClassVar = {"evidence": _USUAL}  # what ``evidence__n_rows`` and the like start from
@@ -83,87 +79,6 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             raise TypeError(f"evidence must be an Evidence, e.g. Evidence(n_rows=500), got {self.evidence!r}.")
         check_flag(self.trees, "trees")
         return checked_priors(self.priors)
-
-    def _received(self, X, sample_weight):
-        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows.
-
-        Of rows elsewhere all are given back, a mask in place of numbers, and counts where they are, None for ones.
-        """
-        X = self._rows_at_the_door(X)
-        n_rows = X.shape[0]
-        if n_rows < 2:
-            raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
-        if is_elsewhere(X):
-            return X, n_rows, *counted_elsewhere(sample_weight, n_rows)
-        weights = check_weights(sample_weight, n_rows)
-        kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
-        counts = np.ones(n_rows) if weights is None else weights[kept]
-        if counts.max() < 1:  # relative weights, such as some that add up to one
-            counts = counts / counts.mean()
-        return taken(X, kept), n_rows, kept, counts
-
-    def _rows_at_the_door(self, X):
-        """Rows in memory or a memory map as they are; those of a cluster or a file brought here if they are few, else left there."""
-        X = opened(X)
-        if is_remote(X):
-            table = self._remote_table(X)
-            self.n_features_in_ = table.n_features
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            if table.shape[0] <= self.max_exact_rows:
-                return self._checked_rows(table.here(), reset=True)
-            if self.trees:
-                raise ValueError(
-                    f"trees=True needs all rows in memory, but X has {table.shape[0]} on a cluster, more than max_exact_rows="
-                    f"{self.max_exact_rows}. Write trees=False, or give X.compute()."
-                )
-            return table
-        if isinstance(X, FileRows) and X.shape[0] > self.max_exact_rows:
-            self.n_features_in_ = X.n_features
-            self.__dict__.pop("feature_names_in_", None)
-            return X
-        return self._checked_rows(X, reset=True)
-
-    def _remote_table(self, X):
-        table = DaskTable(X)
-        if table.dtype is not None and table.dtype.kind not in "fiub" and not self._lists_categories():
-            raise ValueError(
-                f"Arrays are taken as numbers, but X is a Dask array of dtype {table.dtype}. Give a Dask frame, or name the columns that "
-                "hold categories in categorical_features."
-            )
-        return table
-
-    def _checked_rows(self, X, reset):
-        if is_frame(X):
-            if reset:
-                self.n_features_in_ = X.shape[1]
-                self.__dict__.pop("feature_names_in_", None)
-            return X
-        if isinstance(X, FileRows):
-            X = X.take(np.arange(len(X)))
-        X = self._validated(X.source if isinstance(X, LocalRows) else X, reset)
-        n_bytes = 8 * X.shape[0] * X.shape[1]
-        if sp.issparse(X) and n_bytes > _DENSE_BYTES:
-            raise ValueError(
-                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are {n_bytes / 1e9:.1f} GB, more than "
-                f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, which keeps rows sparse."
-            )
-        return X.toarray() if sp.issparse(X) else X
-
-    def _validated(self, X, reset):
-        """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
-        dtype = None if self._lists_categories() else (np.float64, np.float32)
-        try:
-            return check_numbers(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            raise ValueError(
-                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars frame, "
-                "or name the columns that hold categories in categorical_features."
-            ) from error
-
-    def _lists_categories(self):
-        return not isinstance(self.categorical_features, str)
 
     def _prepared(self, X, target, kept, counts, rng):
         """(prepared rows, their numbers in X, their target, their counts): all different ones, or a sample where there are too many.
@@ -356,59 +271,6 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         if get_config()["display"] == "diagram":
             shown["text/html"] = self._html_repr()
         return shown
-
-    def _map_rows(self, X, function, n_columns):
-        """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
-        check_is_fitted(self)
-        X = opened(X)
-        if is_remote(X):
-            table = self._remote_table(X)
-            if table.frame is not None:
-                self.inputs_.check_columns(table.frame)
-            elif table.n_features != self.n_features_in_:
-                self._refuse_columns(table.n_features)
-            transform = self.inputs_.transform_part
-            return table.map(lambda part: self._map_here(part, function, n_columns, transform), n_columns)
-        return self._map_here(X, function, n_columns, self.inputs_.transform)
-
-    def _map_here(self, X, function, n_columns, transform):
-        if is_frame(X):
-            return np.concatenate([function(transform(block)) for block in self._frame_blocks(X)])
-        if isinstance(X, FileRows):
-            rows: Rows = X
-            if rows.n_features != self.n_features_in_:
-                self._refuse_columns(rows.n_features)
-        else:
-            X = self._validated(X.source if isinstance(X, LocalRows) else X, reset=False)
-            if self._lists_categories():
-                return function(transform(as_dense(X)))
-            rows = LocalRows(X)
-
-        def fill(block, out):
-            out[...] = function(transform(as_dense(block)))
-
-        return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
-
-    def _refuse_columns(self, n_features):
-        raise ValueError(
-            f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-        )
-
-    def _frame_blocks(self, X):
-        """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
-        known = X.shape[1] == self.n_features_in_
-        together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
-        if together or X.shape[0] <= FRAME_BLOCK:
-            return [X]
-        return (taken(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
-
-    def _prepared_for_looks(self, X):
-        check_is_fitted(self)
-        if is_remote(X):
-            raise TypeError(
-                "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, e.g. X.head() or X[:1000].compute()."
-            )
-        return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
 
     def _effects(self, X, max_order, unit, center):
         return table_effects(self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center)

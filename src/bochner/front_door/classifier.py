@@ -135,7 +135,8 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return entrywise(partial(_most_probable, self.classes_), self.predict_proba(X), self.classes_.dtype)
+        probabilities = self.predict_proba(X)
+        return entrywise(partial(_most_probable, self.classes_), probabilities, self.classes_.dtype)
 
     def _labels(self, probabilities):
         """The class that is predicted where classes have these probabilities."""
