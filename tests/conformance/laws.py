@@ -23,6 +23,7 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralClassifier,
     SpectralFeatures,
+    SpectralRegressor,
     SpectralRidge,
     open_rows,
 )

@@ -11,7 +11,7 @@ from .dask_rows import DaskRows
 from .rows import as_dense, assert_finite, assert_unmasked, working_dtype
 
 
-class DaskTable:
+class RemoteTable:
     """Rows of a two-dimensional Dask array or frame, partition by partition; missing values are allowed, infinity in arrays is not.
 
     ``frame`` is a pandas frame of the same columns without rows, None for arrays.

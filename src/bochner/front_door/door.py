@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._columns import column_kind, is_frame, table_column
-from .._compute import Block, DaskTable, FileRows, LocalRows, Rows, as_dense, is_remote, opened
+from .._compute import Block, FileRows, LocalRows, RemoteTable, Rows, as_dense, is_remote, opened
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
 from .preparation import counted_elsewhere, is_elsewhere, taken
@@ -70,7 +70,7 @@ class TableDoor:
         return self._checked_rows(X, reset=True)
 
     def _remote_table(self, X):
-        table = DaskTable(X)
+        table = RemoteTable(X)
         if table.dtype is not None and table.dtype.kind not in "fiub" and not self._lists_categories():
             raise ValueError(
                 f"Arrays are taken as numbers, but X is a Dask array of dtype {table.dtype}. Give a Dask frame, or name the columns that "

@@ -12,9 +12,9 @@ from sklearn.utils import gen_batches
 from .._columns import is_frame
 from .._compute import (
     Block,
-    DaskTable,
     FileRows,
     LocalRows,
+    RemoteTable,
     Rows,
     entrywise,
     fold,
@@ -40,7 +40,7 @@ _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
 
 def is_elsewhere(X: Any) -> bool:
     """Whether rows are on a cluster or in a file that is read in pieces: some of them are taken, and sums go over all."""
-    return isinstance(X, DaskTable | FileRows)
+    return isinstance(X, RemoteTable | FileRows)
 
 
 def counted_elsewhere(sample_weight: Any, n_rows: int) -> tuple[np.ndarray, Any]:
@@ -109,7 +109,7 @@ def with_ranks_where_better(
 def all_prepared(inputs: TableInputs, X: Any) -> Rows:
     """All rows with their columns prepared, in float32, for many passes: on the cluster where they are, else in memory or a temporary file."""
     n_columns = len(inputs.sources_)
-    if isinstance(X, DaskTable):
+    if isinstance(X, RemoteTable):
         return X.prepared(inputs.transform_part, n_columns)
     Z = scratch((X.shape[0], n_columns), np.float32, _PREPARED_BYTES)
     if isinstance(X, FileRows):
