@@ -150,6 +150,16 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
     assert travelled[1] < wide.nbytes
 
 
+@pytest.mark.parametrize("place", [there, np.asarray])
+def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
+    seen, solve = [], base.solve_descending
+    monkeypatch.setattr(base, "solve_descending", lambda *given: seen.append(given) or solve(*given))
+    clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
+    stream, _, _, judge, _ = seen[0]
+    held = stream.rows.take(np.flatnonzero(~stream.kept))
+    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(judge.Z, axis=0), atol=1e-6)
+
+
 def test_prepared_rows_without_room_are_computed_again_with_a_warning(monkeypatch):
     estimator, y = CASES["values"]
     expected = clone(estimator).fit(there(X), there(y))
