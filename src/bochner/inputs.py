@@ -207,6 +207,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """(n_samples, n_columns) floats."""
+        return self._transform(X, whole=True)
+
+    def transform_part(self, X: Any) -> np.ndarray:
+        """As ``transform``, for some rows of a table: that none of their categories is known does not mean that the column is another one."""
+        return self._transform(X, whole=False)
+
+    def _transform(self, X, whole):
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
@@ -227,7 +234,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
         first += len(self.indicators_)
         for j, names, others in zip(self.categories_, self.levels_, self.others_):
             codes = _level_codes(texts[j], names)
-            self._check_levels(table_column(table, j), codes, j, names)
+            if whole:
+                self._check_levels(table_column(table, j), codes, j, names)
             for code in range(len(names)):
                 out[:, first + code] = np.where(codes == code, self.gap, 0.0)
             first += len(names)
@@ -335,6 +343,25 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"Column {self.names_[j]!r} held {before} while fitting, but now holds {column_kind(column)} such as "
                     f"{np.asarray(column)[0]}. Give the same columns in the same order, of the same types."
+                )
+
+    def check_columns(self, frame: Any) -> None:
+        """Refuse a frame, which need not have rows, of other columns than while fitting: by their names, number and types."""
+        check_is_fitted(self)
+        _check_feature_names(self, frame, reset=False)
+        if frame.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+            )
+        for j, before in enumerate(self._kinds):
+            kind = column_kind(table_column(frame, j))
+            another = {before, kind} == {"dates", "numbers"}
+            if self.is_category_[j]:
+                another = before == "objects" and kind != "objects"
+            if another:
+                raise ValueError(
+                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {kind}. Give the same columns in the same "
+                    "order, of the same types."
                 )
 
     def _check_levels(self, column, codes, j, names):

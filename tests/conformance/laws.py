@@ -36,11 +36,7 @@ NEEDS_ROWS_HERE = (
     GBRFF2Classifier,
     KernelMachine,
     OperatorKernelRidge,
-    SpectralClassifier,
-    SpectralRegressor,
 )
-# Tables, which are read whole.
-NEEDS_A_TABLE = (SpectralClassifier, SpectralRegressor)
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
 # Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
@@ -118,8 +114,12 @@ def stored(X, storage, folder):
 
 
 def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
-    if isinstance(estimator, LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier):
+    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
+
+    The front door brings as few rows as those of the laws here; of more it has tests of its own.
+    """
+    by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier
+    if isinstance(estimator, by_sums | SpectralClassifier | SpectralRegressor):
         return True
     return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.by_sums)
 

@@ -9,7 +9,6 @@ from cases import DEFAULTS, ESTIMATORS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
     N_ROWS,
-    NEEDS_A_TABLE,
     NEEDS_MERGED_ROWS,
     NEEDS_ROWS_HERE,
     SEPARATE_COSTS,
@@ -56,11 +55,6 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
         if "block_size" not in estimator.get_params():
             return
         elsewhere, other = X, seeded(clone(estimator)).set_params(block_size=7)
-    elif storage == "parquet" and isinstance(estimator, NEEDS_A_TABLE):
-        for ask in (lambda: answers(model, elsewhere), lambda: fitted(estimator, elsewhere, y)):
-            with pytest.raises(TypeError, match="is read in pieces"):
-                ask()
-        return
     else:
         assert_same(answers(model, elsewhere), expected)
         other = seeded(clone(estimator))

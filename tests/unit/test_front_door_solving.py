@@ -9,7 +9,7 @@ from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegres
 from bochner._compute import LocalRows
 from bochner.evidence import Evidence, LearnedPrior
 from bochner.expansions import Expansion
-from bochner.front_door import base, solving
+from bochner.front_door import base, preparation, solving
 from bochner.front_door.preparation import merged, with_ranks_where_better
 from bochner.front_door.solving import (
     Problem,
@@ -248,15 +248,14 @@ def test_waves_descend_over_the_rows_that_take_part(labels):
         Y = np.eye(labels)[codes][:, 1:] if labels == 2 else np.eye(labels)[codes]
     else:
         Y = y[:, None]
-    weights = np.ones(4500)
-    weights[2000:] = 0  # what the judge knows, and as many rows as are right that say the opposite
+    kept = (
+        np.arange(4500) < 2000
+    )  # the others are what the judge knows, and as many rows as are right that say the opposite
     wrong = Y.copy()
     wrong[2500:] = Y[2500:, ::-1] if labels == 3 else (1 if labels else 0) - Y[2500:]
     judge = Problem(X[2000:2500], Y[2000:2500], np.ones(500), np.ones(500))
     learned = Evidence(n_rows=300, standardize=False).learn(Anova(), X[:300], y[:300], np.random.default_rng(0))
-    solved = solve_descending(
-        Stream(LocalRows(X), wrong, weights), learned, labels > 0, judge, np.random.default_rng(0)
-    )
+    solved = solve_descending(Stream(LocalRows(X), wrong, kept), learned, labels > 0, judge, np.random.default_rng(0))
     np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z))
     spread = np.mean((judge.Y - judge.Y.mean(axis=0)) ** 2)
     assert np.mean((solved.held_out - judge.Y) ** 2) < 0.5 * spread
@@ -280,7 +279,7 @@ def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     mapped = clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     np.testing.assert_allclose(mapped.predict(X[:50]), model.predict(X[:50]), rtol=1e-5, atol=1e-5)
-    monkeypatch.setattr(base, "_PREPARED_BYTES", 0)
+    monkeypatch.setattr(preparation, "_PREPARED_BYTES", 0)
     filed = clone(model).fit(X, y)
     assert abs(filed.score(X_test, y_test) - model.score(X_test, y_test)) < 0.01  # other batches
     monkeypatch.undo()

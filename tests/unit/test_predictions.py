@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
 
 import bochner  # noqa: E402
 from bochner import cli  # noqa: E402
-from bochner.front_door.base import FRAME_BLOCK  # noqa: E402
+from bochner.front_door.door import FRAME_BLOCK  # noqa: E402
 from bochner.tables import pieces as pieces_module  # noqa: E402
 
 

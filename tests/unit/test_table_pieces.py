@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 import messy_samples as messy  # noqa: E402
 
 from bochner import load_table  # noqa: E402
-from bochner.front_door.base import FRAME_BLOCK  # noqa: E402
+from bochner.front_door.door import FRAME_BLOCK  # noqa: E402
 from bochner.tables import ColumnReader, pieces  # noqa: E402
 from bochner.tables.reading import read_file, read_pieces  # noqa: E402
 

@@ -8,6 +8,7 @@ from .blocks import features_block, fourier_sums_block, gram_block, potential_gr
 from .columns import entries, entrywise, extent, fold, looked_up, mean_rows, read_column, rows_of_code, totals
 from .dask_inputs import gathered, is_remote, opened, remote_frame
 from .dask_rows import as_rows
+from .dask_tables import RemoteTable
 from .file_rows import FileRows, open_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, scratch

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import is_classifier
-from sklearn.utils import estimator_html_repr, gen_batches
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._columns import column_kind, is_frame, table_column
-from .._compute import Block, LocalRows, as_dense, as_rows, is_remote, scratch, thread_count
+from .._columns import is_frame
+from .._compute import entries, thread_count
 from .._defaults import NestedDefaults
-from .._validation import check_count, check_flag, check_numbers, check_weights, refuse_class
+from .._validation import check_count, check_flag, refuse_class
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
 from ..priors import SpectralPrior
 from ..targets import Target
+from .door import TableDoor
 from .effects import column_importances, table_effects
 from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
-from .preparation import merged, taken, with_ranks_where_better
+from .preparation import all_prepared, is_elsewhere, merged, taken, with_ranks_where_better
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .trees import TreeMember, cross_fitted_trees
 from .waves import Stream, solve_descending
@@ -37,12 +36,6 @@ from .waves import Stream, solve_descending
 _LEAVE_ONE_OUT_ROWS = 3500
 # Rows held out above that: a share of all, between two numbers.
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
-# Sparse rows are made dense up to this size.
-_DENSE_BYTES = 2**31
-# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
-_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
-# Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows come before and after them.
-FRAME_BLOCK = 4096
 # Kernel matrices of several families are made at once while one is not larger than this.
 _TOGETHER_BYTES = 2**29
 # How priors are learned: labels of many rows from more of them, which pays for labels alone, and is quick in float32.
@@ -52,7 +45,7 @@ _FOR_MANY_LABELS = Evidence(n_rows=700, n_iterations=15, n_refining_rows=2000, s
 _IMPORTANCE_ROWS = 256
 
 
-class SpectralModel(CallbackSupportMixin, NestedDefaults):
+class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
     """A blend of kernel machines whose priors are learned by evidence; see ``SpectralClassifier`` and ``SpectralRegressor``."""
 
     _defaults: ClassVar = {"evidence": _USUAL}  # what ``evidence__n_rows`` and the like start from
@@ -87,87 +80,38 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         check_flag(self.trees, "trees")
         return checked_priors(self.priors)
 
-    def _received(self, X, sample_weight):
-        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows."""
-        X = self._checked_rows(X, reset=True)
-        n_rows = X.shape[0]
-        if n_rows < 2:
-            raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
-        weights = check_weights(sample_weight, n_rows)
-        kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
-        counts = np.ones(n_rows) if weights is None else weights[kept]
-        if counts.max() < 1:  # relative weights, such as some that add up to one
-            counts = counts / counts.mean()
-        return taken(X, kept), n_rows, kept, counts
-
-    def _checked_rows(self, X, reset):
-        if is_frame(X):
-            if reset:
-                self.n_features_in_ = X.shape[1]
-                self.__dict__.pop("feature_names_in_", None)
-            return X
-        if is_remote(X):
-            raise TypeError(
-                f"{type(self).__name__} is fitted on rows in memory or in a memory map, not on a Dask array. Give X.compute(), "
-                "or use SpectralRidge or FourierBoosting for rows on a cluster."
-            )
-        X = self._validated(X, reset)
-        n_bytes = 8 * X.shape[0] * X.shape[1]
-        if sp.issparse(X) and n_bytes > _DENSE_BYTES:
-            raise ValueError(
-                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are {n_bytes / 1e9:.1f} GB, more than "
-                f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, which keeps rows sparse."
-            )
-        return X.toarray() if sp.issparse(X) else X
-
-    def _validated(self, X, reset):
-        """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
-        dtype = None if self._lists_categories() else (np.float64, np.float32)
-        try:
-            return check_numbers(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            raise ValueError(
-                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars frame, "
-                "or name the columns that hold categories in categorical_features."
-            ) from error
-
-    def _lists_categories(self):
-        return not isinstance(self.categorical_features, str)
-
-    def _prepared(self, X, target, counts, rng):
-        """(prepared rows, their numbers in X, their counts): all different ones, or a sample where there are too many.
+    def _prepared(self, X, target, kept, counts, rng):
+        """(prepared rows, their numbers in X, their target, their counts): all different ones, or a sample where there are too many.
 
         Also fits the preparation of columns.
         """
-        n_rows = X.shape[0]
-        many = n_rows > self.max_exact_rows
-        rows = np.arange(n_rows)
+        many = X.shape[0] > self.max_exact_rows
+        rows = np.arange(X.shape[0])
         if many:
+            n_rows = int(kept.sum()) if is_elsewhere(X) else len(kept)
             rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
-            X, counts = taken(X, rows), counts[rows]
+            if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
+                rows = np.flatnonzero(kept)[rows]
+            X = taken(X, rows)
+            target, counts = target.take(rows).here(), np.ones(len(rows)) if counts is None else entries(counts, rows)
         inputs = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
         Z = inputs.transform(X)
         if not many:
             rows, counts = merged(Z, target, counts)
-            X, Z = taken(X, rows), Z[rows]
-        self.inputs_ = with_ranks_where_better(inputs, X, Z, target.take(rows), counts, rng)
+            X, Z, target = taken(X, rows), Z[rows], target.take(rows)
+        self.inputs_ = with_ranks_where_better(inputs, X, Z, target, counts, rng)
         self.n_features_in_ = inputs.n_features_in_
         names = vars(inputs).get("feature_names_in_")  # only where the columns of a frame are called by text
         if names is not None:
             self.feature_names_in_ = names
-        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, counts
+        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, target, counts
 
-    def _stream(self, X, Y, weights):
+    def _stream(self, X, Y, kept, weights):
         """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
-        n_rows = X.shape[0]
-        if n_rows <= self.max_exact_rows:
+        if X.shape[0] <= self.max_exact_rows:
             return None
-        Z = scratch((n_rows, len(self.inputs_.sources_)), np.float32, _PREPARED_BYTES)
-        for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
-            Z[rows] = self.inputs_.transform(taken(X, np.arange(rows.start, rows.stop)))
-        return Stream(LocalRows(Z), Y, weights)
+        kept = kept if is_elsewhere(X) else np.ones(X.shape[0], dtype=bool)
+        return Stream(all_prepared(self.inputs_, X), Y, kept, weights)
 
     def _evidence(self, n_rows):
         """The user's, or what is usual for so many rows: labels are learned from more of them."""
@@ -213,7 +157,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
         """
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
-        n_held = n_rows if exact else _n_held(n_rows if stream is None else len(stream.Y))
+        n_held = n_rows if exact else _n_held(n_rows if stream is None else int(stream.kept.sum()))
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
         names, generators = family_names(priors)[: len(learned)], rng.spawn(len(learned))
@@ -234,9 +178,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to choose and to blend, then all fitted"
         )
         if stream is not None:
-            weights = stream.weights.copy()
-            weights[rows[order[n_rows - n_held :]]] = 0
-            stream = replace(stream, weights=weights)
+            stream = stream.without(rows[order[n_rows - n_held :]])
             for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
                 solved.append(solve_descending(stream, learned[k], is_classifier(self), judge, rng))
@@ -244,7 +186,7 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             passed = len(solved) - len(names)
             members, names = members + members[:passed], names + [f"{name} waves" for name in names[:passed]]
             self.path_ = (
-                f"many rows: {len(weights)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
+                f"many rows: {len(stream.rows)} are more than max_exact_rows={self.max_exact_rows}, so kernels are exact on a sample of "
                 f"{n_rows - n_held}, and waves of the same priors descend over all rows; {n_held} were held out to choose and to blend"
             )
         for _ in tasks.each("growing", ["trees"] if self.trees else []):
@@ -330,40 +272,6 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
             shown["text/html"] = self._html_repr()
         return shown
 
-    def _map_rows(self, X, function, n_columns):
-        """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
-        check_is_fitted(self)
-        if is_frame(X):
-            return np.concatenate([function(self.inputs_.transform(block)) for block in self._frame_blocks(X)])
-        if is_remote(X):
-            rows = as_rows(X)
-            if rows.n_features != self.n_features_in_:
-                raise ValueError(
-                    f"X has {rows.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-                )
-        else:
-            X = self._validated(X, reset=False)
-            if self._lists_categories():
-                return function(self.inputs_.transform(as_dense(X)))
-            rows = LocalRows(X)
-
-        def fill(block, out):
-            out[...] = function(self.inputs_.transform(as_dense(block)))
-
-        return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
-
-    def _frame_blocks(self, X):
-        """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
-        known = X.shape[1] == self.n_features_in_
-        together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
-        if together or X.shape[0] <= FRAME_BLOCK:
-            return [X]
-        return (taken(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
-
-    def _prepared_for_looks(self, X):
-        check_is_fitted(self)
-        return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
-
     def _effects(self, X, max_order, unit, center):
         return table_effects(self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center)
 
@@ -372,9 +280,9 @@ class SpectralModel(CallbackSupportMixin, NestedDefaults):
 
         Numbers by the chain rule; what depends on whether one is missing, and on categories, has no derivative.
         """
-        check_is_fitted(self)
+        Z = self._prepared_for_looks(X)
         X = X if is_frame(X) else self._checked_rows(X, reset=False)
-        of_prepared, own = slopes(self.inputs_.transform(X)), self.inputs_.slopes(X)
+        of_prepared, own = slopes(Z), self.inputs_.slopes(X)
         gradient = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
         numbers = self.inputs_.numbers_
         gradient[:, :, numbers] = of_prepared[:, :, : len(numbers)]

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from .._callbacks import with_callbacks
+from .._compute import entries, entrywise, looked_up
 from .._random import as_generator
 from .._state import all_or_nothing
 from ..blending import ProbabilityLink
 from ..evidence import Evidence
+from ..scoring import ClassifierScore
 from ..targets import Labels
 from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
+from .preparation import is_elsewhere
 from .solving import Problem
 
 _ADVICE = "Use SpectralRegressor for values."
 
 
-class SpectralClassifier(ClassifierMixin, SpectralModel):
+class SpectralClassifier(ClassifierScore, SpectralModel):
     __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with ``ranks`` where the evidence of 500
@@ -82,19 +85,19 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
         X, n_given, kept, counts = self._received(X, sample_weight)
-        given = Labels.of(y, n_given, owner=type(self).__name__, advice=_ADVICE)
-        # Read again: the classes are those of the rows that take part.
-        labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=type(self).__name__)
+        labels = self._read_labels(y, n_given, kept, counts, is_elsewhere(X))
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_labels, all_counts = labels, counts
         for _ in tasks.each("preparing", ["columns"]):
-            Z, rows, counts = self._prepared(X, labels, counts, rng)
-        labels = labels.take(rows)
-        costs = self._costs(all_labels, all_counts)
-        problem = Problem(Z, _columns(labels, np.float64), counts, costs[rows])
+            Z, rows, labels, counts = self._prepared(X, labels, kept, counts, rng)
+        costs = all_labels.costs(self.class_weight, all_counts)
+        problem = Problem(
+            Z, _columns(labels, np.float64), counts, np.ones(len(rows)) if costs is None else entries(costs, rows)
+        )
         own = self._learning_rows(len(rows), len(priors), rng)
         learned, seconds = self._learn_families(priors, problem, labels, own, tasks)
-        stream = self._stream(X, _columns(all_labels, np.float32), all_counts * costs)
+        weights = costs if all_counts is None else all_counts if costs is None else all_counts * costs
+        stream = self._stream(X, _columns(all_labels, np.float32), kept, weights)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         self.link_ = ProbabilityLink.of(_class_scores(scores), labels.codes[held], problem.weights[held])
         self.classes_ = labels.classes
@@ -102,9 +105,19 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
         tasks.close(dict)
         return self
 
-    def _costs(self, labels, counts):
-        costs = labels.costs(self.class_weight, counts)
-        return np.ones(len(labels)) if costs is None else costs
+    def _read_labels(self, y, n_given, kept, counts, elsewhere):
+        """The labels of the rows that take part, and no other classes than theirs."""
+        owner = type(self).__name__
+        given = Labels.of(y, n_given, owner=owner, advice=_ADVICE, gather=not elsewhere)
+        if not elsewhere:  # read again
+            return Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
+        labels = given.present(counts)
+        if len(labels.classes) < 2:
+            raise ValueError(
+                f"{owner} needs at least 2 classes, but y has only 1 class: {labels.classes.tolist()[0]!r}. "
+                "Check how the rows were selected."
+            )
+        return labels
 
     @on_n_jobs
     def scores(self, X: Any) -> np.ndarray:
@@ -122,11 +135,12 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return self._labels(np.asarray(self.predict_proba(X)))
+        probabilities = self.predict_proba(X)
+        return entrywise(partial(_most_probable, self.classes_), probabilities, self.classes_.dtype)
 
     def _labels(self, probabilities):
         """The class that is predicted where classes have these probabilities."""
-        return self.classes_[probabilities.argmax(axis=1)]
+        return _most_probable(self.classes_, probabilities)
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
@@ -156,8 +170,12 @@ class SpectralClassifier(ClassifierMixin, SpectralModel):
 
 def _columns(labels, dtype):
     """One-hot, of two classes the second alone."""
-    one_hot = labels.one_hot(dtype)
-    return one_hot[:, 1:] if len(labels.classes) == 2 else one_hot
+    one_hot = np.eye(len(labels.classes), dtype=dtype)
+    return looked_up(np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot, labels.codes)
+
+
+def _most_probable(classes, probabilities):
+    return classes[probabilities.argmax(axis=1)]
 
 
 def _class_scores(scores):

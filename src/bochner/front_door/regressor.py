@@ -6,25 +6,27 @@ import time
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from .._callbacks import with_callbacks
-from .._compute import ordered_map
+from .._compute import entrywise, ordered_map
 from .._random import as_generator
 from .._state import all_or_nothing
+from ..scoring import RegressorScore
 from ..targets import Values
 from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
+from .preparation import is_elsewhere
 from .solving import Problem, solve_leaving_out
 from .spread import Spread
-from .target_scales import TargetScale, other_scales
+from .target_scales import TargetScale, ends_of, other_scales
 
 # Another scale of the target must describe it better by so many nats a row.
 _CLEARLY = 0.1
 
 
-class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
+class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
     __doc__ = f"""Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
 
     As ``SpectralClassifier``, for one or several outputs, with priors learned on up to 1000 rows each.  A single output with a long tail is fitted on a logarithmic scale
@@ -63,20 +65,25 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
         X, n_given, kept, counts = self._received(X, sample_weight)
-        values = Values.of(y, n_given, owner=type(self).__name__).take(kept)
+        values = Values.of(y, n_given, owner=type(self).__name__, gather=not is_elsewhere(X))
+        values = values if is_elsewhere(X) else values.take(kept)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         all_values, all_counts = values.rows, counts
         for _ in tasks.each("preparing", ["columns and target"]):
-            Z, rows, counts = self._prepared(X, values, counts, rng)
-            values = values.take(rows)
+            Z, rows, values, counts = self._prepared(X, values, kept, counts, rng)
             own = self._learning_rows(len(rows), len(priors), rng)
             begun = time.perf_counter()
-            scale, first = self._choose_scale(priors[0], Z, all_values, all_counts, values.rows, counts, own[0])
+            if X.shape[0] > self.max_exact_rows:  # the sample says what the target is like, all rows where it ends
+                others = other_scales(values.rows, counts, ends_of(all_values, all_counts))
+            else:
+                others = other_scales(all_values, all_counts)
+            scale, first = self._choose_scale(priors[0], Z, others, values.rows, counts, own[0])
             choosing = time.perf_counter() - begun
         problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
         learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
-        stream = self._stream(X, scale.forward(all_values), all_counts)
+        moved = entrywise(scale.forward, all_values, np.float64, all_values.shape[1])
+        stream = self._stream(X, moved, kept, all_counts)
         scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
         strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
         of_strongest = next(one for one in learned if one.prior is strongest)
@@ -88,12 +95,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         tasks.close(dict)
         return self
 
-    def _choose_scale(self, prior, Z, all_values, all_counts, rows, counts, some):
-        """The scale of the target, and what the first family learned on it, None where there was no choice.
-
-        A scale must be one for all values.
-        """
-        plain, others = TargetScale.of(rows, counts), other_scales(all_values, all_counts)
+    def _choose_scale(self, prior, Z, others, rows, counts, some):
+        """The scale of the target, and what the first family learned on it, None where there was no choice."""
+        plain = TargetScale.of(rows, counts)
         if not others:
             return plain, None
 
@@ -137,8 +141,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
         n_outputs = self._n_outputs()
-        ends = [self._map_rows(X, lambda Z, side=side: self._ends(Z, side, level), n_outputs) for side in (-1, 1)]
-        return np.stack([self._as_given(np.asarray(end)) for end in ends], axis=-1)
+        ends = self._map_rows(X, lambda Z: self._ends(Z, level).reshape(len(Z), -1), 2 * n_outputs)
+        return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
 
     def _n_outputs(self):
         return len(self.target_scale_.center) if hasattr(self, "target_scale_") else 0
@@ -153,10 +157,11 @@ class SpectralRegressor(MultiOutputMixin, RegressorMixin, SpectralModel):
         around = _around(self.target_scale_, self.blend_.evaluate(Z), self.spread_, sizes)
         return around.std(axis=0)
 
-    def _ends(self, Z, side, level):
-        reach = self.spread_.reach(level)
+    def _ends(self, Z, level):
+        """(n_samples, n_outputs, 2)."""
+        center, reach = self.blend_.evaluate(Z), self.spread_.sizes(Z) * self.spread_.reach(level)
         with np.errstate(over="ignore"):
-            return self.target_scale_.backward(self.blend_.evaluate(Z) + side * self.spread_.sizes(Z) * reach)
+            return np.stack([self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1)
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:

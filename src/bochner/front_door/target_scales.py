@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+
+from .._compute import fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +89,24 @@ class TargetScale:
         return float(np.average(np.mean(np.broadcast_to(slopes, Y.shape), axis=1), weights=weights))
 
 
-def other_scales(Y: np.ndarray, weights: np.ndarray) -> list[TargetScale]:
+def ends_of(values: Any, weights: Any = None) -> tuple[float, float]:
+    """The smallest and the largest entry of rows that have a weight, which may be on a cluster."""
+    return fold(_ends, _outermost, *([values] if weights is None else [values, weights]))
+
+
+def _ends(values, weights=None):
+    present = values if weights is None else values[weights > 0]
+    return float(np.min(present, initial=np.inf)), float(np.max(present, initial=-np.inf))
+
+
+def _outermost(left, right):
+    return min(left[0], right[0]), max(left[1], right[1])
+
+
+def other_scales(Y: np.ndarray, weights: np.ndarray, ends: tuple[float, float] | None = None) -> list[TargetScale]:
     """What a skewed or heavy-tailed target may be compared on; none for several outputs and well-behaved targets.
 
-    The logarithm for a long tail above and no negative values (shifted by half the smallest positive one if there are zeros), asinh
+    ``ends`` are those of all values, where Y is a sample of them: a scale must be one for all.  The logarithm for a long tail above and no negative values (shifted by half the smallest positive one if there are zeros), asinh
     around the median for other long tails.
     """
     if Y.shape[1] != 1:
@@ -98,14 +115,15 @@ def other_scales(Y: np.ndarray, weights: np.ndarray) -> list[TargetScale]:
     plain = TargetScale.of(Y, weights)
     z = plain.forward(Y)[:, 0]
     skewness, tails = np.average(z**3, weights=weights), np.average(z**4, weights=weights)
+    low, high = (y.min(), y.max()) if ends is None else ends
     if np.all(y == y[0]):
         return []
-    if y.min() >= 0 and skewness > 1:
-        shift = 0.0 if y.min() > 0 else float(np.median(y[y > 0]))
-        if y.max() + shift < 1e300 and y.min() + shift > 1e-300:
+    if low >= 0 and skewness > 1:
+        shift = 0.0 if low > 0 else float(np.median(y[y > 0]))
+        if high + shift < 1e300 and low + shift > 1e-300:
             return [TargetScale.of(Y, weights, "log", shift)]
     if tails > 10:
-        low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
-        if high > low:
-            return [TargetScale.of(Y, weights, "asinh", float(middle), float(high - low))]
+        below, middle, above = np.quantile(y, [0.25, 0.5, 0.75])
+        if above > below:
+            return [TargetScale.of(Y, weights, "asinh", float(middle), float(above - below))]
     return []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from .._compute import LocalRows, enough_rows
+from .._compute import Rows, enough_rows
 from ..descent import Descent, WaveParameters
 from ..evidence import LearnedPrior
 from ..expansions import Expansion
@@ -23,16 +24,27 @@ _FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
 
 @dataclass(frozen=True)
 class Stream:
-    """All rows with their columns prepared, in memory or in a memory map; rows of weight zero take no part."""
+    """All rows with their columns prepared, wherever they are; ``kept`` marks those that take part.
 
-    rows: LocalRows
-    Y: np.ndarray
-    weights: np.ndarray
+    Y (n_samples, n_outputs) and ``weights`` may be on a cluster, as the rows; None is one for every row.
+    """
+
+    rows: Rows
+    Y: Any
+    kept: np.ndarray
+    weights: Any = None
+
+    def without(self, numbers: np.ndarray) -> Stream:
+        """The same rows, some of which take no part."""
+        kept = self.kept.copy()
+        kept[numbers] = False
+        return replace(self, kept=kept)
 
     def problem(self) -> Problem:
         """The rows that take part, in memory."""
-        kept = np.flatnonzero(self.weights > 0)
-        return Problem(self.rows.take(kept), self.Y[kept], np.ones(len(kept)), self.weights[kept])
+        kept = np.flatnonzero(self.kept)
+        weights = np.ones(len(kept)) if self.weights is None else self.weights[kept]
+        return Problem(self.rows.take(kept), self.Y[kept], np.ones(len(kept)), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +79,12 @@ def solve_descending(
     The loss is that of logistic regression for ``labels``, the squared one for values; the rows ``judge`` keep the best epoch and penalty.
     """
     loss, targets = _problem(stream.Y, labels)
-    kept = stream.weights > 0
-    even = np.ptp(stream.weights[kept]) == 0
-    weights = None if even else stream.weights
+    kept, weights = stream.kept, stream.weights
+    if isinstance(weights, np.ndarray) and np.ptp(weights[kept]) == 0:
+        weights = None
+    counted = kept.astype(np.float64) if weights is None else weights * kept
     measure = learned.prior.sample(_WAVES, stream.rows.n_features, rng)
-    start = ridge_start(measure, stream.rows, loss, targets, rng, kept.astype(np.float32) if even else weights)
+    start = ridge_start(measure, stream.rows, loss, targets, rng, counted)
     moving = np.abs(measure.frequencies[measure.frequencies != 0])
     # Larger batches of many rows are fewer steps, by gradients of less noise: these may be longer.
     longer = np.sqrt(enough_rows(_BATCH, int(kept.sum())) / _BATCH)
@@ -96,7 +109,7 @@ def solve_descending(
     return Solved(best[1], best[1].evaluate(judge.Z), np.nan)
 
 
-def _problem(Y: np.ndarray, labels: bool) -> tuple[Loss, np.ndarray]:
+def _problem(Y: Any, labels: bool) -> tuple[Loss, Any]:
     """The loss, and its targets: signs for one column of labels."""
     if not labels:
         return Squared(), Y.astype(np.float32)

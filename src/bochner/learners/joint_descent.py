@@ -1,10 +1,11 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from .._compute import Rows
+from .._compute import Rows, entries, mean_rows
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -138,18 +139,18 @@ def ridge_start(
     measure: FourierMeasure,
     rows: Rows,
     loss: Loss,
-    targets: np.ndarray,
+    targets: Any,
     rng: np.random.Generator,
-    weights: np.ndarray | None,
+    weights: Any,
 ) -> Expansion:
     """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
-    intercept = np.average(targets, axis=0, weights=weights)
+    intercept = mean_rows(targets, weights)
     waves = measure.features(rows.take(numbers).astype(np.float32))
-    weighted = waves if weights is None else waves * weights[numbers, None].astype(np.float32)
+    weighted = waves if weights is None else waves * entries(weights, numbers)[:, None].astype(np.float32)
     gram = (weighted.T @ waves).astype(np.float64)
     gram[np.diag_indices_from(gram)] += _START_RIDGE * (np.mean(measure.weights) or 1.0)
-    amplitudes = np.linalg.solve(gram, weighted.T @ (targets[numbers] - intercept))
+    amplitudes = np.linalg.solve(gram, weighted.T @ (entries(targets, numbers) - intercept))
     # Logistic heads act on scores, not probabilities: ±2 is where they say 0.12 and 0.88.
     gain = {Squared: 1.0, Logistic: 2.0, Multinomial: 4.0}[type(loss)]
     return Expansion.of(measure, gain * amplitudes, intercept if gain == 1 else 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..front_door.base import FRAME_BLOCK
+from ..front_door.door import FRAME_BLOCK
 
 # Rows of a piece, fewer where there are many columns: always some blocks that the front door predicts at once, so that
 # predictions of pieces have the digits of those of the whole.

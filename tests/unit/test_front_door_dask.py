@@ -1,0 +1,349 @@
+"""The front door on rows that outgrow memory: collections of Dask and files that are read in pieces."""
+
+import warnings
+
+import numpy as np
+import pytest
+from front_door_samples import QUICK, regression
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
+from test_dask_travel import watched  # noqa: F401
+
+from bochner import Anova, SpectralClassifier, SpectralRegressor, open_rows
+from bochner._compute import RemoteTable, dask_tables
+from bochner.front_door import base, waves
+from bochner.learners import joint_descent
+
+pd = pytest.importorskip("pandas")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+SETTINGS = {"priors": Anova(), "evidence": QUICK, "max_exact_rows": 150, "random_state": 0}
+N = 700
+X, SIGNAL = regression(N)
+NAMES = np.array(["low", "middle", "upper"])[np.digitize(SIGNAL, [-0.5, 0.5])]
+CASES = {
+    "values": (SpectralRegressor(**SETTINGS), SIGNAL),
+    "a long tail": (SpectralRegressor(**SETTINGS), np.exp(SIGNAL)),
+    "two outputs": (SpectralRegressor(**SETTINGS), np.column_stack([SIGNAL, X[:, 0]])),
+    "two classes": (SpectralClassifier(**SETTINGS, class_weight="balanced"), SIGNAL > 0.5),
+    "three classes": (SpectralClassifier(**SETTINGS), NAMES),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+def there(values, size=90):
+    """In partitions of different lengths, columns cut too."""
+    parts = da.from_array(
+        values, chunks=(size, *([3] if values.ndim == 2 and values.shape[1] > 3 else values.shape[1:]))
+    )
+    return da.concatenate([parts[:200], parts[200:]])
+
+
+def said(model, X):
+    if isinstance(model, SpectralClassifier):
+        return {"predict": model.predict(X), "predict_proba": model.predict_proba(X), "scores": model.scores(X)}
+    mean, deviation = model.predict(X, return_std=True)
+    return {"predict": mean, "deviation": deviation, "interval": model.predict_interval(X, 0.8)}
+
+
+def said_in_parts(model, X, lengths):
+    """Scores of kernels are sums in float32, whose last digits depend on how many rows are predicted at once."""
+    stops = np.cumsum(lengths)
+    parts = [said(model, X[stop - size : stop]) for stop, size in zip(stops, lengths) if size]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def assert_says(found, expected, atol=1e-6):
+    for name, value in expected.items():
+        answer = found[name].compute() if isinstance(found[name], da.Array) else found[name]
+        if np.asarray(value).dtype.kind == "f":
+            np.testing.assert_allclose(answer, value, atol=atol, rtol=atol, err_msg=name)
+        else:
+            np.testing.assert_array_equal(answer, value, err_msg=name)
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+
+@every_case
+def test_the_model_on_a_cluster_is_that_of_arrays_and_answers_are_lazy(name, watched):  # noqa: F811
+    estimator, y = CASES[name]
+    here = clone(estimator).fit(X, y)
+    model = clone(estimator).fit(there(X), there(y, 120))
+    assert "many rows" in model.path_
+    assert_says(said(model, X), said(here, X))
+    before = watched.tasks
+    answers = said(model, there(X))
+    assert all(isinstance(answer, da.Array) for answer in answers.values())
+    assert watched.tasks == before
+    assert_says(answers, said_in_parts(model, X, there(X).chunks[0]), atol=1e-12)
+    predicted = model.predict(there(X)).compute()
+    score = accuracy_score if isinstance(model, SpectralClassifier) else r2_score
+    assert model.score(there(X), there(y, 120)) == pytest.approx(score(y, predicted), abs=1e-12)
+
+
+def test_unknown_lengths_empty_partitions_targets_here_and_single_precision():
+    estimator, y = CASES["three classes"]
+    single = X.astype(np.float32)
+    here = clone(estimator).fit(single, y)
+    mask = np.ones(N + 250, dtype=bool)
+    mask[100:350] = False  # partitions without rows
+    more = np.empty((N + 250, 4), np.float32)
+    more[mask], more[~mask] = single, np.nan
+    unknown = da.from_array(more, chunks=(50, 4))[da.from_array(mask, chunks=50)]
+    model = clone(estimator).fit(unknown, y)
+    assert_says(said(model, single), said(here, single))
+    assert model.scores(unknown).dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", ["values", "three classes"])
+def test_weights_there_are_those_here(kind):
+    estimator, y = CASES[kind]
+    weights = np.random.default_rng(2).uniform(0.1, 0.9, size=N)
+    here = clone(estimator).fit(X, y, sample_weight=weights)
+    model = clone(estimator).fit(there(X), there(y), sample_weight=there(weights, 33))
+    assert_says(said(model, X), said(here, X), atol=1e-5)
+    # rows without a weight are as if they were not there
+    weights[::3], wild = 0, y.copy()
+    wild[::3] = np.max(y) if kind == "values" else "other"
+    model = clone(estimator).fit(there(X), there(wild), sample_weight=there(weights, 33))
+    if kind == "three classes":
+        assert model.classes_.tolist() == ["low", "middle", "upper"]
+    assert model.score(X, y) > 0.6
+
+
+def test_missing_numbers_of_a_cluster_are_filled_as_here():
+    gaps = X.copy()
+    gaps[::5, 0] = np.nan
+    estimator, y = CASES["values"]
+    model = clone(estimator).fit(there(gaps), there(y))
+    here = clone(estimator).fit(gaps, y)
+    assert_says(said(model, gaps), said(here, gaps))
+    assert_says(said(model, there(gaps)), said_in_parts(model, gaps, there(gaps).chunks[0]), atol=1e-12)
+
+
+def test_few_rows_of_a_cluster_are_brought_here():
+    model = clone(CASES["values"][0]).fit(there(X[:140]), there(SIGNAL[:140]))
+    here = clone(model).fit(X[:140], SIGNAL[:140])
+    assert model.path_ == here.path_
+    assert_says(said(model, X), said(here, X), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["values", "two classes", "three classes"])
+def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # noqa: F811
+    """Four times the rows, the same bytes, apart from a gradient of the waves for each batch."""
+    monkeypatch.setattr(base, "_HELD_OUT", (100, 100))
+    monkeypatch.setattr(joint_descent, "_START_ROWS", 200)
+    monkeypatch.setattr(waves, "_WAVES", 4)
+    monkeypatch.setattr(waves, "_EPOCHS", (1, 1))
+    estimator, y = CASES[name]
+    wide, travelled = np.hstack([X] * 10), []
+    for copies in (1, 4):
+        before = watched.bytes
+        rows, targets = there(np.tile(wide, (copies, 1))), there(np.concatenate([y] * copies))
+        clone(estimator).fit(rows, targets).score(rows, targets)
+        travelled.append(watched.bytes - before)
+    assert travelled[1] <= 1.1 * travelled[0] + 50_000  # the rows themselves are 672 000 more
+    assert travelled[1] < wide.nbytes
+
+
+@pytest.mark.parametrize("place", [there, np.asarray])
+def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
+    seen, solve = [], base.solve_descending
+    monkeypatch.setattr(base, "solve_descending", lambda *given: seen.append(given) or solve(*given))
+    clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
+    stream, _, _, judge, _ = seen[0]
+    held = stream.rows.take(np.flatnonzero(~stream.kept))
+    np.testing.assert_allclose(np.sort(held, axis=0), np.sort(judge.Z, axis=0), atol=1e-6)
+
+
+def test_prepared_rows_without_room_are_computed_again_with_a_warning(monkeypatch):
+    estimator, y = CASES["values"]
+    expected = clone(estimator).fit(there(X), there(y))
+    monkeypatch.setattr(dask_tables, "has_room", lambda n_bytes: False)
+    with pytest.warns(UserWarning, match="computed again for every pass"):
+        model = clone(estimator).fit(there(X), there(y))
+    assert_says(said(model, X), said(expected, X), atol=1e-12)
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+def table(n=N, seed=0):
+    """Numbers, texts, categories with and without an order, truth values, dates, missing values; a target of them."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "kind": rng.choice(["a", "b", "c"], size=n),
+            "grade": pd.Categorical(rng.choice(["low", "mid", "top"], size=n), ["low", "mid", "top"], ordered=True),
+            "group": pd.Categorical(rng.choice(["x", "y"], size=n)),
+            "flag": rng.random(n) < 0.3,
+            "code": rng.integers(0, 4, size=n),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
+        }
+    )
+    y = (
+        frame["size"]
+        + 2 * (frame["kind"] == "b")
+        - frame["flag"]
+        + frame["grade"].cat.codes / 2
+        + 0.1 * rng.normal(size=n)
+    )
+    frame.loc[::9, "size"] = np.nan
+    frame.loc[::7, "kind"] = None
+    return frame, y
+
+
+@pytest.mark.parametrize("kind", ["values", "labels"])
+def test_frames_of_a_cluster_are_read_as_those_of_pandas(kind):
+    frame, y = table()
+    y = y if kind == "values" else pd.Series(np.where(y > 0.5, "yes", "no"))
+    estimator = (SpectralRegressor if kind == "values" else SpectralClassifier)(**SETTINGS)
+    here = clone(estimator).fit(frame, y)
+    model = clone(estimator).fit(dd.from_pandas(frame, npartitions=5), dd.from_pandas(y, npartitions=3))
+    assert model.feature_names_in_.tolist() == list(frame)
+    assert model.inputs_.get_feature_names_out().tolist() == here.inputs_.get_feature_names_out().tolist()
+    assert_says(said(model, frame), said(here, frame))
+    rows = dd.from_pandas(frame, npartitions=4)
+    rows = dd.concat([rows, rows.partitions[0].query("size > 100")])  # no rows, of a length that nobody knows
+    assert_says(said(model, rows), said_in_parts(model, frame, rows.map_partitions(len).compute()), atol=1e-12)
+    assert isinstance(model.predict(rows), da.Array)
+    assert model.score(rows, y.to_numpy()) == pytest.approx(model.score(frame, y), abs=1e-3)
+
+
+def test_named_categories_sorted_by_level_and_levels_that_nobody_saw():
+    frame, y = table()
+    frame = frame.sort_values("code", ignore_index=True)
+    model = SpectralRegressor(**SETTINGS, categorical_features=["kind", "code", "grade", "group"])
+    here = clone(model).fit(frame, y)
+    model.fit(dd.from_pandas(frame, npartitions=6), y.to_numpy())
+    assert_says(said(model, frame), said(here, frame))
+    strange = frame.assign(
+        code=frame["code"].where(frame["code"] > 1, 77), kind=frame["kind"].where(frame["kind"] != "a", "new")
+    )
+    assert_says(said(model, dd.from_pandas(strange, npartitions=6)), said(model, strange), atol=1e-3)
+
+
+def test_arrays_of_a_cluster_with_named_categories():
+    codes = np.column_stack([X[:, :3], np.arange(N) // 100])
+    model = SpectralRegressor(**SETTINGS, categorical_features=[3])
+    here = clone(model).fit(codes, SIGNAL)
+    assert_says(said(model.fit(there(codes), SIGNAL), codes), said(here, codes))
+    assert_says(said(model, there(codes)), said(here, codes), atol=1e-3)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@every_case
+def test_the_model_of_a_file_is_that_of_arrays(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    estimator, y = CASES[name]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.to_parquet(tmp_path / "X.parquet", row_group_size=150)
+    here = clone(estimator).fit(X, y)
+    rows = open_rows(tmp_path / "X.parquet")
+    model = clone(estimator).fit(rows, y)
+    assert_says(said(model, X), said(here, X))
+    assert_says(said(model, rows), said(here, X), atol=1e-3)
+    assert model.score(rows, y) == pytest.approx(here.score(X, y), abs=1e-6)
+    np.save(tmp_path / "X.npy", X)
+    assert_says(
+        said(clone(estimator).fit(open_rows(tmp_path / "X.npy"), y), open_rows(tmp_path / "X.npy")), said(here, X)
+    )
+
+
+def test_few_rows_and_trees_of_a_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(X).rename(columns=str).to_parquet(tmp_path / "X.parquet")
+    rows = open_rows(tmp_path / "X.parquet")
+    for settings in ({"max_exact_rows": 1000}, {"trees": True}):
+        model = clone(CASES["values"][0]).set_params(**settings)
+        here = clone(model).fit(X, SIGNAL)
+        assert_says(said(model.fit(rows, SIGNAL), X), said(here, X))
+    with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):
+        model.predict(open_rows(tmp_path / "X.parquet", ["0", "1", "2"]))
+
+
+# --- what is wrong is said --------------------------------------------------------------------------------------------
+
+
+def broken(values, place, value):
+    values = values.copy()
+    values[place] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "target", "message"),
+    [
+        ("values", X, broken(SIGNAL, 300, np.nan), "Input y contains NaN"),
+        ("values", X, broken(SIGNAL, 300, np.inf), "Input y contains infinity"),
+        ("values", X, NAMES, "needs numbers in y"),
+        ("values", X, SIGNAL[1:], "inconsistent numbers of samples: X has 700 rows, y 699"),
+        ("three classes", X, broken(SIGNAL, 300, np.nan), "Input y contains NaN or infinity"),
+        ("three classes", X, SIGNAL, "Use SpectralRegressor for values"),
+        ("three classes", X, np.full(N, "one"), "needs at least 2 classes, but y has only 1 class: 'one'"),
+        ("values", broken(X, (300, 2), np.inf), SIGNAL, "infinity: first in column 2, in row 30 of partition 4"),
+        ("values", X.astype(str), SIGNAL, "Arrays are taken as numbers, but X is a Dask array of dtype <U"),
+        ("values", X[:, 0], SIGNAL, "X must be two-dimensional"),
+        ("values", X[:1], SIGNAL[:1], "at least 2 rows, got n_samples = 1"),
+    ],
+)
+def test_bad_input_of_a_cluster_is_refused_in_a_sentence(kind, rows, target, message):
+    rows = there(rows) if len(rows) > 1 else da.from_array(rows)
+    with pytest.raises(ValueError, match=message):
+        clone(CASES[kind][0]).fit(rows, da.from_array(target, chunks=(120,)))
+
+
+def test_what_needs_rows_here_says_so():
+    estimator, y = CASES["values"]
+    with pytest.raises(ValueError, match=r"trees=True needs all rows in memory.*Write trees=False"):
+        clone(estimator).set_params(trees=True).fit(there(X), there(y))
+    model = clone(estimator).fit(there(X), there(y))
+    for look in (model.effects, model.input_gradient):
+        with pytest.raises(TypeError, match="of rows in memory, not on a cluster"):
+            look(there(X))
+    with pytest.raises(ValueError, match="X has 3 features, but SpectralRegressor is expecting 4"):
+        model.predict(there(X[:, :3]))
+    with pytest.raises(ValueError, match="infinity: first in column 2, in row 30 of partition 4"):
+        model.predict(there(broken(X, (300, 2), np.inf))).compute()
+
+
+def test_other_columns_of_a_frame_are_refused_before_any_work():
+    frame, y = table()
+    model = SpectralRegressor(**SETTINGS).fit(dd.from_pandas(frame, npartitions=3), y.to_numpy())
+    for other, message in [
+        (frame.drop(columns="size"), "feature names should match"),
+        (frame.rename(columns={"size": "weight"}), "feature names should match"),
+        (frame.assign(day=1.5), "'day' held dates while fitting, but now holds numbers"),
+        (frame.assign(kind=3), "'kind' held objects while fitting, but now holds numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.predict(dd.from_pandas(other, npartitions=2))
+    with pytest.raises(ValueError, match="'size' is taken as numbers, but holds values such as 'many'"):
+        model.predict(dd.from_pandas(frame.assign(size="many"), npartitions=2)).compute()
+
+
+def test_sparse_partitions_are_taken_as_numbers():
+    import scipy.sparse as sp
+
+    small = np.where(np.abs(X) > 0.5, X, 0.0)
+    sparse = there(small).rechunk((100, 4)).map_blocks(sp.csr_matrix)
+    model = clone(CASES["values"][0]).fit(sparse, SIGNAL)
+    here = clone(model).fit(small, SIGNAL)
+    assert_says(said(model, small), said(here, small))
+
+
+def test_partitions_are_taken_and_mapped_one_by_one():
+    rows = RemoteTable(there(X))
+    numbers = np.array([0, 5, 199, 200, 201, 699])
+    np.testing.assert_array_equal(rows.take(numbers), X[numbers])
+    np.testing.assert_array_equal(rows.map(lambda part: 2 * part, 4).compute(), 2 * X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rows.map(np.negative, 4, np.float32).dtype == np.float32
