@@ -121,7 +121,7 @@ def stays_on_the_cluster(estimator):
     """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
     if isinstance(estimator, LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier):
         return True
-    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.by_sums)
+    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.leaves_targets)
 
 
 def on_cluster(X, y):
