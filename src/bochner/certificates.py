@@ -245,20 +245,20 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         rng = as_generator(self.random_state)
         first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
         features = _seeded(clone(self._part("features")), rng)
-        if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
-            # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
-            taught, first_weights = np.repeat(np.arange(len(rows)), first.astype(int)), None
-        else:
-            taught, first_weights = np.flatnonzero(first), None
-            if counts is not None or costs is not None:
-                first_weights = entries(first if costs is None else first * costs, taught)
+        weighed = first if costs is None else first * costs
         if isinstance(features, SpectralFeatures) and not rows.is_local:
             # Rows of weight zero teach nothing, and none has to leave the cluster.
-            self.features_ = features.fit(rows, target, first if costs is None else first * costs)
+            self.features_ = features.fit(rows, target, weighed)
         else:
+            taught, first_weights = np.flatnonzero(first), None
+            if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
+                # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
+                taught = np.repeat(np.arange(len(rows)), first.astype(int))
+            elif counts is not None or costs is not None:
+                first_weights = entries(weighed, taught)
             given = target.decode(entries(codes, taught))
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
-        prior_mean = self._linear(rows, codes, first if costs is None else first * costs)
+        prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
         self._choose(rows, codes, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
@@ -381,7 +381,8 @@ def _median_margin(scores, counts):
     margins = entrywise(_margins_before, scores, np.float64)
     if not is_remote(margins):
         some = counts > 0
-        return quantile(*counted(margins[some], counts[some]), 0.5)
+        distinct, shares = counted(margins[some], counts[some])
+        return quantile(distinct, shares, 0.5)
     half = counts.sum() / 2
     low = smallest_reaching(margins, counts, half * (1 - 1e-12))
     return (low + smallest_reaching(margins, counts, half * (1 + 1e-12), beyond=True)) / 2

@@ -23,11 +23,13 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralClassifier,
     SpectralFeatures,
+    SpectralLogistic,
     SpectralRegressor,
     SpectralRidge,
     open_rows,
 )
 from bochner._compute import LocalRows
+from bochner.boosting.booster import FourierBooster
 
 N_ROWS = 90
 # Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
@@ -118,8 +120,9 @@ def stored(X, storage, folder):
 
 
 def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
-    if isinstance(estimator, LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier):
+    """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay there and the model is that of arrays."""
+    ridges = LandmarkFeatures, SpectralRidge, OperatorRidge, OperatorRidgeClassifier
+    if isinstance(estimator, (*ridges, FourierBooster, SpectralLogistic, CertifiedClassifier)):
         return True
     return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.leaves_targets)
 

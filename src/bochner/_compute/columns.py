@@ -134,11 +134,8 @@ def mean_rows(values: Any, weights: Any = None) -> np.ndarray:
     """The (weighted) mean over the rows of a column, or of several, computed where they are."""
     columns = [values] if weights is None else [values, weights]
     if not any(map(is_remote, columns)):
-        return (
-            np.mean(values, axis=0, dtype=np.float64)
-            if weights is None
-            else np.average(values, axis=0, weights=weights)
-        )
+        whole = np.average(values, axis=0, weights=weights) if weights is not None else np.mean(values, 0, np.float64)
+        return np.asarray(whole)
     total, weight = fold(_weighted_sum, _both, *columns)
     return total / weight
 
@@ -154,13 +151,13 @@ def _both(left, right):
 
 
 # Bits that a pass of ``smallest_reaching`` finds.
-_DIGIT = 12
+_DIGIT = 8
 
 
 def smallest_reaching(values: Any, weights: Any, amount: float, *, beyond: bool = False) -> float:
     """The smallest of the values (n_rows,) that with all smaller ones has at least this weight; with ``beyond``, more than it.
 
-    Numbers of 64 bits are found twelve bits a pass, by the weight of each digit: nothing is sorted, and no value travels.
+    Numbers of 64 bits are found eight bits a pass, by the weight of each digit: nothing is sorted, and no value travels.
     """
     found, shift, below = np.uint64(0), 64, 0.0
     while shift:

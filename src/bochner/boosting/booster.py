@@ -137,8 +137,9 @@ class EarlyStopping(BaseEstimator):
         chosen = []
         for code, n_members in enumerate(members.tolist()):
             # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
-            ranks = rng.choice(n_members, int(share * n_members * (1 + 1e-12)), replace=False) if n_members else []
-            if len(ranks):
+            size = int(share * n_members * (1 + 1e-12))
+            if size:
+                ranks = rng.choice(n_members, size, replace=False)
                 chosen.append(ranks if codes is None else rows_of_code(codes, code, ranks))
         return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, int)
 
