@@ -2,15 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ._columns import counted, quantile
-from ._compute import Block, evenly_spread, gathered
+from ._compute import (
+    Block,
+    entries,
+    entrywise,
+    evenly_spread,
+    fold,
+    is_remote,
+    looked_up,
+    smallest_reaching,
+    totals,
+)
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -21,6 +32,7 @@ from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
+from .scoring import ClassifierScore
 from .solvers import feature_block
 from .solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
 from .targets import Labels
@@ -151,7 +163,7 @@ def shares_for(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
+class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
     r"""A linear classifier on learned features that knows a bound on its own risk, from its training data alone.
 
     The rows are split at random.  The first part learns the features and a linear model w₀; around it sits the prior
@@ -221,7 +233,9 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         check_share(self.prior_share, "prior_share", example=0.5)
         check_transformer(self._part("features"), "features")
         rows = check_rows(self, X, reset=True)
-        target, _ = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        target, _ = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
+        )
         counts = check_weights(sample_weight, len(rows))
         caveat = caveat_of(counts)
         different = without_repetitions(rows, target, counts)
@@ -231,21 +245,20 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         rng = as_generator(self.random_state)
         first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
         features = _seeded(clone(self._part("features")), rng)
-        if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
-            # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
-            taught, first_weights = np.repeat(np.arange(len(rows)), first.astype(int)), None
-        else:
-            taught = np.flatnonzero(first)
-            first_weights = (
-                None if counts is None and costs is None else (first if costs is None else first * costs)[taught]
-            )
+        weighed = first if costs is None else first * costs
         if isinstance(features, SpectralFeatures) and not rows.is_local:
             # Rows of weight zero teach nothing, and none has to leave the cluster.
-            self.features_ = features.fit(rows, target, first if costs is None else first * costs)
+            self.features_ = features.fit(rows, target, weighed)
         else:
-            given = target.decode(codes[taught])
+            taught, first_weights = np.flatnonzero(first), None
+            if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
+                # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
+                taught = np.repeat(np.arange(len(rows)), first.astype(int))
+            elif counts is not None or costs is not None:
+                first_weights = entries(weighed, taught)
+            given = target.decode(entries(codes, taught))
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
-        prior_mean = self._linear(rows, codes, first if costs is None else first * costs)
+        prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
         self._choose(rows, codes, first, second, prior_mean, step, caveat)
         self.__dict__.pop("expansion_", None)
@@ -293,15 +306,16 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
 
     def _linear(self, rows, codes, weights):
         """Weights of a logistic regression, (n_outputs, n_columns), intercept last; the origin for classes that are not there."""
-        design = self._design()
-        n_classes, present = len(self.classes_), np.unique(codes[weights > 0])
+        design, weights = self._design(), rows.held(weights)
+        n_classes = len(self.classes_)
+        present = np.flatnonzero(totals(codes, n_classes, weights))
         n_columns = design(rows.take(np.array([0]))).shape[1]
         found = np.zeros((1 if n_classes == 2 else n_classes, n_columns))
         if len(present) == 1:
             return found
         code = class_code(len(present))
         # Rows without weight may be of other classes; they count for nothing.
-        codes = np.minimum(np.searchsorted(present, codes), len(present) - 1)
+        codes = looked_up(np.minimum(np.searchsorted(present, np.arange(n_classes)), len(present) - 1), codes)
         problem = SoftmaxProblem(rows, codes, weights, design, code, np.ones(n_columns), self.C)
         reached = minimized(problem, np.zeros((n_columns, len(code))), _TOLERANCE, _MOST_PASSES)
         coefficients = (reached.coefficients @ code).T
@@ -313,16 +327,13 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
     def _choose(self, rows, codes, first, second, prior_mean, step, caveat):
         """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
         both = np.concatenate([prior_mean, step])
-        scores = gathered(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
-        start, change = np.split(scores, 2, axis=1)
-        some = first > 0
-        margins, shares = counted(_margins(start[some]), first[some])
-        scale = quantile(margins, shares, 0.5) or 1.0
-        some = second > 0
-        counts, start, change, codes = second[some], start[some], change[some], codes[some]
-        tails = 1 if start.shape[1] == 1 else start.shape[1] * len(_NODES)
-        looked = evenly_spread(np.arange(len(codes)), max(1, _MOST_TAILS // tails))
-        n_counted = max(1, int(counts.sum()))
+        scores = rows.held(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
+        scale = _median_margin(scores, first) or 1.0
+        tails = 1 if len(step) == 1 else len(step) * len(_NODES)
+        looked = evenly_spread(np.flatnonzero(second), max(1, _MOST_TAILS // tails))
+        seen, seen_codes, seen_counts = entries(scores, looked), entries(codes, looked), second[looked]
+        total = second[second > 0].sum()
+        n_counted = max(1, int(total))
 
         # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
         widths, moves = np.repeat(scale * _WIDTHS, len(_MOVES)), np.tile(_MOVES, len(_WIDTHS))
@@ -331,13 +342,13 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         n_at_once = max(1, _MOST_TAILS // (tails * len(looked)))
         for begin in range(0, len(widths), n_at_once):
             some = slice(begin, begin + n_at_once)
-            risks[some] = _risks(
-                start[looked], change[looked], codes[looked], counts[looked], widths[some], moves[some]
-            )
+            right = _right_counts(widths[some], moves[some], seen, seen_codes, seen_counts)
+            risks[some] = np.clip(1 - right / seen_counts.sum(), 0.0, 1.0)
         budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
         best = int(np.argmin(inverse_binary_kls(risks, budgets)))
         self.width_, move = widths[best], moves[best]
-        risk = _risks(start, change, codes, counts, widths[[best]], moves[[best]])[0]
+        right = fold(partial(_right_counts, widths[[best]], moves[[best]]), np.add, scores, codes, second)[0]
+        risk = float(np.clip(1 - right / total, 0.0, 1.0))
         found = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
         self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found
         value = min(1.0, 2 * self.gibbs_bound_.value)
@@ -345,15 +356,40 @@ class CertifiedClassifier(ExpansionModel, ClassifierMixin, NestedDefaults):
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
         if len(mean) == 1:
             self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
-        errors = float(np.average(_winners(start + move * change) != codes, weights=counts))
+        errors = float(fold(partial(_errors, move), np.add, scores, codes, second) / total)
         self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
 
 
-def _risks(start, change, codes, counts, widths, moves):
-    """Of each width and move, how often the randomized classifier errs on rows that count so often."""
+def _right_counts(widths, moves, scores, codes, counts):
+    """Of each width and move, how often the randomized classifier is right on rows that count so often; ``scores`` before and of the step."""
+    some = counts > 0
+    (start, change), codes = np.split(scores[some], 2, axis=1), codes[some]
     scores = (start + moves[:, None, None] * change) / widths[:, None, None]
     right = shares_for(scores.reshape(-1, scores.shape[2]), np.tile(codes, len(moves))).reshape(len(moves), -1)
-    return np.clip(1 - np.average(right, axis=1, weights=counts), 0.0, 1.0)
+    return np.sum(right * counts[some], axis=1)
+
+
+def _errors(move, scores, codes, counts):
+    """How often the mean weights err."""
+    some = counts > 0
+    start, change = np.split(scores[some], 2, axis=1)
+    return np.sum((_winners(start + move * change) != codes[some]) * counts[some])
+
+
+def _median_margin(scores, counts):
+    """Of the rows that count, before the step."""
+    margins = entrywise(_margins_before, scores, np.float64)
+    if not is_remote(margins):
+        some = counts > 0
+        distinct, shares = counted(margins[some], counts[some])
+        return quantile(distinct, shares, 0.5)
+    half = counts.sum() / 2
+    low = smallest_reaching(margins, counts, half * (1 - 1e-12))
+    return (low + smallest_reaching(margins, counts, half * (1 + 1e-12), beyond=True)) / 2
+
+
+def _margins_before(scores):
+    return _margins(scores[:, : scores.shape[1] // 2])
 
 
 def _scores_block(design, weights, X, out):

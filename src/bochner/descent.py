@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import BatchPlan, LocalRows, Rows, as_dense, threads_for_rows_only, working_dtype
+from ._compute import (
+    BatchPlan,
+    LocalRows,
+    Rows,
+    as_dense,
+    entries,
+    fold,
+    is_remote,
+    threads_for_rows_only,
+    working_dtype,
+)
 from ._compute.lazy import waves as kernels
 from ._progress import track
 from .expansions import Expansion
@@ -117,30 +127,31 @@ class Descent:
         self,
         parameters: WaveParameters,
         rows: Rows,
-        targets: np.ndarray,
+        targets: Any,
         rng: np.random.Generator,
         *,
-        weights: np.ndarray | None = None,
-        kept: np.ndarray | None = None,
+        weights: Any = None,
+        apart: np.ndarray | None = None,
         standardization: Standardization | None = None,
         held_out: Callable[[Expansion], float] | None = None,
         after_epoch: Callable[[Descended], Any] = lambda descended: None,
     ) -> Descended:
         """Move ``parameters`` in place; ``after_epoch`` sees what was reached, and ends the descent by saying True.
 
-        ``kept`` marks the rows to learn from (None: all).  With ``held_out``, a loss of an expansion on other rows, the result is
+        ``apart`` are sorted numbers of rows that are not learned from.  Targets and weights may be where the rows are.  With ``held_out``, a loss of an expansion on other rows, the result is
         the best of the start and of all epochs by it; the whole schedule runs, as its end is its best part.
         """
         with_slopes = bool(np.any(self.rates.slopes)) or bool(np.any(parameters.slopes))
         standardization = standardization or Standardization.none(rows.n_features)
         rows, standardization = _standardized(rows, standardization, parameters.vector.dtype)
-        n_kept = len(rows) if kept is None else int(kept.sum())
+        apart = np.empty(0, int) if apart is None else apart
+        n_kept = len(rows) - len(apart)
         plan = BatchPlan.of(len(rows), rows.n_features, self.batch_size, n_kept, int(rng.integers(2**63)))
         signals = [targets]
         if weights is not None:
-            mean = (weights if kept is None else weights[kept]).mean()
+            mean = _mean_of_others(weights, apart)
             signals.append((weights / mean).astype(parameters.vector.dtype)[:, None])
-        epochs = rows.epochs(plan, kept, *signals)
+        epochs = rows.epochs(plan, apart, *signals)
         steps = _Steps(self, parameters, self.n_epochs * plan.n_steps)
         gradient = BatchGradient(parameters, self.loss, standardization, self.with_losses)
         best = parameters.expansion(with_slopes)
@@ -305,6 +316,13 @@ class _Chunk:
         turns -= sines * (pull @ parameters.cosine.T)
         np.matmul(turns.T, rows, out=gradient.frequencies)
         np.matmul(rows.T, pull, out=gradient.slopes)
+
+
+def _mean_of_others(weights, apart):
+    """The mean weight of the rows that are not ``apart``."""
+    if not is_remote(weights):
+        return (np.delete(weights, apart) if len(apart) else weights).mean()
+    return (fold(np.sum, np.add, weights) - entries(weights, apart).sum()) / (len(weights) - len(apart))
 
 
 def _standardized(rows, standardization, dtype):

@@ -150,7 +150,7 @@ class SpectralFeatures(FeatureMap):
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        here = rows.is_local or not (self.learner is None or self.learner.by_sums)
+        here = rows.is_local or not (self.learner is None or self.learner.leaves_targets)
         weights = check_weights(sample_weight, len(rows), gather=here)
         candidates, rng = self._start(rows, weights)
         if self.learner is None:

@@ -120,7 +120,7 @@ class LandmarkFeatures(FeatureMap):
         n_landmarks = self._landmark_count(n_samples, len(rows))
         chosen = choose_landmarks(rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights)
         self.landmarks_ = chosen.points
-        self.landmark_indices_ = None if chosen.indices is None else different.numbers[chosen.indices]
+        self.landmark_indices_ = None if chosen.indices is None else different.given_numbers(chosen.indices)
         self._by_label = isinstance(target, Labels)
         # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
         self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows

@@ -7,12 +7,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, as_dense
+from ._compute import Block, as_dense, gathered
 from ._defaults import NestedDefaults
 from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_transformer
@@ -20,13 +20,14 @@ from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, fitted_transformer
 from .losses import Logistic, Loss, Multinomial, class_probabilities
 from .measures import FourierMeasure
+from .scoring import ClassifierScore
 from .solvers import feature_block
 from .solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
 from .targets import Labels
 
 
 @dataclass(eq=False, repr=False)
-class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierMixin, NestedDefaults):
+class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, NestedDefaults):
     r"""Logistic regression on spectral features, softmax regression for more than two classes.
 
     .. math:: \min_{w, b}\; C \sum_i h_i\, \ell(y_i, w^T \varphi(x_i) + b) + \tfrac12 \|w\|^2
@@ -181,10 +182,10 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierMixin, Ne
             features.set_params(random_state=self.random_state)
         if isinstance(features, SpectralFeatures) and features.learner is None:
             return features.fit(rows, None, weights)
-        given = labels.here()  # who learns from labels looks at them in memory
         if isinstance(features, FeatureMap):
-            return features.fit(rows, given, weights)
-        return fitted_transformer(features, rows.source, given.decode(given.codes), weights)
+            return features.fit(rows, labels, weights)
+        given = labels.here()  # anyone's transformer looks at labels and weights in memory
+        return fitted_transformer(features, rows.source, given.decode(given.codes), gathered(weights))
 
     def _rows(self, X, *, reset=False):
         if not reset:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
 
+from ._compute import is_remote, smallest_reaching
 from ._validation import refuse_class
 
 __all__ = [
@@ -304,6 +305,9 @@ def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) ->
     array([2.])
     """
     result = np.empty(targets.shape[1])
+    if is_remote(targets):
+        least = level * float(weights.sum()) * (1 - 1e-12)
+        return np.array([smallest_reaching(targets[:, k], weights, least) for k in range(len(result))])
     for k, column in enumerate(targets.T):
         order = np.argsort(column, kind="stable")
         cumulative = np.cumsum(weights[order], dtype=np.float64)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import LocalRows, Rows, as_dense
+from ._compute import LocalRows, Rows, as_dense, gathered
 from .targets import Labels, Target, Values
 
 # Rows that are compared with each other: so many, of so many numbers in all.
@@ -17,17 +17,24 @@ _MOST_COMPARED = 2**24
 class DifferentRows:
     """Rows that differ, their targets and summed weights (None where all count once).
 
-    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is found among these, −1 where it has no weight.
+    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is found among these, −1 where it has no weight;
+    both are None for rows that are as they were given.
     """
 
     rows: Rows
     target: Any
     weights: np.ndarray | None
-    numbers: np.ndarray
-    places: np.ndarray
+    numbers: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    def given_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Which of the rows given some of the different rows are."""
+        return numbers if self.numbers is None else self.numbers[numbers]
 
     def of_given(self, values: np.ndarray) -> np.ndarray:
         """What is known of the different rows, for the rows given; zero for those without weight."""
+        if self.places is None:
+            return values
         return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
 
 
@@ -41,14 +48,14 @@ def without_repetitions(
     ``in_order`` asks for that order all the same.  So do rows that are many.
     """
     n_rows = len(rows)
-    given = np.arange(n_rows)
     if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
-        return DifferentRows(rows, target, weights, given, given)
-    points, target = rows.take(given), None if target is None else target.here()
+        return DifferentRows(rows, target, weights)
+    points, target = rows.take(np.arange(n_rows)), None if target is None else target.here()
     first, places = different(np.column_stack([as_dense(points), *target_columns(target)]))
-    totals = np.bincount(places, weights).astype(np.float64)
+    totals = np.bincount(places, gathered(weights)).astype(np.float64)
     if not in_order and len(first) == n_rows and np.all(totals == 1):
-        return DifferentRows(rows, target, None, given, given)
+        # Few rows of a cluster are here by now.
+        return DifferentRows(rows if rows.is_local else LocalRows(points), target, None)
     present = totals > 0
     kept, places = first[present], np.where(present, np.cumsum(present) - 1, -1)[places]
     taken = None if target is None else target.take(kept)

@@ -276,16 +276,15 @@ class Labels(Target):
         factors = np.column_stack([np.sqrt(2) * np.eye(n_classes), np.ones(n_classes)])
         return TargetSimilarity(looked_up(factors, self.codes), np.append(np.ones(n_classes), -1.0))
 
-    def one_hot(self, dtype: Any = np.float32) -> np.ndarray:
+    def one_hot(self, dtype: Any = np.float32) -> Any:
         """(n_samples, n_classes), 1 in the column of the row's class."""
-        columns = np.zeros((len(self), len(self.classes)), dtype)
-        columns[np.arange(len(self)), self.codes] = 1
-        return columns
+        n_classes = len(self.classes)
+        return entrywise(partial(_one_hot, n_classes, dtype), self.codes, dtype, n_classes)
 
-    def signs(self, dtype: Any = np.float64) -> np.ndarray:
+    def signs(self, dtype: Any = np.float64) -> Any:
         """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
         if len(self.classes) == 2:
-            return np.where(self.codes == 1, np.dtype(dtype).type(1), np.dtype(dtype).type(-1))[:, None]
+            return entrywise(partial(_second_class_sign, dtype), self.codes, dtype, 1)
         return 2 * self.one_hot(dtype) - np.dtype(dtype).type(1)
 
     def corners(self) -> Any:
@@ -295,6 +294,16 @@ class Labels(Target):
     def decode(self, codes: Any) -> np.ndarray:
         """Labels of the user's own type."""
         return self.classes[codes]
+
+
+def _one_hot(n_classes, dtype, codes):
+    columns = np.zeros((len(codes), n_classes), dtype)
+    columns[np.arange(len(codes)), codes] = 1
+    return columns
+
+
+def _second_class_sign(dtype, codes):
+    return np.where(codes == 1, np.dtype(dtype).type(1), np.dtype(dtype).type(-1))[:, None]
 
 
 @dataclass(frozen=True, eq=False)

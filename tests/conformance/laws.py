@@ -23,11 +23,13 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralClassifier,
     SpectralFeatures,
+    SpectralLogistic,
     SpectralRegressor,
     SpectralRidge,
     open_rows,
 )
 from bochner._compute import LocalRows
+from bochner.boosting.booster import FourierBooster
 
 N_ROWS = 90
 # Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
@@ -114,14 +116,14 @@ def stored(X, storage, folder):
 
 
 def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
+    """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
 
     The front door brings as few rows as those of the laws here; of more it has tests of its own.
     """
-    by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier
-    if isinstance(estimator, by_sums | SpectralClassifier | SpectralRegressor):
+    by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier | SpectralLogistic
+    if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | SpectralClassifier | SpectralRegressor):
         return True
-    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.by_sums)
+    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.leaves_targets)
 
 
 def on_cluster(X, y):

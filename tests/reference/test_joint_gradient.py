@@ -127,7 +127,7 @@ def test_weights_are_repetitions_when_a_batch_holds_all_rows():
     np.testing.assert_allclose(results[0].expansion.frequencies, results[1].expansion.frequencies, rtol=1e-6)
 
 
-def test_rows_that_are_not_kept_are_not_met():
+def test_rows_that_are_kept_apart_are_not_met():
     rng = np.random.default_rng(0)
     X, targets, start = problem(Logistic(), rng, n_rows=200)
     kept = rng.random(200) < 0.5
@@ -135,7 +135,9 @@ def test_rows_that_are_not_kept_are_not_met():
     for signs in (targets, np.where(kept[:, None], targets, -targets)):
         parameters = WaveParameters.of(start.expansion(with_slopes=True))
         descent = Descent(Logistic(), 3, 32, parameters.like(0.01, 0.01, 0.01, 0.01))
-        descent.run(parameters, as_rows(X), signs.astype(np.float32), np.random.default_rng(1), kept=kept)
+        descent.run(
+            parameters, as_rows(X), signs.astype(np.float32), np.random.default_rng(1), apart=np.flatnonzero(~kept)
+        )
         results.append(parameters.vector)
     np.testing.assert_array_equal(*results)
 

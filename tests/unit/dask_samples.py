@@ -1,16 +1,25 @@
-"""What tests of Dask share: an estimator and a target of each kind whose fit is made of sums, and partitions."""
+"""What tests of Dask share: an estimator and a target of each kind whose fit is made of sums, batches and looks, and partitions."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
 from bochner import (
+    AscentPeaks,
+    CertifiedClassifier,
+    EarlyStopping,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    JointDescent,
+    JointEpochs,
     LandmarkFeatures,
+    MarginGame,
     OperatorRidge,
     OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
     SpectralFeatures,
+    SpectralLogistic,
     SpectralRidge,
 )
 
@@ -24,6 +33,9 @@ NAMES = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL
 TWO = np.column_stack([SIGNAL, np.cos(X[:, 0])])
 
 SETTINGS = {"n_components": 8, "n_candidates": 40}
+# A sample of rows is looked at here, of a size that does not grow with theirs.
+BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(1), "stopping": EarlyStopping(0.01, patience=5)}
+GAME = {"peaks": AscentPeaks(search_rows=150)}
 CASES = {
     "plain": (SpectralFeatures(n_components=8), NAMES),
     "PacBayes": (SpectralFeatures(learner=PacBayes(), **SETTINGS), NAMES),
@@ -37,6 +49,18 @@ CASES = {
     "operator ridge": (OperatorRidge(n_components=20, fit_intercept=True), TWO),
     "classifier": (OperatorRidgeClassifier(n_components=20), NAMES),
     "classifier of two": (OperatorRidgeClassifier(n_components=20, class_weight="balanced"), SIGNAL > 0.5),
+    "logistic": (SpectralLogistic(SpectralFeatures(learner=PacBayes(), **SETTINGS), class_weight="balanced"), NAMES),
+    "boosting of two": (FourierBoostingClassifier(**BOOST, class_weight="balanced"), SIGNAL > 0.5),
+    "boosting": (FourierBoostingClassifier(**BOOST), NAMES),
+    "boosting of values": (FourierBoostingRegressor("huber", **BOOST), TWO),
+    "JointDescent": (SpectralFeatures(learner=JointDescent(1), n_components=8), NAMES),
+    "JointDescent of values": (SpectralFeatures(learner=JointDescent(1), n_components=8), TWO),
+    "MarginGame": (SpectralFeatures(learner=MarginGame(2, **GAME), n_components=8), SIGNAL > 0.5),
+    "MarginGame of values": (
+        SpectralFeatures(learner=MarginGame(2, **GAME, certificate=False), n_components=8),
+        SIGNAL,
+    ),
+    "certified": (CertifiedClassifier(SpectralFeatures(n_components=8), class_weight="balanced"), NAMES),
 }
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -53,4 +77,4 @@ def fitted(name, X=X, y=None, **keywords):
 def said(model, X):
     methods = ["transform"] if hasattr(model, "transform") else ["predict"]
     methods += ["predict_proba", "decision_function"] if is_classifier(model) else []
-    return {method: getattr(model, method)(X) for method in methods}
+    return {method: getattr(model, method)(X) for method in methods if hasattr(model, method)}

@@ -8,9 +8,29 @@ import pytest
 from dask_samples import CASES, NAMES, SIGNAL, TWO, N, X, chunked, every_case, fitted, said
 from sklearn.base import clone
 
-from bochner import Gaussian, LandmarkFeatures, SpectralRidge, TargetSimilarity, alignment_losses
-from bochner._compute import as_rows, dask_inputs, dask_rows, entries, fold, read_column, rows_of_code
+from bochner import (
+    CertifiedClassifier,
+    Gaussian,
+    LandmarkFeatures,
+    SpectralRidge,
+    TargetSimilarity,
+    alignment_losses,
+    certificates,
+)
+from bochner._compute import (
+    as_rows,
+    batches,
+    dask_inputs,
+    dask_rows,
+    entries,
+    fold,
+    read_column,
+    rows_of_code,
+    smallest_reaching,
+)
 from bochner._compute.dask_inputs import group_bounds, group_sizes
+from bochner.learners import game_value, joint_descent
+from bochner.losses import weighted_quantile
 from bochner.targets import Labels, Values, as_target
 
 dask = pytest.importorskip("dask")
@@ -54,8 +74,12 @@ def watched(monkeypatch):
 
 
 @every_case
-def test_neither_rows_nor_targets_come_to_the_client(name, watched):
-    """Three times the rows, the same bytes: only statistics travel."""
+def test_neither_rows_nor_targets_come_to_the_client(name, watched, monkeypatch):
+    """Three times the rows, the same bytes: statistics travel, and samples of rows whose size is bounded."""
+    monkeypatch.setattr(batches, "MOST_STEPS", 8)  # the gradient of each step travels
+    monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
+    monkeypatch.setattr(game_value, "_MACHINE_ENTRIES", 2**12)
+    monkeypatch.setattr(certificates, "_MOST_TAILS", 2**12)
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
@@ -64,13 +88,13 @@ def test_neither_rows_nor_targets_come_to_the_client(name, watched):
         before = watched.bytes
         rows, column = chunked(np.tile(X, (copies, 1)), 500), chunked(np.concatenate([y] * copies), 700)
         model = clone(estimator).set_params(random_state=0).fit(rows, column)
-        if not isinstance(model, LandmarkFeatures):  # which draws rows by their weights, here
+        if not isinstance(model, LandmarkFeatures | CertifiedClassifier):  # which draw rows by their weights, here
             model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 900))
         if hasattr(model, "score"):
             model.score(rows, column)
         travelled.append(watched.bytes - before)
     assert travelled[1] <= 1.05 * travelled[0] + 20_000
-    assert travelled[1] < 0.4 * 3 * X.nbytes
+    assert travelled[1] < 0.5 * 3 * X.nbytes
 
 
 @every_case
@@ -187,6 +211,26 @@ def test_columns_are_folded_and_looked_up_where_they_are():
 
 def _plus(left, right):
     return left + right
+
+
+def test_quantiles_are_found_where_columns_are():
+    """By sorting, in memory: ties, signs, zeros of both signs, rows without weight, and several columns."""
+    values = np.column_stack([RNG.normal(size=301), RNG.integers(-2, 3, size=301), RNG.normal(size=301) * 1e300])
+    values[::5, 1] = -0.0
+    weights = RNG.integers(0, 3, size=301).astype(float)
+    there, counts = da.from_array(values, chunks=(40, 2)), da.from_array(weights, chunks=100)
+    for level in (0.001, 0.25, 0.5, 0.9, 1.0):
+        expected = weighted_quantile(values, weights, level)
+        np.testing.assert_array_equal(weighted_quantile(there, counts, level), expected)
+    column = np.array([3.0, -1.0, 2.0, 7.0])
+    assert [smallest_reaching(column, np.ones(4), amount) for amount in (0.5, 1, 2, 9)] == [-1, -1, 2, 7]
+    assert [smallest_reaching(column, np.ones(4), amount, beyond=True) for amount in (1, 2, 4)] == [2, 3, 7]
+
+
+def test_rows_spread_over_weights_of_a_cluster():
+    weights = np.where(RNG.random(N) < 0.3, 0.0, 1.0)
+    expected = as_rows(X).spread(70, weights)
+    np.testing.assert_array_equal(as_rows(chunked(X, 900)).spread(70, chunked(weights, 700)), expected)
 
 
 def test_targets_of_a_cluster_say_what_those_in_memory_say():

@@ -16,7 +16,7 @@ from bochner import (
     JointEpochs,
     WaveSearch,
 )
-from bochner.boosting.fitting import Rounds, Sample
+from bochner.boosting.fitting import Rounds, Sample, others_at_most
 from bochner.boosting.rounds import QuadraticModel
 from bochner.losses import Squared
 
@@ -212,13 +212,16 @@ def test_subsampling_still_learns(moons):
 def test_rows_kept_apart_are_a_share_of_each_class_and_no_class_is_lost():
     strata = np.array([0] * 600 + [1] * 300 + [2] * 9 + [3])
     weights = np.r_[np.zeros(100), np.ones(810)]
-    train, apart = EarlyStopping(0.1).split(910, strata, np.random.default_rng(0), weights)
+    apart = EarlyStopping(0.1).rows_apart(910, strata, 4, np.random.default_rng(0), weights)
+    train = others_at_most(910, 910, apart, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(np.r_[train, apart]), np.arange(910))
+    some = others_at_most(700, 910, apart, np.random.default_rng(0))
+    assert len(np.setdiff1d(some, apart)) == 700
     np.testing.assert_array_equal(np.bincount(strata[apart], minlength=4), [50, 30, 0, 0])
     assert apart.min() >= 100
-    assert len(EarlyStopping(0.1).split(200_000, None, np.random.default_rng(0))[1]) == 10_000
-    assert len(EarlyStopping(0).split(200, None, np.random.default_rng(0))[1]) == 0
-    assert len(EarlyStopping(0.1).split(8, np.arange(8) // 4, np.random.default_rng(0))[1]) == 0
+    assert len(EarlyStopping(0.1).rows_apart(200_000, None, 1, np.random.default_rng(0))) == 10_000
+    assert len(EarlyStopping(0).rows_apart(200, None, 1, np.random.default_rng(0))) == 0
+    assert len(EarlyStopping(0.1).rows_apart(8, np.arange(8) // 4, 2, np.random.default_rng(0))) == 0
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
@@ -327,7 +330,7 @@ def test_the_best_epoch_is_the_model_and_its_validation_loss_is_that_of_the_rows
     losses = model.validation_loss_
     n_rounds = len(model.train_loss_)
     assert len(losses) == n_rounds + 3
-    _, apart = stopping.split(len(y), (y == "up").astype(int), np.random.default_rng([model._seed, 0]))
+    apart = stopping.rows_apart(len(y), (y == "up").astype(int), 2, np.random.default_rng([model._seed, 0]))
     assert abs(len(apart) - 0.2 * len(y)) < 2
     by_hand = np.mean(np.logaddexp(0, -np.where(y == "up", 1, -1)[apart] * model.decision_function(X[apart])))
     best_round = min(losses[:n_rounds])

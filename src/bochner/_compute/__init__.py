@@ -5,7 +5,18 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 
 from .batches import BatchPlan, enough_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
-from .columns import entries, entrywise, extent, fold, looked_up, mean_rows, read_column, rows_of_code, totals
+from .columns import (
+    entries,
+    entrywise,
+    extent,
+    fold,
+    looked_up,
+    mean_rows,
+    read_column,
+    rows_of_code,
+    smallest_reaching,
+    totals,
+)
 from .dask_inputs import gathered, is_remote, opened, remote_frame
 from .dask_rows import as_rows
 from .dask_tables import RemoteTable

@@ -88,6 +88,16 @@ def enough_rows(batch_size: int, n_kept: int) -> int:
     return max(batch_size, -(-n_kept // MOST_STEPS))
 
 
+def kept_rows(apart: np.ndarray, rows: slice) -> np.ndarray | None:
+    """Which of these rows take part, where those of the sorted numbers ``apart`` do not; None where all do."""
+    first, last = np.searchsorted(apart, [rows.start, rows.stop])
+    if first == last:
+        return None
+    kept = np.ones(rows.stop - rows.start, dtype=bool)
+    kept[apart[first:last] - rows.start] = False
+    return kept
+
+
 def _part(n_items, number, n_parts):
     """One of ``n_parts`` contiguous parts whose lengths differ by one at most."""
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
@@ -97,13 +107,13 @@ def _part(n_items, number, n_parts):
 
 
 def local_batches(
-    source: Any, plan: BatchPlan, epoch: int, kept: np.ndarray | None, signals: tuple
+    source: Any, plan: BatchPlan, epoch: int, apart: np.ndarray, signals: tuple
 ) -> Iterator[Callable[[Callable], tuple]]:
     """The batches of an epoch; each takes a block function and gives the sum of ``block(source, places, *signals)`` over its slices."""
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
         held = [
-            _Window(source, rows, *plan.window(epoch, s, window, None if kept is None else kept[rows]))
+            _Window(source, rows, *plan.window(epoch, s, window, kept_rows(apart, rows)))
             for s, rows in enumerate(shards)
         ]
         for number in range(plan.n_slices):

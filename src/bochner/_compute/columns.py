@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask_inputs import group_sizes, held_column, is_remote, remote_array
-from .dask_rows import added
+from .dask_inputs import added, group_sizes, held_column, is_remote, remote_array
 from .rows import assert_unmasked
 
 
@@ -17,15 +16,16 @@ def read_column(y: Any) -> Any:
 
 
 def fold(function: Callable, combine: Callable, *columns: Any) -> Any:
-    """``function`` of all entries, found part by part and combined in their order; the first column says where.
+    """``function`` of all entries, found part by part and combined in their order; the first one on a cluster says where.
 
     ``function(*parts)`` must be such that ``combine`` of two parts is what it gives for both together.
     """
-    if not is_remote(columns[0]):
+    remote = [column for column in columns if is_remote(column)]
+    if not remote:
         return function(*columns)
     import dask
 
-    sizes = group_sizes(columns[0].chunks[0])
+    sizes = group_sizes(remote[0].chunks[0])
     stops = np.cumsum(sizes)
     pieces = []
     for column in columns:
@@ -132,9 +132,10 @@ def _wider(left, right):
 
 def mean_rows(values: Any, weights: Any = None) -> np.ndarray:
     """The (weighted) mean over the rows of a column, or of several, computed where they are."""
-    if not is_remote(values):
-        return np.average(values, axis=0, weights=weights)
     columns = [values] if weights is None else [values, weights]
+    if not any(map(is_remote, columns)):
+        whole = np.average(values, axis=0, weights=weights) if weights is not None else np.mean(values, 0, np.float64)
+        return np.asarray(whole)
     total, weight = fold(_weighted_sum, _both, *columns)
     return total / weight
 
@@ -147,3 +148,37 @@ def _weighted_sum(values, weights=None):
 
 def _both(left, right):
     return left[0] + right[0], left[1] + right[1]
+
+
+# Bits that a pass of ``smallest_reaching`` finds.
+_DIGIT = 8
+
+
+def smallest_reaching(values: Any, weights: Any, amount: float, *, beyond: bool = False) -> float:
+    """The smallest of the values (n_rows,) that with all smaller ones has at least this weight; with ``beyond``, more than it.
+
+    Numbers of 64 bits are found eight bits a pass, by the weight of each digit: nothing is sorted, and no value travels.
+    """
+    found, shift, below = np.uint64(0), 64, 0.0
+    while shift:
+        n_bits = min(_DIGIT, shift)
+        shift -= n_bits
+        of_digits = fold(partial(_digit_weights, found, shift, n_bits), np.add, values, weights)
+        reached = below + np.cumsum(of_digits)
+        digit = int(np.searchsorted(reached, amount, side="right" if beyond else "left"))
+        digit = min(digit, int(np.flatnonzero(of_digits)[-1]))
+        below = reached[digit] - of_digits[digit]
+        found = (found << np.uint64(n_bits)) | np.uint64(digit)
+    bits = found ^ _SIGN if found & _SIGN else ~found
+    return float(bits.view(np.float64))
+
+
+_SIGN = np.uint64(2**63)
+
+
+def _digit_weights(found, shift, n_bits, values, weights):
+    """The weight of each next digit, of the numbers whose digits so far are ``found``."""
+    bits = (values + 0.0).astype(np.float64).view(np.uint64)  # without negative zeros
+    bits = np.where(bits & _SIGN, ~bits, bits | _SIGN) >> np.uint64(shift)  # in the order of the numbers
+    own = (bits >> np.uint64(n_bits)) == found
+    return np.bincount((bits[own] & np.uint64(2**n_bits - 1)).astype(np.intp), weights[own], minlength=2**n_bits)

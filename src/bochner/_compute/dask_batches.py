@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .batches import BatchPlan, add_all, added_in_groups, slice_sum
+from .batches import BatchPlan, add_all, added_in_groups, kept_rows, slice_sum
 from .rows import assert_finite
 from .threads import single_threaded_blas
 
@@ -20,7 +20,7 @@ class DaskShards:
     A shard, and the order of its rows in an epoch, is a pure function: when its worker dies, another one makes it again.
     """
 
-    def __init__(self, source: Any, plan: BatchPlan, kept: np.ndarray | None, signals: tuple):
+    def __init__(self, source: Any, plan: BatchPlan, apart: np.ndarray, signals: tuple):
         import dask
 
         self.plan = plan
@@ -31,7 +31,7 @@ class DaskShards:
                     _pieces(source, rows),
                     rows.start,
                     [_pieces(signal, rows) for signal in signals],
-                    None if kept is None else kept[rows],
+                    kept_rows(apart, rows),
                 )
                 for rows, make in parts
             )

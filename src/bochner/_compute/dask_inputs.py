@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from .tensor_rows import is_tensor, on_host
 # results do not depend on how many workers there are; so many at least where there are partitions for them, and so many rows at most.
 _GROUPS = 64
 _GROUP_ROWS = 2**22
+# Sums that one task of a tree adds up: few tasks, and no worker holds many large statistics at once.
+_BRANCHES = 8
 # Data that is passed over more than once may take this share of the memory that is left.
 _HELD_SHARE = 0.5
 
@@ -119,6 +123,33 @@ def group_bounds(lengths: Any) -> np.ndarray:
 def group_sizes(lengths: Any) -> tuple[int, ...]:
     """Rows of each group."""
     return tuple(int(size) for size in np.add.reduceat(lengths, group_bounds(lengths)[:-1]))
+
+
+def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
+    """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
+    import dask
+
+    together = dask.delayed(partial(_added, plus if add is None else add))
+    stops = np.cumsum(counts)
+    sums = [
+        together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
+        for stop, count in zip(stops, counts, strict=True)
+    ]
+    while len(sums) > 1:
+        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
+    return sums[0]
+
+
+def _added(add, *parts):
+    present = [part for part in parts if part is not None]  # a partition without rows has no sum
+    return reduce(add, present) if present else None
+
+
+def plus(left: Any, right: Any) -> Any:
+    """The sum of two arrays, or of tuples of them, as a new one: Dask may need the parts again."""
+    if isinstance(left, tuple):
+        return tuple(plus(a, b) for a, b in zip(left, right, strict=True))
+    return left + right
 
 
 def held_column(y: Any) -> Any:

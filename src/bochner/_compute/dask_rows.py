@@ -1,29 +1,28 @@
 """Rows of a Dask collection: sums and maps run on the partitions, where they are, and only results travel."""
 
-from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .columns import entrywise, rows_of_code, totals
 from .dask_batches import DaskShards
 from .dask_inputs import (
+    added,
     group_bounds,
     group_sizes,
     has_room,
     is_persisted,
     is_remote,
     opened,
+    plus,
     remote_array,
     warn_of_rereading,
 )
-from .rows import LocalRows, Rows, assert_unmasked, shuffled_within
+from .rows import LocalRows, Rows, assert_unmasked, shuffled_within, spread_places
 from .tensor_rows import TensorRows, is_tensor
-
-# Sums that one task of the tree adds up: few tasks, and no worker holds many large statistics at once.
-_BRANCHES = 8
 
 
 class DaskRows(Rows):
@@ -98,8 +97,14 @@ class DaskRows(Rows):
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
-    def epochs(self, plan, kept, *signals):
-        return DaskShards(self.source, plan, kept, signals).batches
+    def spread(self, n_rows, weights=None):
+        if not is_remote(weights):
+            return super().spread(n_rows, weights)
+        present = entrywise(_present, weights, np.uint8)
+        return rows_of_code(present, 1, spread_places(int(totals(present, 2)[1]), n_rows))
+
+    def epochs(self, plan, apart, *signals):
+        return DaskShards(self.source, plan, apart, signals).batches
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
@@ -170,31 +175,8 @@ def _in_pieces(signal, sizes):
     return [signal[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
 
 
-def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
-    """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
-    import dask
-
-    together = dask.delayed(partial(_added, _plus if add is None else add))
-    stops = np.cumsum(counts)
-    sums = [
-        together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
-        for stop, count in zip(stops, counts, strict=True)
-    ]
-    while len(sums) > 1:
-        sums = [together(*sums[i : i + _BRANCHES]) for i in range(0, len(sums), _BRANCHES)]
-    return sums[0]
-
-
-def _added(add, *parts):
-    present = [part for part in parts if part is not None]  # a partition without rows has no sum
-    return reduce(add, present) if present else None
-
-
-def _plus(left, right):
-    """A new array: Dask may need the parts again."""
-    if isinstance(left, tuple):
-        return tuple(_plus(a, b) for a, b in zip(left, right, strict=True))
-    return left + right
+def _present(weights):
+    return (weights > 0).astype(np.uint8)
 
 
 def _nothing(X):
@@ -221,7 +203,7 @@ def _group_sum(block, block_size, parts, *signals):
         start = rows.stop
         if part.shape[0]:
             sums = LocalRows(part, block_size).sum(block, *(column[rows] for column in columns))
-            total = sums if total is None else _plus(total, sums)
+            total = sums if total is None else plus(total, sums)
     return total
 
 

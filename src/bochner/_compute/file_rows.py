@@ -149,8 +149,8 @@ class FileRows(Rows):
     def held(self, signal):
         return signal
 
-    def epochs(self, plan, kept, *signals):
-        return self._copy.epochs(plan, kept, *signals)
+    def epochs(self, plan, apart, *signals):
+        return self._copy.epochs(plan, apart, *signals)
 
     @cached_property
     def _copy(self) -> LocalRows:

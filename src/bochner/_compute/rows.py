@@ -107,17 +107,17 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def epochs(self, plan: BatchPlan, kept: np.ndarray | None, *signals: Any) -> Callable[[int], Iterator[Callable]]:
+    def epochs(self, plan: BatchPlan, apart: np.ndarray, *signals: Any) -> Callable[[int], Iterator[Callable]]:
         """A function that gives the batches of an epoch by its number.
 
         A batch takes a block function and gives Σ over its slices of ``block(array, places in it, *signal_slices)``, a tuple of
-        arrays, computed where the rows are.  ``kept`` marks the rows that take part.
+        arrays, computed where the rows are.  ``apart`` are sorted numbers of rows that take no part.
         """
 
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
         """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose weight is not zero."""
         if weights is None:
-            return np.unique(np.linspace(0, len(self) - 1, min(n_rows, len(self))).astype(int))
+            return spread_places(len(self), n_rows)
         return evenly_spread(np.flatnonzero(weights), n_rows)
 
     @abstractmethod
@@ -199,8 +199,8 @@ class LocalRows(Rows):
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
-    def epochs(self, plan, kept, *signals):
-        return partial(local_batches, self.source, plan, kept=kept, signals=signals)
+    def epochs(self, plan, apart, *signals):
+        return partial(local_batches, self.source, plan, apart=apart, signals=signals)
 
     def assert_all_finite(self):
         pass
@@ -279,7 +279,12 @@ def blocks_of(n_rows, row_bytes=0, size=None):
 
 def evenly_spread(numbers, count):
     """At most ``count`` of the numbers, from the first to the last."""
-    return numbers[np.unique(np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int))]
+    return numbers[spread_places(len(numbers), count)]
+
+
+def spread_places(length, count):
+    """At most ``count`` of 0, …, length − 1, evenly spread."""
+    return np.unique(np.linspace(0, length - 1, min(count, length)).astype(int))
 
 
 def row_numbers(n_rows):

@@ -123,9 +123,9 @@ class TensorRows(Rows):
     def held(self, signal):
         return signal
 
-    def epochs(self, plan, kept, *signals):
+    def epochs(self, plan, apart, *signals):
         """By NumPy, on a copy: a descent works on the same few rows again and again."""
-        return LocalRows(np.ascontiguousarray(on_host(self.source))).epochs(plan, kept, *signals)
+        return LocalRows(np.ascontiguousarray(on_host(self.source))).epochs(plan, apart, *signals)
 
     def assert_all_finite(self):
         pass

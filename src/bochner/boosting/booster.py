@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import row_numbers
+from .._compute import entrywise, fold, row_numbers, rows_of_code, totals
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -27,7 +27,7 @@ from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
 from ..repetitions import FEW_ROWS, without_repetitions
-from .fitting import Rounds, at_most, draw_sample, with_waves
+from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .held_out import MOST_NUMBERS, ValidationRows, of_validation_rows, validation_given
 from .importances import IMPORTANCE_ROWS, derivative_importances
 from .predicting import ExpansionPredictor
@@ -122,26 +122,41 @@ class EarlyStopping(BaseEstimator):
             check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
-    def split(
-        self, n_rows: int, strata: Any, rng: np.random.Generator, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sorted numbers of the rows to learn from, and of those kept apart.
+    def rows_apart(
+        self, n_rows: int, strata: Any, n_strata: int, rng: np.random.Generator, weights: Any = None
+    ) -> np.ndarray:
+        """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights that may be on a cluster.
 
         Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
         """
-        numbers = row_numbers(n_rows)
         if self.fraction == 0:
-            return numbers, numbers[:0]
-        able = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+            return np.empty(0, int)
         share = min(self.fraction, _MOST_APART / n_rows)
-        parts = [able] if strata is None else [able & (strata == code) for code in np.unique(strata)]
-        members = [np.flatnonzero(part) for part in parts]
-        # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
-        sizes = [int(share * len(part) * (1 + 1e-12)) for part in members]
-        apart = np.zeros(n_rows, dtype=bool)
-        for part, size in zip(members, sizes):
-            apart[rng.choice(part, size, replace=False)] = True
-        return numbers[~apart], numbers[apart]
+        codes, n_codes = _codes_that_count(strata, n_strata, weights)
+        members = np.array([n_rows]) if codes is None else totals(codes, n_codes + 1)[:n_codes]
+        chosen = []
+        for code, n_members in enumerate(members.tolist()):
+            # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
+            size = int(share * n_members * (1 + 1e-12))
+            if size:
+                ranks = rng.choice(n_members, size, replace=False)
+                chosen.append(ranks if codes is None else rows_of_code(codes, code, ranks))
+        return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, int)
+
+
+def _codes_that_count(strata, n_strata, weights):
+    """The codes of the rows, and how many codes there are; one more, which is not counted, for rows without weight.  None where all are alike."""
+    if weights is None:
+        return strata, n_strata
+    if strata is None:
+        return entrywise(_without_weight, weights, np.uint8), 1
+    # Beyond all codes, in a type that has room for it.
+    dtype = np.min_scalar_type(n_strata)
+    return strata.astype(dtype) * (weights > 0) + n_strata * (weights <= 0).astype(dtype), n_strata
+
+
+def _without_weight(weights):
+    return (weights <= 0).astype(np.uint8)
 
 
 @dataclass(eq=False, repr=False)
@@ -182,10 +197,11 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             check_more_rounds(self.n_rounds, len(self.expansion_))
         return continued
 
-    def _fit(self, X, y, rows, targets, weights, strata=None, validation=None):
+    def _fit(self, X, y, rows, targets, weights, strata=None, n_strata=1, validation=None):
         """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
 
-        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them.  ``validation`` are the user's own
+        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them, left on a cluster where it was there:
+        ``strata`` are codes of classes, of which each keeps its share of rows apart.  ``validation`` are the user's own
         ``ValidationRows``, in place of some of the rows that are kept apart.
         """
         search, epochs = self._part("search", WaveSearch), self._part("epochs", JointEpochs)
@@ -193,11 +209,10 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
         stopping = self._stopping_for(len(rows), validation is not None)
-        apart = stopping if validation is None else EarlyStopping(0)
-        train, valid = apart.split(len(rows), strata, rng, weights)
-        sample, standardization = draw_sample(
-            rows, targets, weights, at_most(self.max_rows, train, rng), self._standardization, dtype
-        )
+        splitting = stopping if validation is None else EarlyStopping(0)
+        apart = splitting.rows_apart(len(rows), strata, n_strata, rng, weights)
+        drawn = others_at_most(self.max_rows, len(rows), apart, rng)
+        sample, standardization = draw_sample(rows, targets, weights, drawn, self._standardization, dtype)
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
         rounds = replace(rounds, whole_loss=self._whole_loss(rounds, sample))
         n_pilots = self._pilots_for(len(rows)) if isinstance(self.n_pilots, str) else self.n_pilots
@@ -206,8 +221,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             sample = sample.scaled(factors)
             standardization = Standardization(standardization.shift, standardization.scale * factors)
         checked = None
-        if len(valid):
-            checked, _ = draw_sample(rows, targets, weights, valid, standardization, dtype)
+        if len(apart):
+            checked, _ = draw_sample(rows, targets, weights, apart, standardization, dtype)
         elif validation is not None:
             given, everything = validation, row_numbers(len(validation.rows))
             checked, _ = draw_sample(given.rows, given.targets, given.weights, everything, standardization, dtype)
@@ -220,14 +235,10 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
         fit, stopped = self._boost(rounds, fit, sample, checked, stopping.patience, tasks, published)
         if n_epochs and len(fit) and not stopped:
-            kept = None
-            if len(valid):
-                kept = np.ones(len(rows), dtype=bool)
-                kept[valid] = False
             parameters = WaveParameters.of(fit)
             descended = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None).run(
                 parameters, rows, targets, np.random.default_rng([self._seed, 2, len(fit)]),
-                weights=weights, kept=kept, standardization=standardization,
+                weights=weights, apart=apart, standardization=standardization,
                 held_out=None if checked is None else lambda fit: rounds.mean_loss(checked, checked.scores(fit)),
                 after_epoch=lambda reached: tasks.finished("epoch", lambda: published(reached.expansion)),
             )  # fmt: skip
@@ -273,9 +284,10 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _once_each(self, rows, target, weights):
         """What a fit on few rows looks at; of many rows, all as they are."""
-        if weights is not None and not _LEAST_WEIGHT < weights.max() < 1 / _LEAST_WEIGHT:
+        largest = 1.0 if weights is None else fold(_largest, max, weights)
+        if not _LEAST_WEIGHT < largest < 1 / _LEAST_WEIGHT:
             raise ValueError(
-                f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, which float32 sums lose. "
+                f"A row of weight h counts as h rows, and the largest sample_weight is {largest:.1e}, which float32 sums lose. "
                 "Write sample_weight / sample_weight.mean()."
             )
         different = without_repetitions(rows, target, weights, in_order=True)
@@ -339,6 +351,10 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         check_flag(self.warm_start, "warm_start")
         check_auto_count(self.n_pilots, "n_pilots", minimum=0)
         check_count(self.max_rows, "max_rows", minimum=2)
+
+
+def _largest(weights):
+    return weights.max(initial=0.0)
 
 
 def check_learning_rate(learning_rate: Any) -> None:

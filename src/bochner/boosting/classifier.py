@@ -67,15 +67,18 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
+        )
         if continued:
             self._check_same_classes(labels)
         rows, labels, weights = self._once_each(rows, labels, weights)
         self.classes_, self.loss_ = labels.classes, self._loss(len(labels.classes))
         validation = self._validation_rows(X_val, y_val, sample_weight_val)
-        return self._fit(X, y, rows, self._targets(labels), weights, strata=labels.codes, validation=validation)
+        strata = labels.codes, len(labels.classes)
+        return self._fit(X, y, rows, self._targets(labels), weights, *strata, validation=validation)
 
-    def _targets(self, labels: Labels) -> np.ndarray:
+    def _targets(self, labels: Labels) -> Any:
         return labels.one_hot() if isinstance(self.loss_, Multinomial) else labels.signs(np.float32)
 
     def _validation_target(self, y, weights, n_rows):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import Rows, as_dense
+from .._compute import Rows, as_dense, entries
 from ..descent import Standardization
 from ..expansions import Expansion
 from ..losses import Loss, weighted_quantile
@@ -182,6 +182,14 @@ def at_most(n_rows: int, numbers: np.ndarray, rng: np.random.Generator) -> np.nd
     return numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
 
 
+def others_at_most(n_rows: int, n_all: int, apart: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """At most ``n_rows`` of 0, …, n_all − 1 without the sorted numbers ``apart``, drawn without replacement; sorted."""
+    n_others = n_all - len(apart)
+    places = np.arange(n_others) if n_others <= n_rows else np.sort(rng.choice(n_others, n_rows, replace=False))
+    # Before a place there are as many numbers apart as have no more than that many others before them.
+    return places + np.searchsorted(apart - np.arange(len(apart)), places, side="right")
+
+
 def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
     """The expansion with more waves behind its own."""
     if not waves:
@@ -191,7 +199,7 @@ def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
 
 
 def draw_sample(
-    rows: Rows, targets: np.ndarray, weights: np.ndarray | None, numbers: np.ndarray, standardization: Any, dtype: Any
+    rows: Rows, targets: Any, weights: Any, numbers: np.ndarray, standardization: Any, dtype: Any
 ) -> tuple[Sample, Standardization]:
     """The chosen rows, standardised; without a standardisation their own weighted mean and deviation give it."""
     size = len(numbers) * rows.n_features * np.dtype(dtype).itemsize
@@ -201,7 +209,7 @@ def draw_sample(
             f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(numbers) // size)} or less, or reduce the columns first."
         )
     points = as_dense(rows.take(numbers))
-    row_weights = np.ones(len(numbers)) if weights is None else weights[numbers]
+    row_weights = np.ones(len(numbers)) if weights is None else entries(weights, numbers)
     if standardization is None:
         center = np.average(points, axis=0, weights=row_weights).astype(np.float64)
         deviation = np.sqrt(np.average(np.square(points - center, dtype=np.float64), axis=0, weights=row_weights))
@@ -219,7 +227,7 @@ def draw_sample(
             )
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
-    sample = Sample(columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype))
+    sample = Sample(columns, np.ascontiguousarray(entries(targets, numbers), dtype=dtype), row_weights.astype(dtype))
     return sample, standardization
 
 

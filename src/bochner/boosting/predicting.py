@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Block, Rows
+from .._compute import Block, Rows, entrywise
 from .._validation import check_rows
 from ..expansions import ExpansionModel
 from ..losses import Loss, class_probabilities
+from ..scoring import ClassifierScore
 from ..targets import Labels
 
 
@@ -49,7 +49,7 @@ class ExpansionPredictor(ExpansionModel):
         return slopes[:, 0] if self.expansion_.n_outputs == 1 else slopes
 
 
-class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
+class ExpansionClassifier(ClassifierScore, ExpansionPredictor):
     """Binary: the sign of one score; several classes: the largest of one score per class."""
 
     classes_: np.ndarray
@@ -74,7 +74,8 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predicted classes after each round."""
-        return (_likeliest(self.classes_, scores) for scores in self._staged_scores(X))
+        said = partial(_likeliest, self.classes_)
+        return (entrywise(said, scores, self.classes_.dtype) for scores in self._staged_scores(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities, (n_samples, n_classes)."""
@@ -83,7 +84,8 @@ class ExpansionClassifier(ClassifierMixin, ExpansionPredictor):
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Class probabilities after each round."""
-        return (_chances(self.loss_, self.slope_, scores) for scores in self._staged_scores(X))
+        chances, n_classes = partial(_chances, self.loss_, self.slope_), len(self.classes_)
+        return (entrywise(chances, scores, scores.dtype, n_classes) for scores in self._staged_scores(X))
 
     def _columns(self, scores):
         if scores.shape[1] == 2 == len(self.classes_):

@@ -101,7 +101,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         """The slope that fits rows which a second model, of the same draws, has not learned from; 1 where none can be spared."""
         codes = labels.codes
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
-        in_order = without_repetitions(rows, labels, counts, in_order=True).numbers
+        different = without_repetitions(rows, labels, counts, in_order=True)
+        in_order = different.given_numbers(np.arange(len(different.rows)))
         drawn = held_out_rows(codes[in_order], counts[in_order], np.random.default_rng(self._seed))
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0

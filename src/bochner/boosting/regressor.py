@@ -7,12 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from .._callbacks import with_callbacks
+from .._compute import entrywise, extent, fold, mean_rows
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_share, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
+from ..scoring import RegressorScore
 from ..targets import Values
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 
@@ -21,7 +23,7 @@ _MARGIN = 0.5
 
 
 @dataclass(eq=False, repr=False)
-class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
+class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster):
     __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
 
     Predictions stay within the range of the targets and half of it on either side (``target_bounds_``): far from all training rows,
@@ -71,27 +73,26 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         check_share(self.level, "level")
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        values = self._values(y, len(rows))
-        weights = check_weights(sample_weight, len(rows))
+        values = self._values(y, len(rows), gather=rows.is_local)
+        weights = check_weights(sample_weight, len(rows), gather=rows.is_local)
         rows, values, weights = self._once_each(rows, values, weights)
         if not continued:
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
-            self.target_bounds_ = _bounds(values.rows if weights is None else values.rows[weights > 0])
+            self.target_bounds_ = _bounds(*extent(values.rows, self._target_shift, weights)[:2])
         targets = self._targets(values)
         self.loss_ = self._loss(targets, weights)
         validation = self._validation_rows(X_val, y_val, sample_weight_val)
         return self._fit(X, y, rows, targets, weights, validation=validation)
 
-    def _values(self, y, n_rows):
-        values = Values.of(y, n_rows, owner=type(self).__name__)
-        if self.loss == "poisson" and np.any(values.rows < 0):
-            raise ValueError(
-                f"loss='poisson' needs non-negative targets, got {values.rows.min():.3g}. Write loss='squared'."
-            )
+    def _values(self, y, n_rows, *, gather=True):
+        values = Values.of(y, n_rows, owner=type(self).__name__, gather=gather)
+        least = fold(_least, min, values.rows) if self.loss == "poisson" else 0.0
+        if least < 0:
+            raise ValueError(f"loss='poisson' needs non-negative targets, got {least:.3g}. Write loss='squared'.")
         return values
 
-    def _targets(self, values: Values) -> np.ndarray:
+    def _targets(self, values: Values) -> Any:
         return (values.rows - self._target_shift) / self._target_scale
 
     def _validation_target(self, y, weights, n_rows):
@@ -112,13 +113,13 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
     def _mean_and_scale(self, targets, weights):
         if self.loss == "poisson":
             return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        mean = np.average(targets, axis=0, weights=weights)
-        scale = np.sqrt(np.average((targets - mean) ** 2, axis=0, weights=weights))
+        mean = mean_rows(targets, weights)
+        scale = np.sqrt(mean_rows((targets - mean) ** 2, weights))
         return mean, np.where(scale > 0, scale, 1.0)
 
     def _loss(self, targets, weights) -> Loss:
         if self.loss == "huber":
-            weights = np.ones(len(targets)) if weights is None else weights
+            weights = entrywise(_ones, targets, np.float64) if weights is None else weights
             sizes = np.abs(targets - weighted_quantile(targets, weights, 0.5))
             delta = weighted_quantile(sizes, weights, self.level)
             return Huber(np.maximum(delta, 1e-12))
@@ -144,9 +145,16 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         return predicted[:, 0] if self._one_dimensional else predicted
 
 
-def _bounds(targets):
+def _least(values):
+    return values.min(initial=np.inf)
+
+
+def _ones(targets):
+    return np.ones(len(targets))
+
+
+def _bounds(low, high):
     """(2, n_outputs): the least and the largest prediction."""
-    low, high = targets.min(axis=0), targets.max(axis=0)
     with np.errstate(over="ignore"):  # no bound for the largest numbers there are
         margin = _MARGIN * (high - low)
         return np.stack([low - margin, high + margin])

@@ -101,7 +101,9 @@ def solve_descending(
         rates = parameters.like(pace, *3 * [longer * _AMPLITUDE_RATE])
         held = parameters.like(amplitudes=penalty)
         descent = Descent(loss, n_epochs, _BATCH, rates, penalties=held, second_decay=0.999, with_losses=False)
-        reached = descent.run(parameters, stream.rows, targets, rng, weights=weights, kept=kept, held_out=held_out)
+        reached = descent.run(
+            parameters, stream.rows, targets, rng, weights=weights, apart=np.flatnonzero(~kept), held_out=held_out
+        )
         error = held_out(reached.expansion)
         if best is None or error < best[0]:
             best = error, WaveMember(reached.expansion, loss)

@@ -57,8 +57,8 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
-    # Whether all it asks of rows and targets are sums, so that targets may stay on a cluster.
-    by_sums: ClassVar[bool] = False
+    # Whether it asks rows and targets for sums, batches and looks at some rows only, so that targets may stay on a cluster.
+    leaves_targets: ClassVar[bool] = False
 
     def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
@@ -68,16 +68,14 @@ class Learner(BaseEstimator, ABC):
         not caught.  ``rng`` is a Generator, or what makes one.
         """
         self.check_parameters()
-        rows, target, counts = as_data(X, y, weights, by_sums=self.by_sums)
+        rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         return self._learn(measure, rows, target, as_generator(rng), counts)
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
 
     @abstractmethod
-    def _learn(
-        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: np.ndarray | None
-    ) -> Learned: ...
+    def _learn(self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any) -> Learned: ...
 
 
 def check_learner(learner: Any, kind: Any = Learner) -> None:
@@ -88,9 +86,13 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
     learner.check_parameters()
 
 
-def as_data(X: Any, y: Any, weights: Any = None, *, by_sums: bool = False) -> tuple[Rows, Target, np.ndarray | None]:
-    """What a learner works on.  Classes of weight zero are left out, as repeated rows would not show them."""
+def as_data(X: Any, y: Any, weights: Any = None, *, leave: bool = False) -> tuple[Rows, Target, Any]:
+    """What a learner works on; ``leave`` lets targets and weights of a cluster's rows stay there.
+
+    Classes of weight zero are left out, as repeated rows would not show them.
+    """
     rows = as_rows(X, held=True)
-    target = as_target(y, len(rows), gather=rows.is_local or not by_sums)
-    weights = check_weights(weights, len(rows))
+    here = rows.is_local or not leave
+    target = as_target(y, len(rows), gather=here)
+    weights = check_weights(weights, len(rows), gather=here)
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, as_rows, gathered
+from .._compute import Block, Rows, as_rows, entries, entrywise, fold, looked_up
 from ..targets import Labels, Target, Values
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -114,9 +114,8 @@ class HingeDual:
     def __init__(self, targets, C, weights=None, projection="exact"):
         self.targets = targets
         self.C = C
-        # Ones that take no memory.
-        self.weights = np.broadcast_to(np.float64(1), len(targets)) if weights is None else weights
-        self.total = float(self.weights.sum())  # number of rows, each counted as often as its weight says
+        self.weights = entrywise(_ones, targets, np.float64) if weights is None else weights
+        self.total = float(fold(np.sum, np.add, self.weights))  # of rows, each counted as often as its weight says
         self.projection = projection
 
     @property
@@ -226,13 +225,17 @@ class HingeDual:
         part.rows, part.targets, part.weights, part.total = None, targets, weights, float(weights.sum())
         return part
 
+    def without_rows(self):
+        """The rules alone, which travel to rows."""
+        return self.on(np.empty((0, self.n_problems)), np.empty(0))
+
     def column(self, k):
         """One of the problems."""
         return self.on(self.targets[:, k : k + 1], self.weights)
 
     def sampled(self, rows):
         """The problem on some rows, C scaled so that the loss on them has the expectation of the loss on all."""
-        part = self.on(gathered(self.targets[rows]), gathered(self.weights[rows]))
+        part = self.on(entries(self.targets, rows), entries(self.weights, rows))
         part.C = self.C * self.total / part.total
         return part
 
@@ -272,8 +275,8 @@ class SquaredDual(SquaredHingeDual):
 
     def __init__(self, targets, C, weights=None, projection="exact"):
         super().__init__(targets, C, weights, projection)
-        centered = targets - self._mean(targets)
-        self.radius = C * np.sqrt(self.weights @ centered**2)
+        mean = fold(_column_sums, np.add, targets, self.weights) / self.total
+        self.radius = C * np.sqrt(fold(partial(_squares_around, mean), np.add, targets, self.weights))
 
     def _mean(self, columns):
         return self.sum(_column_sums, columns, self.weights) / self.total
@@ -313,9 +316,7 @@ class SquaredDual(SquaredHingeDual):
         return self.project(-slopes)
 
 
-def make_dual(
-    loss: str, target: Target, C: float, weights: np.ndarray | None = None, projection: str = "exact"
-) -> HingeDual:
+def make_dual(loss: str, target: Target, C: float, weights: Any = None, projection: str = "exact") -> HingeDual:
     """The adversary for this target: ±1 columns for the classification losses (one for two classes), numbers for "squared".
 
     ``"auto"`` is the hinge for labels and the squared loss for values.
@@ -376,6 +377,15 @@ def _column_squares(columns, weights):
     return weights @ columns**2
 
 
+def _squares_around(center, columns, weights):
+    return weights @ (columns - center) ** 2
+
+
+def _ones(targets):
+    """Ones that take no memory."""
+    return np.broadcast_to(np.float64(1), len(targets))
+
+
 def _signed_sum(alpha, targets, weights):
     return weights @ (targets * alpha)
 
@@ -411,5 +421,5 @@ def _numbers(target):
     if isinstance(target, Values):
         return target.rows
     if isinstance(target, Labels) and target.classes.dtype.kind in "fiub":
-        return target.classes[target.codes].astype(np.float64)[:, None]
+        return looked_up(target.classes.astype(np.float64)[:, None], target.codes)
     raise ValueError(f'loss="squared" needs numbers, but y is read as {type(target).__name__} of another kind.')

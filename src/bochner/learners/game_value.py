@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .._compute import Block, Rows, gathered
+from .._compute import Block, Rows
 from ..harmonics import HarmonicMeasure
 
 # The machine of the upper value is fitted on at most this many numbers (32 MB); more rows are sampled.  Any machine gives
@@ -50,13 +50,13 @@ def upper_value(measure: Any, rows: Rows, dual: Any) -> float:
 
     By weak duality every machine (w, b) gives a valid upper value; this one is nearly optimal where the rows fit in memory.
     """
-    picked = rows.spread(max(200, _MACHINE_ENTRIES // measure.n_columns), gathered(dual.weights))
+    picked = rows.spread(max(200, _MACHINE_ENTRIES // measure.n_columns), dual.weights)
     features, sample = measure.features(rows.take(picked)), dual.sampled(picked)
     coefficients, intercepts, _ = fit_machine(features, sample)
     penalty = float(np.sum(coefficients**2)) / 2
     if len(picked) == dual.sum(np.count_nonzero, dual.weights):
         return penalty + sample.summed(sample.primal_loss(features @ coefficients + intercepts))
-    machine = coefficients, intercepts, dual.on(dual.targets[:0], dual.weights[:0])
+    machine = coefficients, intercepts, dual.without_rows()
     losses = rows.sum(on_features(_primal_losses, measure, rows, *machine), dual.targets, dual.weights)
     return penalty + float(losses)
 

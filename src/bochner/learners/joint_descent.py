@@ -1,11 +1,11 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Rows, entries, mean_rows
+from .._compute import Rows, entries, looked_up, mean_rows
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -71,6 +71,8 @@ class JointDescent(Learner):
     (20, True)
     """
 
+    leaves_targets: ClassVar[bool] = True
+
     n_epochs: int = 30
     _: KW_ONLY
     batch_size: int = 128
@@ -116,7 +118,7 @@ class JointDescent(Learner):
         report = DescentReport(np.array(descended.losses), descended.expansion)
         return Learned(FourierMeasure(descended.expansion.frequencies, measure.weights), report)
 
-    def _problem(self, target: Target) -> tuple[Loss, np.ndarray]:
+    def _problem(self, target: Target) -> tuple[Loss, Any]:
         """The loss, and the targets as float32 columns."""
         if isinstance(target, Values) and self.loss != "log_loss":
             return Squared(), target.rows.astype(np.float32)
@@ -127,7 +129,7 @@ class JointDescent(Learner):
             return (Logistic(), target.signs(np.float32)) if n_classes == 2 else (Multinomial(), target.one_hot())
         if isinstance(target, Labels) and target.classes.dtype.kind in "fiu":
             # Whole numbers that nobody called values before.
-            return Squared(), target.decode(target.codes).astype(np.float32)[:, None]
+            return Squared(), looked_up(target.classes.astype(np.float32)[:, None], target.codes)
         need = "numbers" if self.loss == "squared" else "labels"
         other = "" if self.loss == "auto" else ', or write loss="auto"'
         raise ValueError(
@@ -145,7 +147,7 @@ def ridge_start(
 ) -> Expansion:
     """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
-    intercept = mean_rows(targets, weights)
+    intercept = mean_rows(targets, weights).astype(targets.dtype if weights is None else weights.dtype)
     waves = measure.features(rows.take(numbers).astype(np.float32))
     weighted = waves if weights is None else waves * entries(weights, numbers)[:, None].astype(np.float32)
     gram = (weighted.T @ waves).astype(np.float64)

@@ -110,6 +110,7 @@ class MarginGame(NestedDefaults, Learner):
     """
 
     _defaults: ClassVar = {"peaks": AscentPeaks()}
+    leaves_targets: ClassVar[bool] = True
 
     n_rounds: int | None = 100
     C: float = 1.0
@@ -156,7 +157,7 @@ class MarginGame(NestedDefaults, Learner):
     ) -> Iterator[GameRound]:
         """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
         self.check_parameters()
-        rows, target, counts = as_data(X, y, weights)
+        rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
 
@@ -277,7 +278,7 @@ def dual_gradient(
     """∂F/∂α, (n_samples, n_problems), for the kernel of ``measure`` with these ``feature_sums`` of the signal: one pass over the rows."""
     if features is not None:
         return dual.gradient(alpha, features @ sums)
-    block = Block(_gradient_block, dual.on(dual.targets[:0], dual.weights[:0]), response_block(measure, rows, sums))
+    block = Block(_gradient_block, dual.without_rows(), response_block(measure, rows, sums))
     signals = alpha, dual.targets, dual.weights
     return rows.held(rows.map(block, dual.n_problems, dtype=np.float64, signals=signals))
 

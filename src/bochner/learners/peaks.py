@@ -16,7 +16,7 @@ import numpy as np
 import scipy.optimize
 from sklearn.base import BaseEstimator
 
-from .._compute import as_dense, as_rows, gathered
+from .._compute import as_dense, as_rows, fold, gathered
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
 from ..measures import FourierMeasure
@@ -162,7 +162,7 @@ class BoundSearch(PreparedSearch):
         # The median, because priors with heavy tails have no second moment.
         self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
         if search.penalty == "auto":
-            n_samples = len(rows) if weights is None else float(weights.sum())
+            n_samples = len(rows) if weights is None else float(fold(np.sum, np.add, weights))
             self.penalty = min(_NOISE_FACTOR * rows.n_features / min(n_samples, search.search_rows), _LARGEST_PENALTY)
         else:
             self.penalty = float(search.penalty)
