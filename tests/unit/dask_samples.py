@@ -60,7 +60,7 @@ CASES = {
         SpectralFeatures(learner=MarginGame(2, **GAME, certificate=False), n_components=8),
         SIGNAL,
     ),
-    "certified": (CertifiedClassifier(SpectralFeatures(n_components=8), class_weight="balanced"), NAMES),
+    "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
 every_case = pytest.mark.parametrize("name", CASES)
 
