@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,11 +135,11 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         probabilities = self.predict_proba(X)
-        return entrywise(partial(_most_probable, self.classes_), probabilities, self.classes_.dtype)
+        return entrywise(self._labels, probabilities, self.classes_.dtype)
 
     def _labels(self, probabilities):
         """The class that is predicted where classes have these probabilities."""
-        return _most_probable(self.classes_, probabilities)
+        return self.classes_[np.argmax(probabilities, axis=1)]
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
@@ -172,10 +171,6 @@ def _columns(labels, dtype):
     """One-hot, of two classes the second alone."""
     one_hot = np.eye(len(labels.classes), dtype=dtype)
     return looked_up(np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot, labels.codes)
-
-
-def _most_probable(classes, probabilities):
-    return classes[probabilities.argmax(axis=1)]
 
 
 def _class_scores(scores):
