@@ -21,11 +21,11 @@ for start in range(0, rows, 10_000):
 X.flush(); del X
 X = np.load(path, mmap_mode="r")
 Y = np.zeros((rows, 5)); Y[:, 0] = 1.0
-warm = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, random_state=0)
+warm = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, alpha=1.0, random_state=0)
 warm.fit(np.array(X[:3000]), Y[:3000]); warm.predict(np.array(X[:3000]))
 before = peak()
 if kind == "operator":
-    model = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, random_state=0).fit(X, Y)
+    model = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, alpha=1.0, random_state=0).fit(X, Y)
 else:
     model = SpectralRidge(SpectralFeatures(Gaussian(gamma=1.0), n_components=100), alpha=[0.1, 1.0], random_state=0).fit(X, Y)
 model.predict(X)

@@ -166,7 +166,7 @@ class LocalRows(Rows):
             raise ValueError(f"out has shape {out.shape}, but the result for X needs {shape}.")
 
         def write(rows):
-            block(self.source[rows], *(signal[rows] for signal in signals), out=out[rows])
+            block(self._part(rows), *(signal[rows] for signal in signals), out=out[rows])
             release_pages(self.source, rows)
             release_pages(out, rows)
 
@@ -215,11 +215,15 @@ class LocalRows(Rows):
         )
 
     def _on_block(self, block, signals, rows):
-        result = block(self.source[rows], *(signal[rows] for signal in signals))
+        result = block(self._part(rows), *(signal[rows] for signal in signals))
         release_pages(self.source, rows)
         parts = result if isinstance(result, tuple) else (result,)
         parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
         return parts if isinstance(result, tuple) else parts[0]
+
+    def _part(self, rows):
+        """Some rows; all of them as they are, as a slice of a sparse matrix takes longer than a small sum."""
+        return self.source if rows == slice(0, len(self)) else self.source[rows]
 
     def _row_size(self):
         if sp.issparse(self.source):
