@@ -120,9 +120,10 @@ def test_coverage_is_the_share_of_rows_between_the_ends(fitted):
 
 
 def test_the_worst_rows_are_named_by_their_place_in_the_table():
-    frame = pandas.DataFrame({"a": ["p", "q" * 99, "r"], "b": [1.0, 2.5, None]})
+    frame = pandas.DataFrame({"a": ["p", "q" * 99, "r"], "b": [1.0, 2.5, None]}, index=[4, 7, 9])
+    frame = pandas.concat([frame, frame.set_axis([1, 2, 3], axis=0)]).iloc[[3, 0, 4, 1, 2, 5]]
     found = worst_rows(
-        frame, np.array([4, 7, 9]), Truth(np.array([1.0, 2.0, 3.0])), Predicted(np.array([1.5, 2.0, 0.0])), ["b", "a"]
+        frame, np.array([1, 3, 4]), Truth(np.array([1.0, 2.0, 3.0])), Predicted(np.array([1.5, 2.0, 0.0])), ["b", "a"]
     )
     assert found["columns"] == ["b", "a"]
     assert found["rows"][0] == [10, "3", "0", -3.0, "nan", "r"]

@@ -22,7 +22,7 @@ from .dask_rows import as_rows
 from .dask_tables import RemoteTable
 from .file_rows import FileRows, open_rows
 from .landmark_blocks import landmark_block
-from .maps import is_mapped, scratch
+from .maps import is_mapped, mapped_bytes, release_scratches, scratch
 from .rows import (
     Block,
     LocalRows,

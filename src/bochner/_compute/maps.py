@@ -1,9 +1,16 @@
 """Memory maps: telling them from arrays, making one for what does not fit, and giving their pages back."""
 
 import mmap
+import os
 import tempfile
+from itertools import count
+from weakref import WeakValueDictionary
 
 import numpy as np
+
+# Every temporary file that is still in use, by a running number: arrays are in no sets.
+_SCRATCHES: WeakValueDictionary = WeakValueDictionary()
+_numbers = count()
 
 
 def is_mapped(X):
@@ -21,10 +28,40 @@ def _mapped_owner(X):
 
 def scratch(shape, dtype, most_bytes):
     """Room for an array: in memory up to so many bytes, else in a temporary file that goes with the last reference to it."""
-    if np.dtype(dtype).itemsize * int(np.prod(shape)) <= most_bytes:
+    n_bytes = np.dtype(dtype).itemsize * int(np.prod(shape))
+    if n_bytes <= most_bytes:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:
-        return np.memmap(file, dtype, "w+", shape=shape)
+        _reserve(file, n_bytes)
+        return _known(np.memmap(file, dtype, "w+", shape=shape))
+
+
+def mapped_bytes(file):
+    """The content of a temporary file, which goes with the last reference to it."""
+    file.flush()
+    return _known(np.memmap(file, np.uint8, "r"))
+
+
+def release_scratches():
+    """Give back the resident pages of all temporary files; their content stays in the files and their cache."""
+    for scratch_map in list(_SCRATCHES.values()):
+        release_pages(scratch_map, slice(None))
+
+
+def _known(scratch_map):
+    _SCRATCHES[next(_numbers)] = scratch_map
+    return scratch_map
+
+
+def _reserve(file, n_bytes):
+    """A disk that is full says so here: behind a map it would end the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
+    except OSError as error:
+        what = f"{error.strerror}: a temporary file needs {n_bytes / 1e9:.2g} GB; let TMPDIR name a folder with more room than"
+        raise OSError(error.errno, what, tempfile.gettempdir()) from None
 
 
 def release_pages(array, rows):

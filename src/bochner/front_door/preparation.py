@@ -21,6 +21,7 @@ from .._compute import (
     gathered,
     mean_rows,
     ordered_map,
+    release_scratches,
     scratch,
 )
 from .._validation import check_weights
@@ -64,7 +65,7 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     """Some rows, as a frame or an array in memory."""
     if is_elsewhere(X):
         return X.take(rows)
-    if np.array_equal(rows, np.arange(X.shape[0])):
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
     if not is_frame(X):
         return X[rows]
@@ -121,4 +122,5 @@ def all_prepared(inputs: TableInputs, X: Any) -> Rows:
         return LocalRows(Z)
     for rows in gen_batches(X.shape[0], _ROWS_AT_ONCE):
         Z[rows] = inputs.transform(taken(X, np.arange(rows.start, rows.stop)))
+        release_scratches()
     return LocalRows(Z)

@@ -8,10 +8,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from .._compute import release_scratches
 from .._text import some_names
 from .column_kinds import CategoryColumn, NumberColumn, Strays, coded_texts
 from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
 from .reading import TableError, needed, with_different_names
+from .spooling import frame_of
 from .target import near_name, task_of
 from .written_numbers import POINT
 
@@ -76,6 +78,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
                 kind, reasons[name] = None, f"the same values as column {first!r}"
             if kind is not None:
                 kinds[name] = kind
+            release_scratches()
         if not kinds:  # a table of nothing but a running number and a target: then it is no identifier
             kinds = {name: NumberColumn(self.decimal) for name, reason in reasons.items() if reason == COUNTING_UP}
             reasons |= dict.fromkeys(kinds, "numbers")
@@ -125,14 +128,15 @@ class ColumnReader(TransformerMixin, BaseEstimator):
             raise TableError(
                 f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}"
             )
-        columns: dict[str, Any] = {}
         found: dict[str, Strays] = {}
-        for name in self.roles_:
-            made, note = self._read_one(X, name)
-            columns |= made
-            found |= {name: note} if note else {}
-        frame = needed("pandas").DataFrame(columns, copy=False)
-        return frame.set_axis(X.index, axis=0), found
+
+        def columns():
+            for name in self.roles_:
+                made, note = self._read_one(X, name)
+                found.update({name: note} if note else {})
+                yield from made.items()
+
+        return frame_of(columns(), X.index, len(self.sources_)), found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of the result."""

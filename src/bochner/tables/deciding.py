@@ -60,7 +60,7 @@ def _useless(column):
     codes, _ = coded_texts(column) if is_text(column) else (np.where(column.isna(), -1, 0), [])
     if np.all(codes < 0):
         return "every value is missing"
-    same = len(np.unique(codes)) == 1 if is_text(column) else column.nunique(dropna=False) == 1
+    same = len(np.unique(codes)) == 1 if is_text(column) else not column.isna().any() and column.min() == column.max()
     return "every row has the same value" if same else None
 
 

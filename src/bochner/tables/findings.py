@@ -189,11 +189,11 @@ def _grid(column):
 
 
 def worst_rows(
-    frame: Any, places: np.ndarray, truth: Truth, predicted: Predicted, columns: list[str]
+    frame: Any, held_out: np.ndarray, truth: Truth, predicted: Predicted, columns: list[str]
 ) -> dict[str, Any]:
-    """Held-out rows with the largest loss: their place in the table (from 1), truth, prediction, and values of some columns as texts.
+    """Held-out rows of the frame with the largest loss: their place in the table (from 1), truth, prediction, and values of some columns as texts.
 
-    Behind the prediction stands the probability that the true class was given, or the error.
+    Behind the prediction stands the probability that the true class was given, or the error.  The index of the frame says the places.
     """
     classify = truth.kind != NUMBERS
     losses = row_log_losses(truth, predicted) if classify else np.abs(predicted.y - truth.y)
@@ -205,10 +205,10 @@ def worst_rows(
             _text(predicted.y[i]),
             float(np.exp(-losses[i]) if classify else predicted.y[i] - truth.y[i]),
         ]
-        + [_text(frame[name].iloc[i]) for name in columns]
+        + [_text(frame[name].iloc[held_out[i]]) for name in columns]
         for i in rows
     ]
-    return {"columns": columns, "rows": [[int(places[i]) + 1, *row] for i, row in zip(rows, cells)]}
+    return {"columns": columns, "rows": [[int(frame.index[held_out[i]]) + 1, *row] for i, row in zip(rows, cells)]}
 
 
 def _text(value):

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from .._columns import float_column
+from .._compute import release_scratches
 from .._progress import stages
 from .._text import one_line
 from ..front_door import SpectralClassifier, SpectralRegressor
@@ -21,8 +22,9 @@ from .metrics import TWO, Predicted, Truth, chosen_metrics
 from .pieces import ROWS_AT_ONCE
 from .provenance import cost_since, provenance
 from .reading import TableError, with_different_names
-from .rivals import rivals, sampled_rows
+from .rivals import CONSTANT, rivals, sampled_rows
 from .splitting import GROUP, Split, SplitWish, split_rows
+from .spooling import rows_of
 from .target import counted_labels, labels_of, split_target, task_of
 from .thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
 from .written_numbers import POINT
@@ -136,7 +138,7 @@ def fit_table(
         # Rivals get numbers for names: LightGBM refuses brackets and colons.
         plain = [X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1) for X in (X_train, X_test)]
         others, of_others = rivals(plain[0], y_train, rows.classify, seed, metrics[0])
-        others = others if compare else {"constant": others["constant"]}
+        others = others if compare else {CONSTANT: others[CONSTANT]}
         n_left = len(others) + 2 + (wishes.threshold is not None) + refit
         front_door: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(random_state=seed)
         if wishes.threshold is not None:
@@ -148,8 +150,9 @@ def fit_table(
         for name, rival in others.items():
             bar.begin(f"fitting {name}")
             try:
-                some = sampled_rows(name, len(y_train), seed)
-                predicted, seconds = _held_out(rival, plain[0].iloc[some], y_train[some], plain[1], truth)
+                some = sampled_rows(name, plain[0].shape, seed)
+                fitted = (plain[0], y_train) if some is None else (plain[0].iloc[some], y_train[some])
+                predicted, seconds = _held_out(rival, *fitted, plain[1], truth)
                 entries[name] = judged(predicted, truth, ours) | seconds
             except Exception as error:  # a rival that cannot take these columns is no reason to have no model
                 notes.append(f"{name} is left out: {one_line(error)}")
@@ -238,7 +241,8 @@ def _usable_rows(frame, target, task):
         rare = _rare_classes(y, target)
         notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
         if len(rare):
-            rest, y = rest.loc[~np.isin(y, rare)], y[~np.isin(y, rare)]
+            kept = np.flatnonzero(~np.isin(y, rare))
+            rest, y = rows_of(rest, kept), y[kept]
     return _Rows(rest, y, task, f"{target!r}: {why}" if task == guessed else "asked for", n_dropped, decimal, notes)
 
 
@@ -255,8 +259,8 @@ def _read_columns(reader, rows, parts):
     # Read in their order in the table, by which a running number is known.
     in_order = np.argsort(parts.train)
     ordered = parts.train[in_order]
-    X_train = reader.fit_transform(rows.rest.iloc[ordered], rows.y[ordered]).iloc[np.argsort(in_order)]
-    return X_train, reader.transform(rows.rest.iloc[parts.test])
+    X_train = rows_of(reader.fit_transform(rows_of(rows.rest, ordered), rows.y[ordered]), np.argsort(in_order))
+    return X_train, reader.transform(rows_of(rows.rest, parts.test))
 
 
 def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
@@ -264,7 +268,9 @@ def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
     ordered = np.sort(parts.train)
     groups = None if parts.groups is None else parts.groups[ordered]
     y = rows.y[ordered]
-    seen, scores = out_of_sample_scores(reader, front_door, rows.rest.iloc[ordered], y, truth.positive, groups, seed)
+    seen, scores = out_of_sample_scores(
+        reader, front_door, rows_of(rows.rest, ordered), y, truth.positive, groups, seed
+    )
     best = cheapest_threshold(scores, y[seen] == truth.positive, wish)
     return ThresholdClassifier(best, truth.positive, random_state=seed)
 
@@ -286,8 +292,7 @@ def _of_held_out(front_door, reader, rows, parts, X_test, truth, ours):
     facts = importances(front_door, reader, X_test)
     facts["effects"] = column_effects(front_door, X_test, truth)
     columns = [name for name, share in facts["importance"].items() if share > 0]
-    places = rows.rest.index.to_numpy()[parts.test]
-    facts["worst"] = worst_rows(rows.rest.iloc[parts.test], places, truth, ours, columns)
+    facts["worst"] = worst_rows(rows.rest, parts.test, truth, ours, columns)
     if rows.classify:
         return facts | _of_classes(rows.y, truth, ours) | class_curves(truth, ours)
     return facts | value_findings(front_door, X_test, truth, ours)
@@ -336,7 +341,9 @@ def _held_out(model, X_train, y_train, X_test, truth):
 
 
 def _blocks(X):
-    return (X.iloc[rows] for rows in gen_batches(len(X), ROWS_AT_ONCE))
+    for rows in gen_batches(len(X), ROWS_AT_ONCE):
+        yield X.iloc[rows]
+        release_scratches()
 
 
 def _numbers(values, target):

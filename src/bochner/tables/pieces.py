@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._compute import release_scratches
 from ..front_door.door import FRAME_BLOCK
+from .spooling import is_large, room_for
 
 # Rows of a piece, fewer where there are many columns: always some blocks that the front door predicts at once, so that
 # predictions of pieces have the digits of those of the whole.
@@ -78,26 +80,17 @@ class Table:
             yield _typed(piece, self.types, self.attrs)
 
     def whole(self) -> Any:
-        """All rows in one frame; beside it there is one piece in memory at a time."""
+        """All rows in one frame, in files where they are many; beside it there is one piece in memory at a time."""
         import pandas
 
-        columns: dict[str, Any] = {
-            name: np.empty(self.n_rows, kind) if isinstance(kind, np.dtype) and kind.kind in "iufbMm" else []
-            for name, kind in self.types.items()
-        }
-        first = 0
+        large = is_large(self.n_rows, len(self.types))
+        rooms = {name: room_for(kind, self.n_rows, large) for name, kind in self.types.items()}
         for piece in self.pieces():
-            for name, held in columns.items():
-                if isinstance(held, list):
-                    held.append(piece[name])
-                else:
-                    held[first : first + len(piece)] = piece[name].to_numpy()
-            first += len(piece)
-        for name, held in columns.items():
-            if isinstance(held, list):
-                columns[name] = pandas.concat(held, ignore_index=True)
-                held.clear()
-        frame = pandas.DataFrame(columns, copy=False)
+            for name, room in rooms.items():
+                room.append(piece[name])
+            if large:
+                release_scratches()
+        frame = pandas.DataFrame({name: room.column() for name, room in rooms.items()}, copy=False)
         frame.attrs |= self.attrs
         return frame
 

@@ -8,7 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sklearn.utils import gen_batches
+
+from .._compute import release_scratches
 from .reading import needed
+
+_ROWS_AT_ONCE = 2**20
 
 
 def provenance(frame: Any) -> dict[str, Any]:
@@ -31,10 +36,13 @@ def fingerprint(frame: Any) -> str:
     hashed, of_values = hashlib.sha256(), needed("pandas").util.hash_array
     for name in frame.columns:
         hashed.update(repr(str(name)).encode())
-        values = frame[name].to_numpy()
-        if values.dtype.kind not in "iufbMm":  # texts, and whatever else objects may be
-            values = frame[name].astype(str).to_numpy(dtype=object)
-        hashed.update(of_values(values).tobytes())
+        for rows in gen_batches(max(len(frame), 1), _ROWS_AT_ONCE):
+            column = frame[name].iloc[rows]
+            values = column.to_numpy()
+            if values.dtype.kind not in "iufbMm":  # texts, and whatever else objects may be
+                values = column.astype(str).to_numpy(dtype=object)
+            hashed.update(of_values(values).tobytes())
+        release_scratches()
     return hashed.hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or not, with errors that a user can act on."""
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -31,6 +32,7 @@ _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 # What compressed files begin with; that of bzip2 goes on after a digit.
 _GZIP, _XZ, _ZSTANDARD, _BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", re.compile(rb"BZh[1-9]1AY&SY")
 _BEGINNING = 2**18
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 class TableError(ValueError):
@@ -186,6 +188,10 @@ def _in_sentences(source, encoding):
         hint = "leave --encoding out to have it found" if encoding else "save it so"
         raise TableError(f"{source.name} is not written in the encoding {encoding or 'UTF-8'}; {hint}.") from None
     except Exception as error:  # pyarrow has its own family of errors
+        if (
+            isinstance(error, OSError) and error.errno in _NO_ROOM
+        ):  # for a temporary file: nothing is wrong with this one
+            raise
         raise TableError(f"{source.name} cannot be read as {source.kind()}: {one_line(error)}") from None
 
 
@@ -382,7 +388,7 @@ def _parquet_pieces(source: _Source, declared: Mapping[str, Any]) -> Iterator[An
     """The index that has a name is a column like others; one that is no column of the file is told by the whole alone."""
     pandas, parquet = needed("pandas"), needed("pyarrow.parquet")
     content = source.seekable()
-    with parquet.ParquetFile(content) as file:
+    with parquet.ParquetFile(content, pre_buffer=False) as file:  # else all row groups are fetched at once
         known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
         counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
         n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows

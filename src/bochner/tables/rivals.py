@@ -20,8 +20,11 @@ _SVM_ROWS = 5000
 # CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows times classes that is minutes.
 _CATBOOST_WORK = 100_000
 _CALIBRATION_FOLDS = 3
+CONSTANT = "constant"
 # What is fitted on a sample of the rows: three hundred columns of landmarks would take more memory than all else.
 NYSTROEM, _NYSTROEM_ROWS = "Nyström + linear", 100_000
+# What others hold in memory, some of it several times: beyond so many cells they get a sample of the rows.
+_RIVAL_CELLS = 2**25
 
 
 def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tuple[dict[str, Any], list[str]]:
@@ -35,8 +38,11 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
     else:
         landmarks = Nystroem(n_components=300, random_state=seed)
         found[NYSTROEM] = make_pipeline(TableInputs(), landmarks, linear)
+        most = _most_rows("others", X.shape[1])
+        if len(y) > most:
+            notes.append(f"Other models hold their rows in memory: they are fitted on {most} of the {len(y)} rows.")
         if len(y) > _NYSTROEM_ROWS:
-            notes.append(f"{NYSTROEM} is fitted on {_NYSTROEM_ROWS} of the {len(y)} rows, all others on all.")
+            notes.append(f"{NYSTROEM} is fitted on {_most_rows(NYSTROEM, X.shape[1])} of the {len(y)} rows.")
     found["HistGradientBoosting"] = build("HistGradientBoosting", X, classify, seed)
     if "LightGBM" in installed():  # threads that wait for each other would cost it more than they bring
         found["LightGBM"] = build("LightGBM", X, classify, seed).set_params(n_jobs=1)
@@ -48,14 +54,20 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
             notes.append(f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it minutes.")
     # The best constant for what is measured.
     number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
-    return found | {"constant": DummyClassifier() if classify else number}, notes
+    return found | {CONSTANT: DummyClassifier() if classify else number}, notes
 
 
-def sampled_rows(name: str, n_rows: int, seed: int) -> Any:
-    """The training rows that a rival is fitted on: all, unless it is one that takes too much memory."""
-    if name != NYSTROEM or n_rows <= _NYSTROEM_ROWS:
-        return slice(None)
-    return np.sort(np.random.default_rng(seed).choice(n_rows, _NYSTROEM_ROWS, replace=False))
+def _most_rows(name, n_columns):
+    most = _RIVAL_CELLS // n_columns
+    return min(most, _NYSTROEM_ROWS) if name == NYSTROEM else most
+
+
+def sampled_rows(name: str, shape: tuple[int, int], seed: int) -> np.ndarray | None:
+    """The training rows that a rival is fitted on, None for all: a sample where these take too much memory."""
+    most = _most_rows(name, shape[1])
+    if name == CONSTANT or shape[0] <= most:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(shape[0], most, replace=False))
 
 
 def _support_vectors(y, classify):

@@ -10,6 +10,7 @@ from .._columns import float_column, is_text
 from .._text import some_names
 from .column_kinds import NumberColumn, coded_texts, telling, whole
 from .reading import TableError, needed
+from .spooling import rows_of
 from .written_numbers import POINT, decimal_of
 
 _MAX_CLASSES_OF_NUMBERS = 20
@@ -36,7 +37,9 @@ def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, An
     if not kept.any():
         raise TableError(f"Every value of the target {target!r} is missing.")
     all_kept = bool(kept.all())
-    rest = (frame if all_kept else frame.loc[kept]).drop(columns=target)
+    rest = frame.drop(columns=target)
+    if not all_kept:
+        rest = rows_of(rest, np.flatnonzero(kept))
     if rest.shape[1] == 0:
         raise TableError(f"The table has no column besides the target {target!r}: there is nothing to predict from.")
     return rest, values if all_kept else values.loc[kept], int((~kept).sum())
@@ -74,8 +77,10 @@ def labels_of(target: Any) -> np.ndarray:
         target = target.astype(target.cat.categories.dtype)
     if needed("pandas").api.types.is_numeric_dtype(target):
         return np.array(whole(target).tolist())
-    texts = target if str(target.dtype).startswith("str") else [str(value) for value in target]
-    codes, texts = needed("pandas").factorize(np.array(texts, dtype=object))
+    if str(target.dtype) == "object":  # 1 and True are equal, their texts are not
+        target = needed("pandas").Series([str(value) for value in target], name=target.name)
+    codes, values = needed("pandas").factorize(target)
+    texts = [str(value) for value in values]
     ended = next((text for text in texts if text.endswith("\0")), None)
     if ended is not None:
         raise TableError(

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ..front_door import SpectralClassifier
 from .reading import TableError
+from .spooling import rows_of
 
 _FOLDS = 5
 # Above this one fold is left out, not each in turn: it has rows enough.
@@ -92,8 +93,8 @@ def out_of_sample_scores(
     scores, rows = [], []
     for kept, left_out in folds:
         read, model = clone(reader), clone(front_door)
-        model.fit(read.fit_transform(frame.iloc[kept], y[kept]), y[kept])
-        probabilities = model.predict_proba(read.transform(frame.iloc[left_out]))
+        model.fit(read.fit_transform(rows_of(frame, kept), y[kept]), y[kept])
+        probabilities = model.predict_proba(read.transform(rows_of(frame, left_out)))
         scores.append(probabilities[:, model.classes_.tolist().index(positive)])
         rows.append(left_out)
     return np.concatenate(rows), np.concatenate(scores)
