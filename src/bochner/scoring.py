@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._compute import fold, is_remote, mean_rows
+from ._given_targets import given_target
 from ._validation import check_weights
-from .targets import Values, given_target
+from .targets import Values
 
 
 class ClassifierScore(ClassifierMixin):

@@ -14,12 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array
+from sklearn.utils.multiclass import type_of_target
 
-from ._columns import is_missing
 from ._compute import (
-    assert_unmasked,
     entrywise,
     extent,
     fold,
@@ -27,17 +24,22 @@ from ._compute import (
     is_remote,
     looked_up,
     mean_rows,
-    read_column,
     totals,
+)
+from ._given_targets import (
+    MANY_LEVELS,
+    as_values,
+    check_labels,
+    coded,
+    given_target,
+    inconsistent_rows,
+    levels_of,
 )
 from ._validation import check_choice, check_count, check_positive, check_weights
 from .measures import frozen_array
 
-# Whole numbers with more levels than this, and fewer rows a level than that, are hardly meant as classes.
-_MANY_LEVELS = 20
+# Whole numbers with many levels and fewer rows a level than this are hardly meant as classes.
 _ROWS_A_LEVEL = 10
-# Of targets on a cluster that are no labels, as many different ones come here as show it.
-_MOST_LEVELS = 2**16
 
 
 class Target(ABC):
@@ -190,20 +192,20 @@ class Labels(Target):
             raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
         y = y[:, 0] if is_remote(y) and y.ndim == 2 else y if is_remote(y) else column_or_1d(y, warn=True)
         if classes is None:
-            levels = _levels_of(y)
-            _check_labels(levels, advice)
+            levels = levels_of(y)
+            check_labels(levels, advice)
             found = np.unique(levels)
             if len(found) < fewest:
                 raise ValueError(
                     f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
                     "Check how the rows were selected."
                 )
-            return cls(found, _coded(y, found))
+            return cls(found, coded(y, found))
         classes = np.unique(classes)
-        strangers = np.setdiff1d(_levels_of(y), classes)
+        strangers = np.setdiff1d(levels_of(y), classes)
         if len(strangers):
             raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
-        return cls(classes, _coded(y, classes))
+        return cls(classes, coded(y, classes))
 
     @classmethod
     def weighted(
@@ -328,13 +330,13 @@ class Values(Target):
         """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
         y = given_target(y, n_rows, owner, gather=gather)
         if not is_remote(y):
-            y = _as_values(owner, y)
+            y = as_values(owner, y)
         if y.ndim > 2:
             raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
         one_dimensional = y.ndim == 1
         if is_remote(y):
             n_columns = None if one_dimensional else y.shape[1]
-            y = entrywise(partial(_as_values, owner, fewest=0), y, np.float64, n_columns)
+            y = entrywise(partial(as_values, owner, fewest=0), y, np.float64, n_columns)
             fold(len, max, y)  # whatever is no finite number is refused before any work
         return cls(y[:, None] if one_dimensional else y, one_dimensional)
 
@@ -363,7 +365,7 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", g
     check_choice(kind, "target", ("auto", "labels", "values"))
     if isinstance(y, Target):
         if len(y) != n_rows:
-            raise ValueError(_inconsistent(n_rows, len(y)))
+            raise ValueError(inconsistent_rows(n_rows, len(y)))
         return y.here() if gather else y
     if classes is not None or kind == "labels":
         return Labels.of(y, n_rows, classes=classes, gather=gather)
@@ -372,15 +374,15 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", g
         return Values.of(y, n_rows, gather=gather)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0] if is_remote(y) else column_or_1d(y, warn=True)
-    levels = _levels_of(y) if y.ndim == 1 else y
+    levels = levels_of(y) if y.ndim == 1 else y
     if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(levels)):
         raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
     if y.dtype.kind == "O" and y.ndim == 1:
-        _check_labels(levels, "")
+        check_labels(levels, "")
     if y.ndim != 1 or type_of_target(levels, input_name="y") not in ("binary", "multiclass"):
         return Values.of(y, n_rows, gather=gather)
     n_levels = len(np.unique(levels)) if y.dtype.kind in "fiu" else 0
-    if n_levels > _MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
+    if n_levels > MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
             f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
             "Write target='values' or target='labels' to say which is meant.",
@@ -388,103 +390,6 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", g
         )
         return Values.of(y, n_rows, gather=gather)
     return Labels.of(y, n_rows, gather=gather)
-
-
-def given_target(y: Any, n_rows: int | None, owner: str, gather: bool = True) -> Any:
-    """y as an array with a row for each row of X."""
-    if y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-    if not is_remote(y) or gather:
-        y = gathered(y)
-        assert_unmasked(y, "y")
-        y = np.asarray(y)
-    else:
-        y = read_column(y)
-    if n_rows is not None and y.shape[:1] != (n_rows,):
-        raise ValueError(_inconsistent(n_rows, y.shape[0] if y.ndim else "no"))
-    return y
-
-
-def _levels_of(y):
-    """What checks of labels look at: y itself, or of a cluster the different labels, twice each as labels of many rows are."""
-    if not is_remote(y):
-        return y
-    levels = fold(_levels, _joined_levels, y)
-    if len(levels) > _MOST_LEVELS and y.dtype.kind != "f":
-        raise ValueError(
-            f"y holds more than {_MOST_LEVELS} different labels. Write target='values' if they are values."
-        )
-    return np.repeat(levels, 2)
-
-
-def _levels(y):
-    """The different labels of a part; enough of them, where they are too many to be labels."""
-    if y.dtype.kind == "O":
-        different = {(type(value), value): value for value in y.tolist()}
-        return np.fromiter(different.values(), object, len(different))[: _MOST_LEVELS + 1]
-    found = np.unique(y)
-    if y.dtype.kind == "f" and len(found) > _MANY_LEVELS:
-        odd = found[~np.isfinite(found) | (found != np.round(found))]
-        if len(odd):
-            return np.concatenate([odd[:_MANY_LEVELS], odd[-_MANY_LEVELS:]])
-    return found[: _MOST_LEVELS + 1]
-
-
-def _joined_levels(left, right):
-    return _levels(np.concatenate([left, right]))
-
-
-def _coded(y, classes):
-    """Places of labels among the classes; for few classes one byte a row."""
-    dtype = np.min_scalar_type(len(classes))
-    return entrywise(partial(_places, classes, dtype), y, dtype)
-
-
-def _places(classes, dtype, y):
-    # Several times faster than return_inverse.
-    return np.searchsorted(classes, y).astype(dtype)
-
-
-def _as_values(owner, y, fewest=1):
-    _check_no_objects(y, owner)
-    settings = {"ensure_2d": False, "accept_sparse": False, "ensure_min_samples": fewest}
-    return check_array(y, dtype=np.float64, input_name="y", **settings)
-
-
-def _inconsistent(n_rows, n_targets):
-    return f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {n_targets}."
-
-
-def _check_no_objects(y, owner):
-    """Numbers and texts of numbers will do."""
-    if y.dtype.kind in "OU":
-        values = y.ravel().tolist()
-        if any(is_missing(value) for value in values):
-            raise ValueError("Input y contains NaN or other missing values; bochner needs finite targets.")
-        texts = [value for value in values if isinstance(value, str)]
-        try:
-            np.array(texts).astype(np.float64)
-        except ValueError as error:
-            raise ValueError(
-                f"{owner} needs numbers in y, but they include texts: {error}. Use a classifier for labels."
-            ) from error
-
-
-def _check_labels(y, advice):
-    """What scikit-learn checks, and in words of our own where it would stumble."""
-    if y.dtype.kind == "O":
-        kinds = {type(value).__name__ for value in y}
-        missing = any(is_missing(value) for value in y)
-        if missing or len(kinds) > 1:
-            raise ValueError(
-                f"Unknown label type: y mixes {', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "
-                "Give labels of one type, none of them missing."
-            )
-    elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
-    if advice and type_of_target(y, input_name="y").startswith("continuous"):
-        raise ValueError(f"Unknown label type: y is continuous, but classes are needed. {advice}")
-    check_classification_targets(y)
 
 
 def simplex_code(n_classes: int) -> np.ndarray:
