@@ -91,6 +91,10 @@ class TensorRows(Rows):
     def dtype(self):
         return np.dtype(np.float32 if self.source.dtype == self.xp.float32 else np.float64)
 
+    @property
+    def looks_cost_little(self):
+        return True
+
     def sum(self, block, *signals):
         total, function = None, self._on_block(block)
         for rows in self._blocks(block):
