@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, tiles
+from .._compute import Block, Rows, as_dense, threads_for_matrices, tiles
 from .._progress import track
 from ..targets import simplex_code
 from .precision import condition
@@ -102,8 +102,9 @@ class SoftmaxProblem:
         """
         gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
-            factor = _factor(curvature, np.tile(held, len(self.code)))
-            return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
+            with threads_for_matrices(gradient.size):
+                factor = _factor(curvature, np.tile(held, len(self.code)))
+                return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":
             inverse = partial(cho_solve, _factor(curvature, held))
         else:

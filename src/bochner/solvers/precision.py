@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .._compute import LocalRows, as_dense
+from .._compute import LocalRows, as_dense, single_threaded_blas, threads_for_matrices
 from .outputs import Outputs
 from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
 
@@ -34,16 +34,18 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
     try:
-        factor = cho_factor(shifted, lower=True, check_finite=False)
+        with threads_for_matrices(len(matrix)):
+            factor = cho_factor(shifted, lower=True, check_finite=False)
     except LinAlgError:
         return np.inf
     vector = np.random.default_rng(0).normal(size=(len(matrix), 2))
     vector /= np.linalg.norm(vector, axis=0)
-    for _ in range(_STEPS):
-        # One column looks for the largest eigenvalue, the other for that of the inverse.
-        vector = np.stack([shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)], axis=1)
-        sizes = np.linalg.norm(vector, axis=0)
-        vector /= sizes
+    with single_threaded_blas():
+        for _ in range(_STEPS):
+            # One column looks for the largest eigenvalue, the other for that of the inverse.
+            vector = np.stack([shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)], axis=1)
+            sizes = np.linalg.norm(vector, axis=0)
+            vector /= sizes
     return float(np.prod(sizes))
 
 
