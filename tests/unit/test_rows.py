@@ -359,9 +359,9 @@ def test_taken_rows_are_the_rows(storage, tmp_path):
 
 def test_small_matrices_have_one_thread_of_blas_and_large_ones_all():
     with threadpool_limits(2):
-        before = threads.thread_count()
+        before = thread_count()
         with threads_for_matrices(511):
-            assert threads.thread_count() == 1
+            assert thread_count() == 1
         with threads_for_matrices(512):
-            assert threads.thread_count() == before
-        assert threads.thread_count() == before
+            assert thread_count() == before
+        assert thread_count() == before
