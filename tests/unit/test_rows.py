@@ -22,6 +22,7 @@ from bochner._compute import (
     ordered_map,
     rows,
     thread_count,
+    threads_for_matrices,
     threads_for_rows_only,
 )
 from bochner.alignment import fourier_sums, potential, potential_and_gradient
@@ -354,3 +355,13 @@ def test_taken_rows_are_the_rows(storage, tmp_path):
     taken = as_rows(source).take(numbers)
     np.testing.assert_array_equal(taken.toarray() if sp.issparse(taken) else taken, X[numbers])
     assert as_rows(source).sample(10).shape == (10, 4)
+
+
+def test_small_matrices_have_one_thread_of_blas_and_large_ones_all():
+    with threadpool_limits(2):
+        before = thread_count()
+        with threads_for_matrices(511):
+            assert thread_count() == 1
+        with threads_for_matrices(512):
+            assert thread_count() == before
+        assert thread_count() == before

@@ -202,3 +202,37 @@ def test_bad_parameters_are_refused(bad):
     X, y = load_iris(return_X_y=True)
     with pytest.raises((ValueError, TypeError), match=next(iter(bad))):
         SpectralLogistic(**bad).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "C", "coarse"), [(2, 1.0, False), (4, 1.0, False), (2, 1e5, True), (4, 1e5, True)]
+)
+def test_curvature_in_float32_tiles_costs_no_digits(n_classes, C, coarse, monkeypatch):
+    X, y = problem(n_classes, n_rows=3000)
+    X = X.astype(np.float32)
+    found, tiled = [], []
+    original = newton._sums_block
+
+    def seen(design, code, coefficients, kind, in_tiles, *arguments):
+        tiled.append(in_tiles)
+        return original(design, code, coefficients, kind, in_tiles, *arguments)
+
+    monkeypatch.setattr(newton, "_sums_block", seen)
+    found.append(SpectralLogistic(FEATURES, C=C).fit(X, y))
+    assert tiled[0]
+    # Where rounding would turn a step, the pass is made again, and all later ones, in float64.
+    assert tiled[-1] != coarse
+    monkeypatch.setattr(SoftmaxProblem, "_in_tiles", property(lambda self: False))
+    found.append(SpectralLogistic(FEATURES, C=C).fit(X, y))
+    assert not tiled[-1]
+    np.testing.assert_allclose(found[0].coef_, found[1].coef_, rtol=1e-6, atol=1e-6 * np.abs(found[1].coef_).max())
+    assert abs(found[0].n_iter_ - found[1].n_iter_) <= 1
+
+
+def test_curvature_of_a_tile_is_rounded_and_added_in_float64():
+    A = np.random.default_rng(0).normal(size=(50, 3))
+    weights = np.linspace(0, 1, 50)
+    exact = A.T @ (weights[:, None] * A)
+    assert newton._gram(A, weights, np.float32).dtype == np.float32
+    np.testing.assert_allclose(newton._gram(A, weights, np.float32), exact, atol=1e-5)
+    np.testing.assert_allclose(newton._gram(A, weights, np.float64), exact, atol=1e-12)

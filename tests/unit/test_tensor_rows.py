@@ -28,8 +28,10 @@ from bochner import (
     SpectralRegressor,
     SpectralRidge,
 )
-from bochner._compute import Block, as_rows, gram_block, tensor_rows
+from bochner._compute import BatchPlan, Block, as_rows, gram_block, tensor_rows
 from bochner.alignment import alignment_losses_and_gradient
+from bochner.descent import BatchGradient, Standardization, WaveParameters
+from bochner.losses import Logistic, Multinomial, Poisson, Squared
 
 strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
@@ -110,6 +112,67 @@ def test_predictions_for_another_library_are_those_of_numpy(name, dtype, here):
     close(tensor_rows.on_host(found), wanted, dtype)
     # A model that was fitted there is not tied to the place.
     close(model.predict(X), wanted, dtype)
+
+
+@pytest.mark.parametrize(
+    "loss", [Squared(), Logistic(), Multinomial(), Poisson()], ids=lambda loss: type(loss).__name__
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_of_descent_on_another_device_is_numpys(loss, weighted, here):
+    rng = np.random.default_rng(0)
+    n_outputs = 3 if isinstance(loss, Multinomial) else 1
+    X = rng.normal(size=(50, 4)) + 100.0
+    targets = np.sign(rng.normal(size=(50, n_outputs)))
+    if n_outputs == 3:
+        targets = np.eye(3)[rng.integers(3, size=50)]
+    signals = [targets.astype(np.float32)] + [rng.uniform(0, 2, size=(50, 1)).astype(np.float32)] * weighted
+    parameters = WaveParameters(6, 4, n_outputs)
+    parameters.vector[:] = rng.normal(size=len(parameters.vector))
+    gradient = BatchGradient(parameters, loss, Standardization(np.full(4, 100.0), np.arange(1, 5) / 2), True)
+    plan = BatchPlan.of(50, 4, 64, 50, seed=0)
+    apart = np.array([3, 7])
+    (found,), (wanted,) = (list(as_rows(rows).epochs(plan, apart, *signals)(0)) for rows in (here(X), X))
+    for mine, numpys in zip(found(gradient), wanted(gradient), strict=True):
+        np.testing.assert_allclose(mine, numpys, rtol=1e-4, atol=1e-4 * np.abs(numpys).max())
+    assert float(found(gradient)[1]) == 48
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 3, None])
+def test_descent_runs_where_the_rows_are(n_classes, dtype, here, monkeypatch):
+    """More rows than are compared with each other; of these only a sample for the head's start comes to NumPy."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 5)).astype(dtype)
+    scores = np.sin(X[:, 0]) + X[:, 1]
+    y = scores if n_classes is None else np.digitize(scores, [-0.5, 0.5][: n_classes - 1])
+    settings = SpectralFeatures(
+        Gaussian(0.2), learner=JointDescent(n_epochs=2, batch_size=1024), n_components=8, random_state=0
+    )
+    weights = np.linspace(0.5, 2, len(X))
+    wanted = clone(settings).fit(X, y, sample_weight=weights)
+    rows, brought = here(X), []
+    original = tensor_rows.on_host
+    monkeypatch.setattr(tensor_rows, "on_host", lambda values: brought.append(tuple(values.shape)) or original(values))
+    found = clone(settings).fit(rows, here(y), sample_weight=weights)
+    np.testing.assert_allclose(found.measure_.frequencies, wanted.measure_.frequencies, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found.report_.losses, wanted.report_.losses, rtol=1e-4)
+    # 24 steps, of which a gradient comes back; rows come once, some of them.
+    wide = [shape for shape in brought if len(shape) == 2 and shape[1] == 5]
+    assert wide == [(10_000, 5)]
+    assert sum(1 for shape in brought if len(shape) == 1 and shape[0] < 200) >= 24
+
+
+def test_batches_of_a_block_without_a_twin_are_copied(here):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    plan = BatchPlan.of(300, 2, 100, 300, seed=1)
+    batches = as_rows(here(X)).epochs(plan, np.empty(0, int), X[:, :1])(0)
+    sums = [
+        batch(lambda rows, places, signal: (rows[places].sum(axis=0), (rows[places, :1] * signal).sum()))
+        for batch in batches
+    ]
+    assert len(sums) == plan.n_steps
+    np.testing.assert_allclose(sum(one[0] for one in sums), X.sum(axis=0))
+    np.testing.assert_allclose(sum(one[1] for one in sums), (X[:, 0] ** 2).sum())
 
 
 def test_slopes_of_alignment_losses_are_those_of_numpy(here):

@@ -41,6 +41,7 @@ from .threads import (
     ordered_map,
     single_threaded_blas,
     thread_count,
+    threads_for_matrices,
     threads_for_rows_only,
     threads_of_others,
 )

@@ -74,6 +74,11 @@ class Rows(ABC):
         """Whether the rows are an array in memory."""
         return False
 
+    @property
+    def looks_cost_little(self) -> bool:
+        """Whether some rows from all over can be taken for much less than a pass."""
+        return self.is_local
+
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
         """Σ over row blocks of ``block(X_block, *signal_blocks)``, an array or a tuple of arrays, added in float64.

@@ -8,7 +8,7 @@ an end.
 
 import os
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -18,6 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 # Seconds that a thread waits for another one that an interruption may have taken away.
 _LONGEST_WAIT = 5.0
+# Rows of matrices from which on a second thread of BLAS is worth waking up.
+_SHARED_MATRIX = 512
 
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 _controller = None
@@ -91,6 +93,11 @@ def _give_blas_threads_back():
             library.set_num_threads(min(_blas_limits, default=n_threads))
         if not _blas_limits:
             _blas_threads_before.clear()
+
+
+def threads_for_matrices(n_rows: int):
+    """BLAS on one thread while matrices of so few rows are factorized: two would wait for each other, and go on doing so for a while afterwards."""
+    return nullcontext() if n_rows >= _SHARED_MATRIX else single_threaded_blas()
 
 
 @contextmanager

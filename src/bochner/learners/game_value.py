@@ -9,9 +9,9 @@ import scipy.linalg
 from .._compute import Block, Rows
 from ..harmonics import HarmonicMeasure
 
-# The machine of the upper value is fitted on at most this many numbers (32 MB); more rows are sampled.  Any machine gives
-# a valid upper value, so sampling costs tightness, not truth.
-_MACHINE_ENTRIES = 2**22
+# The machine of the upper value is fitted on at most this many numbers (32 MB) and rows, on one thread; more rows are sampled.  Any machine
+# gives a valid upper value, so sampling costs tightness, not truth: a machine of few numbers needs few rows.
+_MACHINE_ENTRIES, _MACHINE_ROWS = 2**22, 2**15
 _SMOOTHINGS = (2.0, 0.5, 0.2, 0.05, 0.02, 0.005)
 
 
@@ -50,7 +50,8 @@ def upper_value(measure: Any, rows: Rows, dual: Any) -> float:
 
     By weak duality every machine (w, b) gives a valid upper value; this one is nearly optimal where the rows fit in memory.
     """
-    picked = rows.spread(max(200, _MACHINE_ENTRIES // measure.n_columns), dual.weights)
+    n_rows = min(_MACHINE_ROWS, max(200, _MACHINE_ENTRIES // measure.n_columns))
+    picked = rows.spread(n_rows, dual.weights)
     features, sample = measure.features(rows.take(picked)), dual.sampled(picked)
     coefficients, intercepts, _ = fit_machine(features, sample)
     penalty = float(np.sum(coefficients**2)) / 2

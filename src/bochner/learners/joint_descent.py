@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Rows, entries, looked_up, mean_rows
+from .._compute import Rows, entries, looked_up, mean_rows, threads_for_rows_only
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent, WaveParameters
 from ..expansions import Expansion
@@ -92,6 +92,11 @@ class JointDescent(Learner):
             check_positive(getattr(self, name), name, allow_zero=True)
 
     def _learn(self, measure, rows, target, rng, weights):
+        # The start solves a small system, after which BLAS's threads would stay awake and take the rows' threads their cores.
+        with threads_for_rows_only():
+            return self._descend(measure, rows, target, rng, weights)
+
+    def _descend(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
         # Batches are drawn by number: few rows are taken once each, so that weights and repeated rows have the same batches.

@@ -1,9 +1,10 @@
 """What the ridges on features share: from rows to sums, from sums to a solution, and what can be asked of it."""
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
@@ -39,6 +40,7 @@ from ..solvers import (
     matrix_fits,
     rows_are_few,
 )
+from ..solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
 from ..targets import Target, Values
 from .alphas import mean_kernel, ridges
 
@@ -55,6 +57,21 @@ class RidgeFit:
     n_iter: int
     kernel: OperatorKernel
     outputs: Outputs
+
+
+class _Posed(NamedTuple):
+    """The systems that are to be solved: their sums, the kernel with its output matrix, and the ridges to choose from."""
+
+    problem: RidgeProblem
+    kernel: OperatorKernel
+    alphas: np.ndarray
+
+    def is_too_coarse(self) -> bool:
+        """Whether the sums were made in float32 tiles, and a system is too ill-conditioned for these."""
+        problem = self.problem
+        if not problem.sums.tiled or not matrix_fits(len(problem.right_side)):
+            return problem.sums.tiled
+        return hardest_condition(problem.matrix, problem.outputs, self.alphas) > LARGEST_CONDITION
 
 
 class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, RegressorScore, NestedDefaults):
@@ -170,18 +187,29 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         solver = self._chosen_solver(n_columns, few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
         whole = not solver.needs_rows and (matrix_fits(n_columns) or not (few or self._bounded))
-        statistics = RidgeStatistics.of(
-            feature_block(self._source), data, self._shift(target, weights), whole_gram=whole
-        )
-        self._solution = self._solve(statistics, solver, data, few)
+        block, shift = feature_block(self._source), self._shift(target, weights)
+        dense = whole and solver.needs_matrix and matrix_fits(self._n_unknowns(n_columns))
+        tiled = dense and tiles_seem_enough(block, data, n_columns, self._hardest_guess)
+        statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole, tiled=tiled)
+        posed = self._posed(statistics, data, few)
+        if posed.is_too_coarse():
+            statistics = RidgeStatistics.of(block, data, shift, whole_gram=whole)
+            posed = self._posed(statistics, data, few)
+        self._solution = self._solve(posed, solver, data)
         self._statistics = statistics
         return self
 
     @cached_property
     def _solution(self) -> RidgeFit:
         check_is_fitted(self)
-        solver = self._chosen_solver(len(self._statistics.feature_sum))
-        return self._solve(self._statistics, solver)
+        posed = self._posed(self._statistics)
+        if posed.is_too_coarse():
+            warnings.warn(
+                f"fit summed float32 rows in float32 tiles, which are too coarse for alpha={posed.alphas.min():.3g} and the rows that were "
+                "added since: digits of the solution are lost. Raise alpha, or give all rows to partial_fit, which sums in float64.",
+                stacklevel=2,
+            )
+        return self._solve(posed, self._chosen_solver(len(self._statistics.feature_sum)))
 
     def _chosen_solver(self, n_columns, few=False):
         n_alphas, n_unknowns = len(ridges(self.alpha)), self._n_unknowns(n_columns)
@@ -190,8 +218,8 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
     def _n_unknowns(self, n_columns):
         return n_columns if self._kernel.decomposable else self._kernel.lift(self._source).n_columns
 
-    def _solve(self, statistics, solver, data=None, few=False):
-        """From the sums to coefficients; rows are needed for a choice of ridges and for the largest systems."""
+    def _posed(self, statistics, data=None, few=False):
+        """From the sums to the systems that are to be solved."""
         sums, centered = self._centered(statistics)
         spectrum = None
         if few:
@@ -204,17 +232,30 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         outputs = (
             DecoupledOutputs.of(kernel.matrix()) if kernel.decomposable else CoupledOutputs(kernel.lift(self._source))
         )
+        alphas = ridges(self.alpha, mean_kernel(statistics, sums, outputs))
+        return _Posed(RidgeProblem(sums, centered, outputs, spectrum), kernel, alphas)
+
+    def _hardest_guess(self, statistics):
+        """The condition of what is to be solved by sums of some rows, without targets and what follows from these."""
+        kernel = self._kernel
+        outputs = DecoupledOutputs.of(np.eye(1)) if kernel.decomposable else CoupledOutputs(kernel.lift(self._source))
+        sums, _ = self._centered(statistics)
+        alphas = ridges(self.alpha, mean_kernel(statistics, sums, outputs))
+        return hardest_condition(outputs.matrix(sums.gram), outputs, alphas)
+
+    def _solve(self, posed, solver, data=None):
+        """The coefficients; rows are needed for a choice of ridges and for the largest systems."""
+        problem, kernel, alphas = posed
+        sums, centered = problem.sums, problem.rows
         rng = as_generator(self.random_state) if solver.needs_rows else None
-        problem = RidgeProblem(sums, centered, outputs, spectrum)
         factorization = solver.init(problem, data, rng)
         if isinstance(factorization, EigenFactorization):
             self._factorization = factorization
-        alphas = ridges(self.alpha, mean_kernel(statistics, sums, outputs))
         alpha = float(alphas[0] if len(alphas) == 1 else self._chosen(alphas, problem, factorization, data))
         coefficients, n_iter = factorization.solve(alpha)
         intercept = centered.target_mean - centered.feature_mean @ coefficients
         unexplained = np.diag(sums.target_gram) - np.sum(sums.cross * coefficients, axis=0)
-        return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, outputs)
+        return RidgeFit(coefficients, intercept, unexplained, alpha, solver, n_iter, kernel, problem.outputs)
 
     def _chosen(self, alphas, problem, factorization, data):
         """The ridge with the smallest error: of left-out rows, or of the sums where the rows are gone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,9 +11,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, tiles
+from .._compute import Block, Rows, as_dense, threads_for_matrices, tiles
 from .._progress import track
 from ..targets import simplex_code
+from .precision import condition
 from .statistics import TILE_ROWS
 
 # Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
@@ -23,6 +24,9 @@ _MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
 _MOST_COLUMNS = 4096
 # How far conjugate gradients go for a step, relative to the gradient, first and last, and in how many passes at most: a first step needs no digits.
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-3), 200
+
+# Beyond this condition a curvature in float32 tiles, rounded to 1e-7, would turn Newton's steps.
+_LARGEST_CONDITION = 1e5
 
 
 def class_code(n_classes: int) -> np.ndarray:
@@ -59,7 +63,9 @@ class SoftmaxProblem:
 
     .. math:: -C \sum_i h_i \ln \mathrm{softmax}(\varphi(x_i)^T W E)_{y_i} + \tfrac12 \sum_j r_j \|W_j\|^2
 
-    φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r ``penalties`` of the columns of φ.
+    φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r ``penalties`` of the columns of φ.  ``tiled`` sums
+    the curvature of float32 rows in float32 tiles of 1024 rows, added in float64; values and gradients are float64 always, so that a coarse
+    curvature costs steps, never digits.
     """
 
     rows: Rows
@@ -69,6 +75,7 @@ class SoftmaxProblem:
     code: np.ndarray
     penalties: np.ndarray
     C: float
+    tiled: bool = True
 
     @property
     def _kind(self) -> str:
@@ -83,7 +90,7 @@ class SoftmaxProblem:
 
     def at(self, coefficients: np.ndarray) -> Reached:
         """One pass over the rows."""
-        loss, gradient, curvature = self._sum(_sums_block, coefficients, self._kind)
+        loss, gradient, curvature = self._sum(_sums_block, coefficients, self._kind, self._in_tiles)
         value = self.C * float(loss) + 0.5 * float(np.sum(self.penalties[:, None] * coefficients**2))
         gradient = self.C * gradient + self.penalties[:, None] * coefficients
         return Reached(coefficients, value, gradient, self.C * curvature)
@@ -95,8 +102,9 @@ class SoftmaxProblem:
         """
         gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
-            factor = _factor(curvature, np.tile(held, len(self.code)))
-            return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
+            with threads_for_matrices(gradient.size):
+                factor = _factor(curvature, np.tile(held, len(self.code)))
+                return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":
             inverse = partial(cho_solve, _factor(curvature, held))
         else:
@@ -112,6 +120,18 @@ class SoftmaxProblem:
             "maxiter": _MOST_STEP_PASSES,
         }
         return cg(apply[0], -gradient.ravel(), M=apply[1], **limits)[0].reshape(gradient.shape)
+
+    @property
+    def _in_tiles(self):
+        return self.tiled and self.rows.dtype == np.float32
+
+    def is_too_coarse(self, reached: Reached, damping: float) -> bool:
+        """Whether the curvature was summed in float32 tiles, and rounding would turn a step."""
+        if not self._in_tiles or self._kind == "diagonal":
+            return False
+        held = np.tile(self.penalties + damping, len(self.code) if self._kind == "whole" else 1)
+        matrix = reached.curvature.reshape(len(held), len(held)) + np.diag(held)
+        return condition(matrix, 0.0) > _LARGEST_CONDITION
 
     def typical_curvature(self, reached: Reached) -> float:
         """The mean of the Hessian's diagonal."""
@@ -135,6 +155,9 @@ def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: 
     reached, damping, n_iter = problem.at(start), 0.0, 1
     steepest = np.linalg.norm(reached.gradient) or 1.0
     for n_iter in track(range(1, max_iter + 1), "logistic regression", total=max_iter):
+        if problem.is_too_coarse(reached, damping):
+            problem = replace(problem, tiled=False)
+            reached = problem.at(reached.coefficients)
         step = problem.step(reached, damping, float(np.linalg.norm(reached.gradient) / steepest))
         slope = float(np.vdot(reached.gradient, step))
         if damping == 0 and -slope <= tol**2 * reached.value:
@@ -188,11 +211,11 @@ def _shares(scores):
     return shares, np.log(totals[:, 0])
 
 
-def _sums_block(design, code, coefficients, kind, X, codes, weights=None):
+def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None):
     n_columns, n_outputs = coefficients.shape
     loss, gradient = 0.0, np.zeros_like(coefficients)
     shapes = {"whole": (n_outputs, n_columns) * 2, "shared": (n_columns, n_columns), "diagonal": (n_columns,)}
-    curvature = np.zeros(shapes[kind])
+    curvature, precision = np.zeros(shapes[kind]), np.float32 if tiled else np.float64
     for rows in tiles(X.shape[0], TILE_ROWS):
         A, y = design(X[rows]), np.asarray(codes[rows], dtype=np.intp)
         h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
@@ -207,22 +230,23 @@ def _sums_block(design, code, coefficients, kind, X, codes, weights=None):
                 for b in range(a + 1):
                     bend = h * (shares @ (code[a] * code[b]) - means[:, a] * means[:, b])
                     if a == b:
-                        curvature[a, :, a, :] += _gram(A, bend)
+                        curvature[a, :, a, :] += _gram(A, bend, precision)
                         continue
-                    product = (bend[:, None] * A).T @ A
+                    product = (bend[:, None] * A).astype(precision, copy=False).T @ A.astype(precision, copy=False)
                     curvature[a, :, b, :] += product
                     curvature[b, :, a, :] += product
         else:
             bend = h * np.mean(shares @ (code**2).T - means**2, axis=1)
-            curvature += _gram(A, bend) if kind == "shared" else bend @ A**2
+            curvature += _gram(A, bend, precision) if kind == "shared" else bend @ A**2
         shares[own] -= 1
         gradient += A.T @ (h[:, None] * (shares @ code.T))
     return loss, gradient, curvature
 
 
-def _gram(A, weights):
+def _gram(A, weights, precision):
     """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which BLAS computes one half."""
-    scaled = np.sqrt(np.maximum(weights, 0.0))[:, None] * A
+    scaled = np.empty(A.shape, precision)
+    np.multiply(np.sqrt(np.maximum(weights, 0.0))[:, None], A, out=scaled, casting="same_kind")
     return scaled.T @ scaled
 
 

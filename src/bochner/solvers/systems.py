@@ -9,6 +9,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpotri
 
+from .._compute import threads_for_matrices
+
 # Where leaving a row out changes its prediction by more than this factor, rounding decides: such a ridge is never chosen.
 SMALLEST_REMAINDER = 1e-9
 # Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
@@ -26,8 +28,9 @@ class Eigensystem:
     @classmethod
     def of(cls, matrix: np.ndarray, right_side: np.ndarray) -> Eigensystem:
         """Of a positive semi-definite matrix."""
-        values, vectors = eigh(matrix, driver="evd", check_finite=False)
-        return cls(np.maximum(values, 0.0), vectors, vectors.T @ right_side)
+        with threads_for_matrices(len(matrix)):
+            values, vectors = eigh(matrix, driver="evd", check_finite=False)
+            return cls(np.maximum(values, 0.0), vectors, vectors.T @ right_side)
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, targets: np.ndarray) -> Eigensystem:
@@ -62,8 +65,9 @@ def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.nda
     """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or below rounding."""
     try:
         solution = np.zeros_like(right_side)
-        for columns, _, factor in _factors(matrix, penalties):
-            solution[:, columns] = cho_solve(factor, right_side[:, columns], check_finite=False)
+        with threads_for_matrices(len(matrix)):
+            for columns, _, factor in _factors(matrix, penalties):
+                solution[:, columns] = cho_solve(factor, right_side[:, columns], check_finite=False)
         return solution
     except np.linalg.LinAlgError:
         return Eigensystem.of(matrix, right_side).solution(penalties)

@@ -164,12 +164,17 @@ def test_the_certificate_can_be_left_out():
     assert game(X, y, rng, n_rounds=2, certificate=False)[1].certificate is None
 
 
-def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(monkeypatch):
+@pytest.mark.parametrize("limit", ["_MACHINE_ENTRIES", "_MACHINE_ROWS"])
+def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(limit, monkeypatch):
     X, y, rng = checkered(400, 0)
     measure, report = game(X, y, rng)
-    monkeypatch.setattr("bochner.learners.game_value._MACHINE_ENTRIES", 200 * measure.n_columns)
+    whole = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
+    monkeypatch.setattr(
+        f"bochner.learners.game_value.{limit}", 200 * (measure.n_columns if limit == "_MACHINE_ENTRIES" else 1)
+    )
     sampled = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     assert report.certificate.upper * (1 - 1e-3) < sampled < 1.5 * report.certificate.upper
+    assert sampled != whole
 
 
 @pytest.mark.parametrize("peaks", [AscentPeaks(n_walkers=60), LangevinPeaks(60, 30, polish=5), CandidatePeaks()])

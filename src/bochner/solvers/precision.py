@@ -1,0 +1,74 @@
+"""When a Gram matrix may be summed in float32 tiles: where its rounding, times the condition of the system, is not seen in predictions.
+
+A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and the sum of many tiles, which err to both sides, to less.  The system
+multiplies that by its condition: from 32 tiles on and up to a condition of 1e4 predictions differed by less than 1e-5 of their size from those
+by float64 (measured; 1e-4 at 1e6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .._compute import LocalRows, as_dense, single_threaded_blas, threads_for_matrices
+from .outputs import Outputs
+from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
+
+LARGEST_CONDITION = 1e4
+_FEWEST_TILES = 32
+# Some rows say beforehand whether tiles will do, so that few sums are made in vain: so many for each column, where there are far more in
+# all.  The smallest eigenvalue of four rows a column is a quarter of that of many.
+_ROWS_A_COLUMN, _FEWEST_SHARE, _SLACK = 4, 16, 4.0
+# Steps of the power method, which finds the largest and smallest eigenvalues within a factor that does not matter here.
+_STEPS = 10
+
+
+def condition(matrix: np.ndarray, penalty: float) -> float:
+    """About the condition of matrix + penalty I, for a positive semi-definite matrix; infinite where rounding has eaten the smallest eigenvalue.
+
+    >>> round(condition(np.diag([3.0, 2.0, 0.0]), 1.0), 1)
+    4.0
+    """
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += penalty
+    try:
+        with threads_for_matrices(len(matrix)):
+            factor = cho_factor(shifted, lower=True, check_finite=False)
+    except LinAlgError:
+        return np.inf
+    vector = np.random.default_rng(0).normal(size=(len(matrix), 2))
+    vector /= np.linalg.norm(vector, axis=0)
+    with single_threaded_blas():
+        for _ in range(_STEPS):
+            # One column looks for the largest eigenvalue, the other for that of the inverse.
+            vector = np.stack([shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)], axis=1)
+            sizes = np.linalg.norm(vector, axis=0)
+            vector /= sizes
+    return float(np.prod(sizes))
+
+
+def tiles_seem_enough(
+    features: Callable, data: TrainingRows, n_columns: int, hardest: Callable[[RidgeStatistics], float]
+) -> bool:
+    """Whether a sum in tiles is worth a try: rows are many, features float32, and some of the rows make a sound system.
+
+    ``hardest`` gives the condition of the hardest system that is to be solved, by sums.
+    """
+    rows = data.rows
+    n_some = _ROWS_A_COLUMN * n_columns
+    enough = len(rows) >= max(_FEWEST_TILES * TILE_ROWS, _FEWEST_SHARE * n_some)
+    if not (n_columns and enough and rows.dtype == np.float32 and rows.looks_cost_little):
+        return False
+    some = as_dense(rows.sample(n_some))
+    if as_dense(features(some[:1])).dtype != np.float32:
+        return False
+    weight = len(rows) if data.weights is None else float(data.weights.sum())
+    sums = RidgeStatistics.of(features, TrainingRows(LocalRows(some), np.zeros((len(some), 1)), None), np.zeros(1))
+    return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
+
+
+def hardest_condition(matrix: np.ndarray, outputs: Outputs, alphas: np.ndarray) -> float:
+    """The condition for the smallest of the ridges, in the output that it holds least."""
+    return condition(matrix, float(outputs.penalties(alphas.min()).min()))
