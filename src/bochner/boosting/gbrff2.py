@@ -21,8 +21,9 @@ _GRID = np.linspace(-np.pi, np.pi, 64, endpoint=False)
 def best_phase(turns: np.ndarray, signal: np.ndarray, counts: np.ndarray) -> float:
     """argmin over b of Σ_i h_i exp(−ỹ_i cos(π turns_i − b)): a periodic grid, two finer ones, one safeguarded Newton step.
 
-    The function often has two minima or more; a bounded scalar search, as in the authors' scripts, ends in the wrong one in
-    a third of the rounds.
+    The function often has two minima or more, and a bounded scalar search, as in the authors' scripts (``fminbound`` with xtol = 0.01), may
+    end in the wrong one.  Measured: with random signs and weights (300 cases of 200 rows) it ended more than 1 % above the least value in
+    37 %; in the 100 rounds of a fit in 18 % (pima), 12 % (german), 13 % (vehicle) and never on wine and sonar, where there is one minimum.
     """
     phases, center = _GRID, 0.0
     radius = np.pi
