@@ -350,7 +350,7 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, n_samples**2)"),
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
-            "gbrff2-phase-step": ("center -= np.clip(", "center += np.clip("),
+            "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
     ),

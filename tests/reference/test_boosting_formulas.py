@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime, fmin_l_bfgs_b, minimize
 
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
+from bochner.boosting import gbrff2
 from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
 from bochner.boosting.gbrff2 import best_phase, frequency_objective
 from bochner.boosting.published import bound_minimizer, in_few_blocks
@@ -111,6 +112,43 @@ def test_phase_is_the_global_minimum_by_brute_force(n_rows, seed):
         best = min(counts @ np.exp(-signal * np.cos(np.pi * turns - b)) for b in grid)
         found = counts @ np.exp(-signal * np.cos(np.pi * turns - best_phase(turns, signal, counts)))
         assert found <= best * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_rows_take_the_short_way_to_the_same_numbers(dtype, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X, signal, frequency = rng.normal(size=(300, 7)).astype(dtype), 2 * rng.normal(size=300), rng.normal(size=7)
+    rows, counts = in_few_blocks(X), rng.integers(3, size=300).astype(float)
+    turns = gbrff2.half_turns(rows, frequency)
+    value, gradient = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
+    phase = best_phase(turns, signal, counts)
+    monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
+    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 1024)
+    np.testing.assert_array_equal(gbrff2.half_turns(rows, frequency), turns)
+    value_in_blocks, gradient_in_blocks = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
+    assert value == pytest.approx(value_in_blocks, rel=1e-12)
+    np.testing.assert_allclose(gradient, gradient_in_blocks, rtol=1e-12 if dtype == np.float64 else 1e-5)
+    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 300)
+    assert phase == pytest.approx(best_phase(turns, signal, counts), abs=1e-9 if dtype == np.float64 else 1e-4)
+
+
+def test_frequencies_are_refined_as_scipy_does_and_not_where_it_would_end_at_once(seed):
+    rng = np.random.default_rng(seed)
+    X, signal, start, calls = rng.normal(size=(60, 3)), rng.normal(size=60), rng.normal(size=3), []
+
+    def objective(w, scale=1.0):
+        calls.append(w.copy())
+        return slow_frequency_objective(X, scale * signal, np.ones(60), 0.3, 0.0, w), scale * (w - 1)
+
+    def counted(w):
+        return objective(w)
+
+    expected = fmin_l_bfgs_b(counted, start, maxiter=4)[0]
+    by_scipy = len(calls)
+    np.testing.assert_array_equal(gbrff2.refined(counted, start, 4), expected)
+    assert len(calls) == 2 * by_scipy  # the look at the start is not paid for twice
+    assert gbrff2.refined(lambda w: objective(w, 1e-6), start, 4) is start
+    np.testing.assert_array_equal(fmin_l_bfgs_b(lambda w: objective(w, 1e-6), start, maxiter=4)[0], start)
 
 
 def test_step_minimizes_its_bound_and_the_texts_sign_raises_the_loss(problem):

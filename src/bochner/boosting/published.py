@@ -134,7 +134,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
         weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
         added, fresh_losses = [], []
-        rounds = range(done, self.n_rounds)
+        rounds, shares = range(done, self.n_rounds), counts / counts.sum()
         for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
@@ -146,7 +146,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
                 added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
-            fresh_losses.append(np.average(weights, axis=1, weights=counts))
+            fresh_losses.append(weights @ shares)
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
             expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
