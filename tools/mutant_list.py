@@ -351,6 +351,8 @@ MUTANTS: list[Mutant] = [
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, n_samples**2)"),
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
             "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
+            "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
+            "gbrff1-random-row": ("totals = np.cumsum(counts)", "totals = np.cumsum(np.ones(len(counts)))"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
     ),

@@ -99,6 +99,8 @@ ESTIMATORS = [
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
     GBRFF1Classifier(n_rounds=8, n_components=4),
+    GBRFF1Classifier(n_rounds=4, n_components=1, landmark=0),
+    GBRFF1Classifier(n_rounds=4, n_components=4, landmark="random"),
     GBRFF2Classifier(n_rounds=8),
     FourierBoostingClassifier(),
     FourierBoostingRegressor(),

@@ -80,6 +80,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
                 f"{type(self).__name__} passes over the rows many times a round and works on arrays in memory or memory "
                 "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
             )
+        self._check_rows(rows)
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
@@ -166,6 +167,9 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
     @abstractmethod
     def _weak_learner(self, rows, signal, counts, rng):
         """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count."""
+
+    def _check_rows(self, rows):
+        """Complain about parameters that do not fit the rows."""
 
     def _atoms_per_learner(self) -> int:
         return 1
