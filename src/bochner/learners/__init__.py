@@ -4,6 +4,7 @@ from .base import Learned, Learner, check_learner
 from .duals import project_dual
 from .equilibrium import game_equilibrium
 from .game_value import GameCertificate
+from .harmonic_chain import HarmonicChain
 from .harmonic_peaks import HarmonicPeaks
 from .joint_descent import DescentReport, JointDescent
 from .margin_game import GameReport, GameRound, MarginGame
@@ -21,6 +22,7 @@ __all__ = [
     "GameCertificate",
     "GameReport",
     "GameRound",
+    "HarmonicChain",
     "HarmonicPeaks",
     "JointDescent",
     "LangevinPeaks",
