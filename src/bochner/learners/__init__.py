@@ -10,6 +10,7 @@ from .joint_descent import DescentReport, JointDescent
 from .margin_game import GameReport, GameRound, MarginGame
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
+from .pac_bayes_langevin import PacBayesLangevin
 from .peaks import AscentPeaks, CandidatePeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .reweighting import AlignmentLearner, AlignmentReport
 
@@ -31,6 +32,7 @@ __all__ = [
     "MarginGame",
     "OptimalAlignment",
     "PacBayes",
+    "PacBayesLangevin",
     "PeakSearch",
     "QuasiNewtonPeaks",
     "check_learner",
