@@ -47,6 +47,7 @@ from .logistic import SpectralLogistic
 from .measures import FourierMeasure, concatenate
 from .operators import (
     CurlFree,
+    CustomKernel,
     Decomposable,
     DivergenceFree,
     Helmholtz,
@@ -86,6 +87,7 @@ __all__ = [
     "Cholesky",
     "ConjugateGradient",
     "CurlFree",
+    "CustomKernel",
     "Decomposable",
     "DivergenceFree",
     "EarlyStopping",
