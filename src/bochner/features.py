@@ -162,7 +162,7 @@ class SpectralFeatures(FeatureMap):
             self.sums_ = alignment_sums(candidates, rows, target, weights)
             self._use_sums()
             return self
-        learned = self.learner.learn(candidates, rows, target, rng, weights)
+        learned = self.learner.for_prior(self.prior_).learn(candidates, rows, target, rng, weights)
         self.measure_, self.report_ = learned.measure, learned.report
         if self.n_candidates is not None:
             self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)

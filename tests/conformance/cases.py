@@ -38,6 +38,7 @@ from bochner import (
     OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
+    PacBayesLangevin,
     RationalQuadratic,
     Sinc,
     SpectralClassifier,
@@ -99,6 +100,8 @@ ESTIMATORS = [
     SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
     GBRFF1Classifier(n_rounds=8, n_components=4),
+    GBRFF1Classifier(n_rounds=4, n_components=1, landmark=0),
+    GBRFF1Classifier(n_rounds=4, n_components=4, landmark="random"),
     GBRFF2Classifier(n_rounds=8),
     FourierBoostingClassifier(),
     FourierBoostingRegressor(),
@@ -132,6 +135,7 @@ ESTIMATORS = [
     SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
     SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks()), n_components=8, target="labels"),
+    SpectralFeatures(learner=PacBayesLangevin(n_steps=4), n_components=8),
     SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=8),
     SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
 ]
@@ -147,6 +151,7 @@ LEARNERS = {
 SEARCHING = {
     "MarginGame by ascent": MarginGame(3, peaks=AscentPeaks(5, 3)),
     "MarginGame by Langevin": MarginGame(2, peaks=LangevinPeaks(5, 3)),
+    "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
 }
 
 LOSSES = [Logistic(), Exponential(), Multinomial(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson()]

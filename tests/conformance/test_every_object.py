@@ -18,7 +18,7 @@ from cases import (
 )
 from sklearn.base import BaseEstimator, clone
 
-from bochner import EarlyStopping, Evidence, Gaussian, JointEpochs, WaveSearch
+from bochner import EarlyStopping, Evidence, Gaussian, HarmonicChain, JointEpochs, WaveSearch
 from bochner.storage import trusted_types
 
 PARAMETER_OBJECTS = [
@@ -27,7 +27,13 @@ PARAMETER_OBJECTS = [
     *LEARNERS.values(),
     *SEARCHING.values(),
     *SOLVERS,
-    *(WaveSearch(n_candidates=3), JointEpochs(2), EarlyStopping(0.2), Evidence(n_rows=50)),
+    *(
+        WaveSearch(n_candidates=3),
+        JointEpochs(2),
+        EarlyStopping(0.2),
+        Evidence(n_rows=50),
+        HarmonicChain(5, 3, draw=True),
+    ),
     *ESTIMATORS,
 ]
 VALUES = [*MEASURES.values(), *EXPANSIONS.values(), *LOSSES]

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime, fmin_l_bfgs_b, minimize
 
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
-from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block
+from bochner.boosting import gbrff2
+from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block, random_row
 from bochner.boosting.gbrff2 import best_phase, frequency_objective
 from bochner.boosting.published import bound_minimizer, in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
@@ -113,6 +114,43 @@ def test_phase_is_the_global_minimum_by_brute_force(n_rows, seed):
         assert found <= best * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_rows_take_the_short_way_to_the_same_numbers(dtype, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X, signal, frequency = rng.normal(size=(300, 7)).astype(dtype), 2 * rng.normal(size=300), rng.normal(size=7)
+    rows, counts = in_few_blocks(X), rng.integers(3, size=300).astype(float)
+    turns = gbrff2.half_turns(rows, frequency)
+    value, gradient = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
+    phase = best_phase(turns, signal, counts)
+    monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
+    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 1024)
+    np.testing.assert_array_equal(gbrff2.half_turns(rows, frequency), turns)
+    value_in_blocks, gradient_in_blocks = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
+    assert value == pytest.approx(value_in_blocks, rel=1e-12)
+    np.testing.assert_allclose(gradient, gradient_in_blocks, rtol=1e-12 if dtype == np.float64 else 1e-5)
+    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 300)
+    assert phase == pytest.approx(best_phase(turns, signal, counts), abs=1e-9 if dtype == np.float64 else 1e-4)
+
+
+def test_frequencies_are_refined_as_scipy_does_and_not_where_it_would_end_at_once(seed):
+    rng = np.random.default_rng(seed)
+    X, signal, start, calls = rng.normal(size=(60, 3)), rng.normal(size=60), rng.normal(size=3), []
+
+    def objective(w, scale=1.0):
+        calls.append(w.copy())
+        return slow_frequency_objective(X, scale * signal, np.ones(60), 0.3, 0.0, w), scale * (w - 1)
+
+    def counted(w):
+        return objective(w)
+
+    expected = fmin_l_bfgs_b(counted, start, maxiter=4)[0]
+    by_scipy = len(calls)
+    np.testing.assert_array_equal(gbrff2.refined(counted, start, 4), expected)
+    assert len(calls) == 2 * by_scipy  # the look at the start is not paid for twice
+    assert gbrff2.refined(lambda w: objective(w, 1e-6), start, 4) is start
+    np.testing.assert_array_equal(fmin_l_bfgs_b(lambda w: objective(w, 1e-6), start, maxiter=4)[0], start)
+
+
 def test_step_minimizes_its_bound_and_the_texts_sign_raises_the_loss(problem):
     _, y, rng = problem
     h, w = rng.uniform(-1, 1, size=len(y)) * 0.5 + 0.4 * y, rng.uniform(0.1, 2, size=len(y))
@@ -186,3 +224,87 @@ def test_closed_form_of_several_outputs_is_each_output_on_its_own(problem):
         np.testing.assert_allclose(together.cosine[:, k], alone.cosine[:, 0], rtol=1e-12)
         gains += alone.gain
     np.testing.assert_allclose(together.gain, gains, rtol=1e-12)
+
+
+def landmark_loss(X, y, weights, frequencies, landmark):
+    """f(x) = (1/n) Σ exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)), row by row (lines 3, 4 and 6 of Algorithm 2)."""
+    similarities = [np.mean([np.cos(w @ (landmark - x)) for w in frequencies]) for x in X]
+    return np.mean([np.exp(-sign * weight * h) for sign, weight, h in zip(y, weights, similarities)])
+
+
+@pytest.mark.parametrize("column", [0, 2])
+def test_one_free_coordinate_is_the_best_of_its_period_by_brute_force(problem, column, seed):
+    """Section 3.3: the other coordinates at zero, the free one the best in [−π/ω_c, π/ω_c]; round two on the weights of round one."""
+    X, y, _ = problem
+    settings = {"calibrated": False, "random_state": seed}
+    model = GBRFF1Classifier(2, 1, Gaussian(0.4), landmark=column, **settings).fit(X, y)
+    frequencies, landmarks = model.expansion_.frequencies, model.landmarks_
+    assert np.all(np.delete(landmarks, column, axis=1) == 0)
+    scores = np.full(len(y), log_odds(y))
+    for omega, landmark, stage in zip(frequencies, landmarks, model.staged_decision_function(X)):
+        period = np.pi / abs(omega[column])
+        assert abs(landmark[column]) <= period * (1 + 1e-12)
+        weights = np.exp(-y * scores)
+        places = np.linspace(-period, period, 801)[:, None] * np.eye(X.shape[1])[column]
+        best = min(landmark_loss(X, y, weights, [omega], place) for place in places)
+        assert landmark_loss(X, y, weights, [omega], landmark) <= best * (1 + 1e-7)
+        h = np.cos(X @ omega - omega @ landmark)
+        scores = scores + bound_minimizer(y * h, weights) * h
+        np.testing.assert_allclose(stage, scores, rtol=1e-9, atol=1e-9)
+
+
+def test_with_one_frequency_a_free_coordinate_is_the_phase_of_gbrff2_before_its_frequency_moves(problem):
+    X, y, _ = problem
+    settings = {"n_rounds": 6, "prior": Gaussian(0.4), "calibrated": False, "random_state": 3}
+    coordinate = GBRFF1Classifier(n_components=1, landmark=1, **settings).fit(X, y)
+    phase = GBRFF2Classifier(max_iterations=0, **settings).fit(X, y)
+    np.testing.assert_allclose(coordinate.decision_function(X), phase.decision_function(X), rtol=1e-8, atol=1e-8)
+
+
+def test_one_free_coordinate_of_several_frequencies_descends_along_it(problem, seed):
+    X, y, _ = problem
+    settings = {
+        "n_components": 4,
+        "prior": Gaussian(0.4),
+        "calibrated": False,
+        "max_iterations": 200,
+        "random_state": seed,
+    }
+    model = GBRFF1Classifier(1, landmark=1, **settings).fit(X, y)
+    landmark, weights = model.landmarks_[0], np.exp(-y * log_odds(y))
+    loss = [
+        landmark_loss(X, y, weights, model.expansion_.frequencies, landmark + step * np.eye(3)[1])
+        for step in (-1e-3, 0, 1e-3)
+    ]
+    assert loss[1] <= min(loss[0], loss[2])
+    assert loss[1] < landmark_loss(X, y, weights, model.expansion_.frequencies, np.zeros(3))
+    assert np.all(landmark[[0, 2]] == 0)
+    assert landmark[1] != 0
+
+
+def test_random_landmarks_are_training_rows_and_one_round_is_algorithm_2_without_its_line_6(problem, seed):
+    """The GBRFF0.5 of the authors' scripts: landmark a row, weights q by the pseudo-posterior, then the step."""
+    X, y, _ = problem
+    model = GBRFF1Classifier(
+        3, 5, Gaussian(0.4), PacBayes(2.0), landmark="random", calibrated=False, random_state=seed
+    ).fit(X, y)
+    for landmark in model.landmarks_:
+        assert np.abs(X - landmark).sum(axis=1).min() == 0
+    assert len(np.unique(model.landmarks_, axis=0)) > 1
+    frequencies, landmark, weights = model.expansion_.frequencies[:5], model.landmarks_[0], np.exp(-y * log_odds(y))
+    losses = np.array([np.mean(np.exp(-y * weights * np.cos((landmark - X) @ w))) for w in frequencies])
+    q = np.exp(-2.0 * np.sqrt(len(y)) * losses)
+    q /= q.sum()
+    h = np.cos((landmark - X) @ frequencies.T) @ q
+    first = next(iter(model.staged_decision_function(X)))
+    np.testing.assert_allclose(first, log_odds(y) + bound_minimizer(y * h, weights) * h, rtol=1e-9)
+
+
+def test_random_landmarks_are_drawn_as_often_as_rows_count(seed):
+    counts, rows = np.array([0.0, 3.0, 1.0, 0.0, 4.0]), in_few_blocks(np.arange(5.0)[:, None])
+    rng, n_draws = np.random.default_rng(seed), 4000
+    drawn = np.bincount([int(random_row(rows, counts, rng)[0]) for _ in range(n_draws)], minlength=5)
+    shares = counts / counts.sum()
+    assert np.all(drawn[shares == 0] == 0)
+    z = (drawn - n_draws * shares)[shares > 0] / np.sqrt(n_draws * shares * (1 - shares))[shares > 0]
+    assert np.abs(z).max() < 5

@@ -12,6 +12,7 @@ LABELLED = [
     datasets.windmill,
     datasets.sphere_checkerboard,
     datasets.toy_landmarks,
+    datasets.toy_bands,
 ]
 FIELDS = [datasets.curl_free_field, datasets.divergence_free_field, datasets.gradient_field]
 
@@ -55,6 +56,20 @@ def test_the_board_alternates():
     cells = np.floor(board.data).astype(int)
     np.testing.assert_array_equal(board.target == -1, (cells[:, 0] % 2) == (cells[:, 1] % 2))
     assert np.all((board.data >= 0) & (board.data < 4))
+
+
+@pytest.mark.parametrize("n_bands", [2, 4, 5])
+def test_bands_alternate_along_the_diagonal_of_the_square(n_bands):
+    clean = datasets.toy_bands(500, 0, n_bands=n_bands, noise=0)
+    assert np.abs(clean.data).max() <= 1
+    band = np.floor(n_bands * (clean.data.sum(axis=1) + 2) / 4).astype(int)  # corners (−1, −1) and (1, 1) are its ends
+    np.testing.assert_array_equal(np.bincount(band), 500 // n_bands)
+    np.testing.assert_array_equal(clean.target, np.where(band % 2 == 0, -1, 1))
+    noisy = datasets.toy_bands(500, 0, n_bands=n_bands, noise=0.2)
+    spread = np.std(noisy.data - clean.data) / (2 * np.sqrt(2) / n_bands)
+    assert abs(spread - 0.2) < 5 * 0.2 / np.sqrt(2 * 1000)
+    with pytest.raises(ValueError, match="n_bands must be at least 2"):
+        datasets.toy_bands(n_bands=1)
 
 
 def test_the_windmill_is_uniform_and_turns(seed):

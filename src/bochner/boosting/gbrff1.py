@@ -1,16 +1,18 @@
 """GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al. 2020, Algorithm 2)."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block
+from .._compute import Block, Rows, as_dense
 from .._validation import check_count
 from ..learners import AlignmentLearner, PacBayes
 from ..measures import FourierMeasure
 from ..priors.base import SpectralPrior
+from .gbrff2 import best_phase, half_turns
 from .published import PublishedBooster, in_few_blocks
 
 # A round's cosines are kept between evaluations up to this size, and computed again beyond it.
@@ -27,6 +29,9 @@ class GBRFF1Classifier(PublishedBooster):
     q_j ∝ exp(−β √n · loss_j) (Eq. 10) and steps by α^t.  The printed gradient of Eq. 9 takes the frequencies out of the
     sum; here each ω_j carries its own sine.  Several classes: one against the rest.
 
+    The steps from here to ``GBRFF2Classifier``, in the authors' scripts: GBRFF0.5 is ``landmark="random"``; with one frequency one free
+    coordinate does as much as all, and is a phase, so GBRFF1.5 is ``GBRFF2Classifier(max_iterations=0)``.
+
     Parameters
     ----------
     n_rounds : int, default 100
@@ -41,6 +46,10 @@ class GBRFF1Classifier(PublishedBooster):
         Share of each optimal step that is taken.
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
+    landmark : "learned", "random" or int, default "learned"
+        "learned" moves all coordinates of x^t.  The number of a column leaves all others at 0 and moves this one alone (section 3.3): with
+        ``n_components=1`` it is periodic, and its best value in [−π/ω_c, π/ω_c] is found by a search of the whole period; with more by
+        L-BFGS.  "random" takes a training row and learns no landmark: the GBRFF0.5 of the authors' scripts.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
@@ -73,6 +82,8 @@ class GBRFF1Classifier(PublishedBooster):
     n_components: int = 10
     prior: SpectralPrior | None = None
     learner: AlignmentLearner | None = None
+    _: KW_ONLY
+    landmark: str | int = "learned"
 
     def _atoms_per_learner(self) -> int:
         return self.n_components
@@ -89,6 +100,7 @@ class GBRFF1Classifier(PublishedBooster):
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
         measure = FourierMeasure(frequencies, np.ones(n_frequencies))
         kept = len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
+        points = rows
         rows, kernel = (in_few_blocks(measure.features(rows)), None) if kept else (rows, measure)
 
         def total(function, phases):
@@ -98,9 +110,16 @@ class GBRFF1Classifier(PublishedBooster):
             value, by_phase = total(landmark_block, frequencies @ landmark)
             return float(value) / n_samples, frequencies.T @ by_phase / n_samples
 
-        landmark = np.zeros(frequencies.shape[1])
-        if self.max_iterations:
-            landmark, _, _ = fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)
+        if self.landmark == "random":
+            landmark = random_row(points, counts, rng)
+        elif self.landmark == "learned" or n_frequencies > 1:
+            landmark = self._descended(objective, frequencies.shape[1])
+        else:
+            landmark = np.zeros(frequencies.shape[1])
+            along = frequencies[0, self.landmark]
+            if along != 0:  # else the loss does not depend on this coordinate
+                phase = best_phase(half_turns(points, frequencies[0]), signal, counts)
+                landmark[self.landmark] = phase / along
         self._landmarks.append(landmark)
         phases = frequencies @ landmark
         losses = total(frequency_losses_block, phases) / n_samples
@@ -112,10 +131,47 @@ class GBRFF1Classifier(PublishedBooster):
         )
         return frequencies, phases, shares, prediction
 
+    def _descended(self, objective, n_features):
+        """From the origin by L-BFGS, in all coordinates or along one."""
+        landmark = np.zeros(n_features)
+        if not self.max_iterations:
+            return landmark
+        if self.landmark == "learned":
+            return fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)[0]
+
+        def along(place):
+            landmark[self.landmark] = place[0]
+            value, slopes = objective(landmark)
+            return value, slopes[[self.landmark]]
+
+        landmark[self.landmark] = fmin_l_bfgs_b(along, np.zeros(1), maxiter=self.max_iterations)[0][0]
+        return landmark
+
+    def _check_rows(self, rows):
+        """Refuse a column that rows do not have, before any work."""
+        if self.landmark in ("learned", "random"):
+            return
+        last = rows.n_features - 1
+        if isinstance(self.landmark, str | bool) or not isinstance(self.landmark, Integral):
+            raise ValueError(
+                f"landmark must be 'learned', 'random' or the number of a column, got {self.landmark!r}. Write e.g. landmark=0."
+            )
+        if not 0 <= self.landmark <= last:
+            raise ValueError(
+                f"landmark={self.landmark} is no column of X: they are 0 to {last}. Write e.g. landmark=0."
+            )
+
     def _check_parameters(self):
         super()._check_parameters()
         check_count(self.n_components, "n_components")
         self._part("learner", AlignmentLearner).check_parameters()
+
+
+def random_row(rows: Rows, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows in its place."""
+    totals = np.cumsum(counts)
+    place = min(int(np.searchsorted(totals, rng.random() * totals[-1], side="right")), len(totals) - 1)
+    return as_dense(rows.take(np.array([place])))[0].astype(np.float64)
 
 
 def landmark_block(

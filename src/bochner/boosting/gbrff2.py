@@ -1,5 +1,6 @@
 """GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020, Algorithm 3)."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
@@ -16,27 +17,41 @@ from .published import PublishedBooster, in_few_blocks
 # Rows of the coarse phase grid; the final search looks at all of them.
 _GRID_ROWS = 2**13
 _GRID = np.linspace(-np.pi, np.pi, 64, endpoint=False)
+# Up to so many numbers in memory, rows are handed to the kernels as they are.
+_FEW_NUMBERS = 2**18
+# Where no entry of the gradient is larger than this (SciPy's default), L-BFGS ends.
+_FLAT = 1e-5
+_AROUND = np.linspace(-1, 1, 8)
 
 
 def best_phase(turns: np.ndarray, signal: np.ndarray, counts: np.ndarray) -> float:
     """argmin over b of Σ_i h_i exp(−ỹ_i cos(π turns_i − b)): a periodic grid, two finer ones, one safeguarded Newton step.
 
-    The function often has two minima or more; a bounded scalar search, as in the authors' scripts, ends in the wrong one in
-    a third of the rounds.
+    The function often has two minima or more, and a bounded scalar search, as in the authors' scripts (``fminbound`` with xtol = 0.01), may
+    end in the wrong one.  Measured: with random signs and weights (300 cases of 200 rows) it ended more than 1 % above the least value in
+    37 %; in the 100 rounds of a fit in 18 % (pima), 12 % (german), 13 % (vehicle) and never on wine and sonar, where there is one minimum.
     """
-    phases, center = _GRID, 0.0
-    radius = np.pi
-    # Where to look is decided on some of the rows, what is found there on all of them.
+    if len(turns) <= _GRID_ROWS // 2:
+        signals = [np.ascontiguousarray(part, dtype=turns.dtype) for part in (signal, counts)]
+        center, radius, slope, curvature = kernels.searched_phase(turns, *signals, _GRID, _AROUND)
+    else:
+        center, radius, slope, curvature = _searched_in_blocks(turns, signal, counts)
+    if curvature > 0:
+        center -= min(max(slope / curvature, -radius), radius)
+    return float((center + np.pi) % (2 * np.pi) - np.pi)
+
+
+def _searched_in_blocks(turns, signal, counts):
+    """``searched_phase`` of many rows: where to look is decided on some of them, what is found there on all."""
+    phases, center, radius = _GRID, 0.0, np.pi
     for n_rows in (_GRID_ROWS, 4 * _GRID_ROWS, len(turns)):
         stride = max(1, len(turns) // n_rows)
         some, *signals = (np.ascontiguousarray(part[::stride]) for part in (turns, signal, counts))
         values, slopes, curvatures = in_few_blocks(some).sum(Block(kernels.phase_losses_block, phases), *signals)
-        best = int(np.argmin(values))
+        best = int(values.argmin())
         center, radius = phases[best], 2 * radius / (len(phases) - (phases is not _GRID))
-        phases = center + radius * np.linspace(-1, 1, 8)
-    if curvatures[best] > 0:
-        center -= np.clip(slopes[best] / curvatures[best], -radius, radius)
-    return float((center + np.pi) % (2 * np.pi) - np.pi)
+        phases = center + radius * _AROUND
+    return center, radius, slopes[best], curvatures[best]
 
 
 @dataclass(eq=False, repr=False)
@@ -95,13 +110,14 @@ class GBRFF2Classifier(PublishedBooster):
     rephase: bool = False
 
     def _weak_learner(self, rows, signal, counts, rng):
-        frequency = self.prior_.sample(1, rows.n_features, rng).frequencies[0]
-        turns = rows.map(Block(kernels.half_turns_block, frequency))
+        # One draw as ``sample`` makes it, without a measure around it: that would take a tenth of a small round.
+        frequency = self.prior_._frequencies(1, rows.n_features, rng, "iid")[0]
+        turns = half_turns(rows, frequency)
         phase = best_phase(turns, signal, counts)
         if self.max_iterations:
-            objective = partial(frequency_objective, rows, signal, counts, phase, self.penalty)
-            frequency, _, _ = fmin_l_bfgs_b(objective, frequency, maxiter=self.max_iterations)
-            turns = rows.map(Block(kernels.half_turns_block, frequency))
+            moved = refined(objective_of(rows, signal, counts, phase, self.penalty), frequency, self.max_iterations)
+            turns = turns if moved is frequency else half_turns(rows, moved)
+            frequency = moved
             if self.rephase:
                 phase = best_phase(turns, signal, counts)
         prediction = np.empty_like(turns)
@@ -112,6 +128,56 @@ class GBRFF2Classifier(PublishedBooster):
         super()._check_parameters()
         check_positive(self.penalty, "penalty", allow_zero=True)
         check_flag(self.rephase, "rephase")
+
+
+def refined(objective: Callable[[np.ndarray], Any], start: np.ndarray, max_iterations: int) -> np.ndarray:
+    """The frequency after so many iterations of L-BFGS; where its first look would end it, the start itself.
+
+    Rounds that follow when all rows have been told apart have hardly a gradient: for them SciPy would take longer than all the rest.
+    """
+    known = [objective(start)]
+    if np.abs(known[0][1]).max() <= _FLAT:
+        return start
+    # SciPy begins at the start, which has been evaluated.
+    return fmin_l_bfgs_b(lambda w: known.pop() if known else objective(w), start, maxiter=max_iterations, pgtol=_FLAT)[
+        0
+    ]
+
+
+def is_small(rows: Rows) -> bool:
+    """Whether rows are so few that all calls between them and a kernel take longer than the kernel: these are left out for them."""
+    return rows.in_memory and rows.source.size <= _FEW_NUMBERS and rows.source.dtype == rows.dtype
+
+
+def half_turns(rows: Rows, frequency: np.ndarray) -> np.ndarray:
+    """ω·x / π of every row."""
+    if is_small(rows):
+        return rows.source @ (frequency / np.pi).astype(rows.source.dtype, copy=False)
+    return rows.map(Block(kernels.half_turns_block, frequency))
+
+
+def objective_of(
+    rows: Rows, signal: np.ndarray, counts: np.ndarray, phase: float, penalty: float
+) -> Callable[[np.ndarray], Any]:
+    """``frequency_objective`` as a function of the frequency; what does not change with it is done once."""
+    if not is_small(rows):
+        return partial(frequency_objective, rows, signal, counts, phase, penalty)
+    X = np.ascontiguousarray(rows.source)
+    n_samples, shift = counts.sum(), X.dtype.type(phase / np.pi)
+    signal, counts = signal.astype(X.dtype, copy=False), counts.astype(X.dtype, copy=False)
+    kernel = kernels.exponential_pass
+
+    def objective(frequency):
+        gradient = np.zeros(len(frequency))
+        direction = (frequency * (1 / np.pi)).astype(X.dtype, copy=False)
+        value = kernel(X, signal, counts, direction, shift, gradient) / n_samples
+        gradient /= n_samples
+        if penalty:
+            value += penalty * frequency @ frequency
+            gradient += 2 * penalty * frequency
+        return value, gradient
+
+    return objective
 
 
 def frequency_objective(

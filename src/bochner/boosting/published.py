@@ -80,6 +80,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
                 f"{type(self).__name__} passes over the rows many times a round and works on arrays in memory or memory "
                 "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
             )
+        self._check_rows(rows)
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
@@ -134,7 +135,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
         weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
         added, fresh_losses = [], []
-        rounds = range(done, self.n_rounds)
+        rounds, shares = range(done, self.n_rounds), counts / counts.sum()
         for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
@@ -146,7 +147,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
                 added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
-            fresh_losses.append(np.average(weights, axis=1, weights=counts))
+            fresh_losses.append(weights @ shares)
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
             expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
@@ -166,6 +167,9 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
     @abstractmethod
     def _weak_learner(self, rows, signal, counts, rng):
         """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count."""
+
+    def _check_rows(self, rows):
+        """Complain about parameters that do not fit the rows."""
 
     def _atoms_per_learner(self) -> int:
         return 1

@@ -10,6 +10,7 @@ from .generators import (
     plane_potential,
     sphere_checkerboard,
     swiss,
+    toy_bands,
     toy_landmarks,
     windmill,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "plane_potential",
     "sphere_checkerboard",
     "swiss",
+    "toy_bands",
     "toy_landmarks",
     "where",
     "windmill",

@@ -275,7 +275,7 @@ def gradient_field(
 def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35) -> Bunch:
     """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
 
-    For Letarte et al. 2019, Figures 1 and 4, whose data are not published: this is our choice.
+    For Letarte et al. 2019, Figure 1, whose data are not published: this is our choice.
 
     Parameters
     ----------
@@ -297,3 +297,36 @@ def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35)
     cluster = np.arange(n_samples) % 4
     X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal((n_samples, 2))
     return Bunch(data=X, target=np.where(cluster < 2, -1, 1))
+
+
+def toy_bands(n_samples: int = 200, rng: Rng = None, *, n_bands: int = 4, noise: float = 0.1) -> Bunch:
+    """Uniform points of a square, in parallel bands along its diagonal whose classes alternate, with noise across the edges.
+
+    For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our choice.  A similarity that is the same in
+    all directions cannot follow bands; one learned from frequencies can.
+
+    Parameters
+    ----------
+    n_samples : int, default 200
+        Number of points.
+    rng : Generator, int or None, default None
+        Where random numbers come from, or a seed.
+    n_bands : int, default 4
+        Bands of equal width between two opposite corners of [−1, 1]², each holding as many points as the others.
+    noise : float, default 0.1
+        Standard deviation of the noise on the points, in widths of a band.
+
+    Examples
+    --------
+    >>> toy_bands(100, 0).data.shape
+    (100, 2)
+    """
+    rng = np.random.default_rng(rng)
+    n_samples, n_bands = check_count(n_samples, "n_samples", minimum=4), check_count(n_bands, "n_bands", minimum=2)
+    noise = check_positive(noise, "noise", allow_zero=True)
+    band = np.arange(n_samples) % n_bands
+    width = 2 * np.sqrt(2) / n_bands
+    across = (band + rng.random(n_samples)) * width - np.sqrt(2)
+    along = (2 * rng.random(n_samples) - 1) * (np.sqrt(2) - np.abs(across))  # inside the square
+    X = np.column_stack([across + along, across - along]) / np.sqrt(2)
+    return Bunch(data=X + noise * width * rng.standard_normal(X.shape), target=np.where(band % 2 == 0, -1, 1))

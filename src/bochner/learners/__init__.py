@@ -4,11 +4,13 @@ from .base import Learned, Learner, check_learner
 from .duals import project_dual
 from .equilibrium import game_equilibrium
 from .game_value import GameCertificate
+from .harmonic_chain import HarmonicChain
 from .harmonic_peaks import HarmonicPeaks
 from .joint_descent import DescentReport, JointDescent
 from .margin_game import GameReport, GameRound, MarginGame
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
+from .pac_bayes_langevin import PacBayesLangevin
 from .peaks import AscentPeaks, CandidatePeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .reweighting import AlignmentLearner, AlignmentReport
 
@@ -21,6 +23,7 @@ __all__ = [
     "GameCertificate",
     "GameReport",
     "GameRound",
+    "HarmonicChain",
     "HarmonicPeaks",
     "JointDescent",
     "LangevinPeaks",
@@ -29,6 +32,7 @@ __all__ = [
     "MarginGame",
     "OptimalAlignment",
     "PacBayes",
+    "PacBayesLangevin",
     "PeakSearch",
     "QuasiNewtonPeaks",
     "check_learner",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -70,6 +70,10 @@ class Learner(BaseEstimator, ABC):
         self.check_parameters()
         rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         return self._learn(measure, rows, target, as_generator(rng), counts)
+
+    def for_prior(self, prior: Any) -> Self:
+        """The learner for atoms drawn from this prior; most do not need to know it."""
+        return self
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""

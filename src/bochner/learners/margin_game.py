@@ -19,7 +19,7 @@ from ..repetitions import without_repetitions
 from .base import Learned, Learner, as_data
 from .duals import LOSSES, PROJECTIONS, in_long_blocks, make_dual
 from .game_value import GameCertificate, lower_value, on_features, upper_value
-from .peaks import AscentPeaks, PeakSearch
+from .peaks import AscentPeaks, PeakSearch, PreparedSearch
 
 STEPS = ("adaptive", "theory")
 
@@ -82,7 +82,7 @@ class MarginGame(NestedDefaults, Learner):
     C : float, default 1.0
         Weight of the loss, as in an SVM; a linear SVM with the same C on the features reaches the certified margin.
     peaks : a search for peaks, default ``AscentPeaks()``
-        ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks`` or ``HarmonicPeaks``.
+        ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks``, ``HarmonicPeaks`` or ``HarmonicChain``.
     step : "adaptive", "theory" or float, default "adaptive"
         Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the bound on ‖g‖ of the
         regret analysis (C/t for the strongly concave losses); or one fixed number.
@@ -211,7 +211,7 @@ class MarginGame(NestedDefaults, Learner):
                 plays = concatenate([search.find(signal, rng, 1), learned])
                 largest = float(np.max(atom_potentials(plays, rows, signal)))
             lower = max(lower, lower_value(exact, alpha, largest))
-        scope = search.scope if exhaustive else "all shift-invariant kernels, as far as a local search can see"
+        scope = getattr(search, "scope", PreparedSearch.scope)
         return GameCertificate(upper_value(learned, rows, exact), lower, exhaustive, scope)
 
     def _total_rounds(self, measure):

@@ -116,6 +116,7 @@ class PreparedSearch(ABC):
     """A search bound to a starting measure and rows."""
 
     search: PeakSearch
+    scope = "all shift-invariant kernels, as far as a local search can see"  # the kernels that a search ranges over
 
     def kept_features(self, peaks):
         """The features of all rows, where they are at hand and need not be computed."""
@@ -129,7 +130,6 @@ class PreparedSearch(ABC):
 class ExhaustiveSearch(PreparedSearch):
     """One that sees the potential of every candidate, over all rows."""
 
-    scope: str
     lowered: Any = 0.0  # what a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1
 
     @abstractmethod

@@ -9,6 +9,7 @@ from .approximation import (
 )
 from .base import OperatorKernel
 from .curl_free import CurlFree
+from .custom import CustomKernel
 from .decomposable import Decomposable
 from .divergence_free import DivergenceFree
 from .helmholtz import Helmholtz
@@ -18,6 +19,7 @@ from .vector_field import VectorFieldKernel
 
 __all__ = [
     "CurlFree",
+    "CustomKernel",
     "Decomposable",
     "DivergenceFree",
     "Helmholtz",

@@ -34,7 +34,7 @@ def standard_normals(
     if sampling == "qmc":
         points = uniforms(n_draws, n_features + n_extra, rng, sampling)
         return ndtri(points[:, :n_features]), points[:, n_features:]
-    extra = uniforms(n_draws, n_extra, rng, "iid")
+    extra = uniforms(n_draws, n_extra, rng, "iid") if n_extra else np.empty((n_draws, 0))
     if sampling == "iid":
         return rng.standard_normal((n_draws, n_features)), extra
     blocks = [_haar_rows(min(n_features, n_draws - start), n_features, rng) for start in range(0, n_draws, n_features)]

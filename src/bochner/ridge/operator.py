@@ -43,7 +43,8 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
     Parameters
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
-        ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
+        ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``, ``DivergenceFree``, ``Helmholtz`` or
+        ``CustomKernel``.
     features : SpectralFeatures, default None
         How frequencies are drawn and learned: its number, learner, sampling, block size.  Its prior is the kernel's.  None is
         ``SpectralFeatures(n_components=n_components)``.

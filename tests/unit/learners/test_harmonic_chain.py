@@ -1,0 +1,97 @@
+"""The Markov chain over harmonics: it mixes to λ ∝ exp(β v), and plays the margin game."""
+
+import numpy as np
+import pytest
+
+from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures
+from bochner.datasets import sphere_checkerboard
+from bochner.harmonics import harmonic_count, harmonic_indices, sphere_area, spherical_harmonics
+from bochner.learners import harmonic_peaks
+from bochner.learners.harmonic_chain import log_acceptance
+
+
+def sphere(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X, np.sign(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)), rng
+
+
+def exact_law(X, signal, max_degree, beta):
+    """λ ∝ exp(β v), v = |S| Σ_k (Σ_i a_ik Y(x_i))² / Σ_k (Σ_i |a_ik|)², harmonic by harmonic."""
+    basis = spherical_harmonics(X, max_degree)
+    heights = np.array([sphere_area(X.shape[1]) * np.sum((column @ signal) ** 2) for column in basis.T])
+    heights /= np.sum(np.sum(np.abs(signal), axis=0) ** 2)
+    chances = np.exp(beta * heights)
+    return chances / chances.sum()
+
+
+@pytest.mark.parametrize(("d", "max_degree", "beta"), [(2, 5, 3.0), (3, 3, 8.0), (4, 2, 10.0)])
+def test_walkers_end_with_the_chances_of_the_law(d, max_degree, beta, seed):
+    X, y, rng = sphere(60, d, seed)
+    signal = np.column_stack([y, rng.normal(size=60)])
+    chances = exact_law(X, signal, max_degree, beta)
+    assert chances.max() > 2 * chances.min()  # a law that is worth a test
+    n_walkers = 4000
+    chain = HarmonicChain(max_degree, n_walkers, 80, beta=beta, draw=True, top=n_walkers)
+    drawn = chain.prepare(None, X).find(signal, rng)
+    counts = np.zeros(len(chances))
+    places = {tuple(index): k for k, index in enumerate(harmonic_indices(d, max_degree))}
+    for index, weight in zip(drawn.indices, drawn.weights):
+        counts[places[tuple(index)]] = weight * n_walkers
+    assert counts.sum() == pytest.approx(n_walkers)
+    z = (counts - n_walkers * chances) / np.sqrt(n_walkers * chances * (1 - chances))
+    assert np.abs(z).max() < 5
+
+
+def test_steps_are_in_detailed_balance():
+    """λ(a) P(a → b) = λ(b) P(b → a), P = (1/3)(1/N_b) acceptance, for all pairs of neighboring degrees; and pinned numbers."""
+    assert np.exp(log_acceptance(2.0, -0.5, 5 / 3)) == pytest.approx(5 / 3 * np.exp(-1.0))
+    assert log_acceptance(2.0, 0.5, 3 / 5) == 0.0
+    rng = np.random.default_rng(0)
+    for low in range(4):
+        v, beta = rng.random(2), 3.0
+        n = [harmonic_count(3, low), harmonic_count(3, low + 1)]
+        up = np.exp(log_acceptance(beta, v[1] - v[0], n[1] / n[0])) / n[1]
+        down = np.exp(log_acceptance(beta, v[0] - v[1], n[0] / n[1])) / n[0]
+        assert np.exp(beta * v[0]) * up == pytest.approx(np.exp(beta * v[1]) * down)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monkeypatch):
+    X, y, rng = sphere(200, 3, seed)
+    if not kept:
+        monkeypatch.setattr(harmonic_peaks, "_KEPT_BASIS_BYTES", 0)
+    every = HarmonicPeaks(6, top=3).prepare(None, X).find(y[:, None], rng)
+    chain = HarmonicChain(6, 50, 200, top=3).prepare(None, X).find(y[:, None], rng)
+    assert sorted(map(tuple, chain.indices)) == sorted(map(tuple, every.indices))
+    np.testing.assert_allclose(chain.weights, 1 / 3)
+
+
+@pytest.mark.parametrize("draw", [False, True])
+def test_the_game_can_be_played_by_a_chain(draw):
+    ball, new = sphere_checkerboard(600, 0), sphere_checkerboard(2000, 1)
+    game = MarginGame(60, peaks=HarmonicChain(12, 30, 60, draw=draw))
+    features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    certificate = features.report_.certificate
+    assert not certificate.exact
+    assert "chain" in certificate.scope
+    assert features.measure_.mass == pytest.approx(1)
+    again = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
+    np.testing.assert_array_equal(again.measure_.indices, features.measure_.indices)
+    from sklearn.linear_model import RidgeClassifier
+
+    model = RidgeClassifier(1e-2).fit(features.transform(ball.data), ball.target)
+    assert model.score(features.transform(new.data), new.target) > 0.75
+
+
+def test_wrong_parameters_are_refused():
+    X, _, _ = sphere(20, 3, 0)
+    for chain, message in (
+        (HarmonicChain(-1), "max_degree"),
+        (HarmonicChain(n_steps=0), "n_steps"),
+        (HarmonicChain(beta=-1.0), "beta"),
+        (HarmonicChain(draw=True, top=30), "need as many walkers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            chain.prepare(None, X)
