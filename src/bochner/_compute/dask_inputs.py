@@ -1,5 +1,6 @@
 """Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how their partitions go together."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -164,9 +165,29 @@ def has_room(n_bytes: float) -> bool:
     client = _client()
     if client is None:
         return n_bytes <= _HELD_SHARE / 2 * _memory_here()
-    listed = client.scheduler_info()["workers"].values()  # some of them stand for all
-    room = [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+    room = _room_of_workers(client)
     return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
+
+
+def one_worker_has_room(n_bytes: float) -> bool:
+    """Whether any worker, or without a cluster this machine, can hold so many bytes more."""
+    client = _client()
+    if client is None:
+        return has_room(n_bytes)
+    room = _room_of_workers(client)
+    return bool(room) and n_bytes <= _HELD_SHARE * min(room)
+
+
+def _room_of_workers(client):
+    """Bytes that are left on some workers, which stand for all."""
+    listed = client.scheduler_info()["workers"].values()
+    return [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+
+
+def worker_threads() -> int:
+    """Tasks that run at the same time on the cluster, or without one here."""
+    client = _client()
+    return os.cpu_count() or 1 if client is None else max(1, sum(client.nthreads().values()))
 
 
 def is_persisted(X: Any) -> bool:
@@ -190,8 +211,6 @@ def _client():
 
 
 def _memory_here():
-    import os
-
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # a system that does not tell

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .columns import entrywise, rows_of_code, totals
-from .dask_batches import DaskShards
+from .dask_batches import dask_epochs
 from .dask_inputs import (
     added,
     group_bounds,
@@ -104,7 +104,7 @@ class DaskRows(Rows):
         return rows_of_code(present, 1, spread_places(int(totals(present, 2)[1]), n_rows))
 
     def epochs(self, plan, apart, *signals):
-        return DaskShards(self.source, plan, apart, signals).batches
+        return dask_epochs(self.source, plan, apart, signals)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
