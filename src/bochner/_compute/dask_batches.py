@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .batches import ADDED_AT_ONCE, BatchPlan, add_all, kept_rows, local_batches, slice_sum
-from .dask_inputs import one_worker_has_room, worker_threads
+from .clusters import computed, one_worker_has_room, worker_threads
 from .rows import assert_finite
 from .threads import single_threaded_blas, threads_for_rows_only
 
@@ -84,7 +84,7 @@ class DaskShards:
         sums = [part(one, self.plan, held, order, number, alone) for (_, held), order in together]
         if 1 < bundles_a_group < len(sums):
             sums = [add(sums[i : i + bundles_a_group]) for i in range(0, len(sums), bundles_a_group)]
-        return dask.compute(add(sums) if len(sums) > 1 else sums[0])[0][0]
+        return computed(add(sums) if len(sums) > 1 else sums[0])[0][0]
 
 
 class DaskWhole(DaskShards):
@@ -103,7 +103,7 @@ class DaskWhole(DaskShards):
         import dask
 
         there = dask.delayed(_walked)
-        return list(dask.compute(*(there(walk, one, self.plan, epoch, self.whole) for one in walks)))
+        return list(computed(*(there(walk, one, self.plan, epoch, self.whole) for one in walks)))
 
 
 def _pieces(collection, rows):
