@@ -6,7 +6,7 @@ does not depend on threads, files, partitions or workers.  Parameters are float3
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import local
 from typing import Any
@@ -23,6 +23,7 @@ from ._compute import (
     is_remote,
     threads_for_rows_only,
     twin_of,
+    walked,
     working_dtype,
 )
 from ._compute.lazy import waves as kernels
@@ -143,41 +144,119 @@ class Descent:
         ``apart`` are sorted numbers of rows that are not learned from.  Targets and weights may be where the rows are.  With ``held_out``, a loss of an expansion on other rows, the result is
         the best of the start and of all epochs by it; the whole schedule runs, as its end is its best part.
         """
-        with_slopes = bool(np.any(self.rates.slopes)) or bool(np.any(parameters.slopes))
-        standardization = standardization or Standardization.none(rows.n_features)
-        rows, standardization = _standardized(rows, standardization, parameters.vector.dtype)
-        apart = np.empty(0, int) if apart is None else apart
-        n_kept = len(rows) - len(apart)
-        plan = BatchPlan.of(len(rows), rows.n_features, self.batch_size, n_kept, int(rng.integers(2**63)))
-        signals = [targets]
-        if weights is not None:
-            mean = _mean_of_others(weights, apart)
-            signals.append((weights / mean).astype(parameters.vector.dtype)[:, None])
-        epochs = rows.epochs(plan, apart, *signals)
-        steps = _Steps(self, parameters, self.n_epochs * plan.n_steps)
-        gradient = BatchGradient(parameters, self.loss, standardization, self.with_losses)
-        best = parameters.expansion(with_slopes)
-        lowest = np.inf if held_out is None else held_out(best)
-        losses: list[float] = []
-        held_out_losses: list[float] = []
-        with threads_for_rows_only():
-            status = (lambda: f"loss {losses[-1]:.3g}") if self.with_losses else None
-            for epoch in track(range(self.n_epochs), "joint descent", status=status):
-                total = 0.0
-                for batch in epochs(epoch):
-                    loss, n_rows, summed = batch(gradient)
-                    total += float(loss)
-                    steps.take(summed, float(n_rows))
-                if self.with_losses:
-                    losses.append(total / n_kept)
-                reached = parameters.expansion(with_slopes)
-                if held_out is not None:
-                    held_out_losses.append(held_out(reached))
-                if held_out is None or held_out_losses[-1] < lowest:
-                    best, lowest = reached, min([lowest, *held_out_losses])
-                if after_epoch(Descended(reached, losses, held_out_losses)):
-                    break
-        return Descended(best, losses, held_out_losses)
+        (descended,) = run_together(
+            [self],
+            [parameters],
+            rows,
+            targets,
+            rng,
+            weights=weights,
+            apart=apart,
+            standardization=standardization,
+            held_out=held_out,
+            after_epoch=after_epoch,
+        )
+        return descended
+
+
+def run_together(
+    descents: list[Descent],
+    parameters: list[WaveParameters],
+    rows: Rows,
+    targets: Any,
+    rng: np.random.Generator,
+    *,
+    weights: Any = None,
+    apart: np.ndarray | None = None,
+    standardization: Standardization | None = None,
+    held_out: Callable[[Expansion], float] | None = None,
+    after_epoch: Callable[[Descended], Any] = lambda descended: None,
+) -> list[Descended]:
+    """``Descent.run`` of several that meet the same batches, of equal size and number: what one trip to the rows costs is paid once for all."""
+    first = descents[0]
+    standardization = standardization or Standardization.none(rows.n_features)
+    rows, standardization = _standardized(rows, standardization, parameters[0].vector.dtype)
+    apart = np.empty(0, int) if apart is None else apart
+    n_kept = len(rows) - len(apart)
+    plan = BatchPlan.of(len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63)))
+    signals = [targets]
+    if weights is not None:
+        mean = _mean_of_others(weights, apart)
+        signals.append((weights / mean).astype(parameters[0].vector.dtype)[:, None])
+    epochs = rows.epochs(plan, apart, *signals)
+    courses = [
+        _Course(descent, own, standardization, plan.n_steps, held_out)
+        for descent, own in zip(descents, parameters, strict=True)
+    ]
+    with threads_for_rows_only():
+        status = (lambda: f"loss {courses[0].losses[-1]:.3g}") if first.with_losses else None
+        for epoch in track(range(first.n_epochs), "joint descent", status=status):
+            walks = walked(epochs, epoch, [course.walk for course in courses], walk_together)
+            reached = [course.after(walk, n_kept, after_epoch) for course, walk in zip(courses, walks, strict=True)]
+            if all(reached):
+                break
+    return [Descended(course.best, course.losses, course.held_out_losses) for course in courses]
+
+
+class _Course:
+    """A descent from its start to where it is now, and the best of it so far."""
+
+    def __init__(self, descent, parameters, standardization, steps_an_epoch, held_out):
+        self.with_slopes = bool(np.any(descent.rates.slopes)) or bool(np.any(parameters.slopes))
+        self.with_losses, self.held_out, self.parameters = descent.with_losses, held_out, parameters
+        gradient = BatchGradient(parameters, descent.loss, standardization, descent.with_losses)
+        self.walk = _Walk(gradient, _Steps(descent, parameters, descent.n_epochs * steps_an_epoch))
+        self.best = parameters.expansion(self.with_slopes)
+        self.lowest = np.inf if held_out is None else held_out(self.best)
+        self.losses: list[float] = []
+        self.held_out_losses: list[float] = []
+
+    def after(self, walk, n_rows, after_epoch):
+        """What an epoch has reached, by ``walk`` here or elsewhere; whether that is enough."""
+        self.walk.steps.continue_from(walk.steps)
+        if self.with_losses:
+            self.losses.append(walk.total / n_rows)
+        reached = self.parameters.expansion(self.with_slopes)
+        if self.held_out is not None:
+            self.held_out_losses.append(self.held_out(reached))
+        if self.held_out is None or self.held_out_losses[-1] < self.lowest:
+            self.best, self.lowest = reached, min([self.lowest, *self.held_out_losses])
+        return after_epoch(Descended(reached, self.losses, self.held_out_losses))
+
+
+class _Walk:
+    """The steps of one epoch after the other; it may travel to where the rows are, and its copy comes back."""
+
+    def __init__(self, gradient: BatchGradient, steps: _Steps, total: float = 0.0):
+        self.gradient, self.steps, self.total = gradient, steps, total
+        steps.vector = gradient.parameters.vector  # one vector again after a travel
+
+    def __reduce__(self) -> tuple:
+        return _Walk, (self.gradient, self.steps, self.total)
+
+
+def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> list[_Walk]:
+    """All steps of an epoch, several descents by the same batches, each with its own sums."""
+    block = walks[0].gradient if len(walks) == 1 else _Beside([walk.gradient for walk in walks])
+    for walk in walks:
+        walk.total = 0.0
+    for batch in batches:
+        sums = batch(block)
+        for k, walk in enumerate(walks):
+            loss, n_rows, summed = sums[3 * k : 3 * k + 3]
+            walk.total += float(loss)
+            walk.steps.take(summed, float(n_rows))
+    return walks
+
+
+class _Beside:
+    """Block functions of the same rows, their sums one after the other."""
+
+    def __init__(self, blocks: list[BatchGradient]):
+        self.blocks = blocks
+
+    def __call__(self, *rows: Any) -> tuple:
+        return tuple(part for block in self.blocks for part in block(*rows))
 
 
 class _Steps:
@@ -190,6 +269,11 @@ class _Steps:
         self.means = none.copy(), none.copy()
         given = (descent.rates, descent.decays, descent.penalties)
         self.paces = [none if part is None else part.vector for part in given]
+
+    def continue_from(self, other: _Steps) -> None:
+        """Where these steps have come to elsewhere."""
+        if other is not self:
+            self.vector[...], self.means, self.n_taken = other.vector, other.means, other.n_taken
 
     def take(self, summed: np.ndarray, n_rows: float) -> None:
         """One step by the gradient summed over the rows of a batch."""

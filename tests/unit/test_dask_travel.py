@@ -20,7 +20,7 @@ from bochner import (
 from bochner._compute import (
     as_rows,
     batches,
-    dask_inputs,
+    clusters,
     dask_rows,
     entries,
     fold,
@@ -187,9 +187,9 @@ def test_rows_without_room_are_read_again_with_one_warning(monkeypatch):
 
 
 def test_room_is_a_share_of_the_memory_here(monkeypatch):
-    monkeypatch.setattr(dask_inputs, "_memory_here", lambda: 1000)
-    assert dask_inputs.has_room(250)
-    assert not dask_inputs.has_room(251)
+    monkeypatch.setattr(clusters, "_memory_here", lambda: 1000)
+    assert clusters.has_room(250)
+    assert not clusters.has_room(251)
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

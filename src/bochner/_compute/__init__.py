@@ -3,7 +3,7 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
-from .batches import BatchPlan, enough_rows
+from .batches import BatchPlan, enough_rows, walked
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .columns import (
     entries,

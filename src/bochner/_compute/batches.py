@@ -24,8 +24,8 @@ WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
 # Rows that stay together until they are shuffled within a window, so that reads of a file are not too short; a window has so many of these
 # runs of each shard, so that rows in the order of their labels are mixed.
 LONGEST_RUN, RUNS = 1024, 64
-# Sums of so many slices are added at once.
-_ADDED_AT_ONCE = 8
+# Sums of so many slices are added at once; no more groups of them than this, as on a cluster one task adds the groups.
+ADDED_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,15 @@ def _part(n_items, number, n_parts):
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 
 
+def walked(epochs: Callable, number: int, walks: list, walk: Callable) -> list:
+    """``walk(walks, batches)`` over the batches of an epoch: here, or there where all rows are in one place.
+
+    Walks over rows that are in one place elsewhere are copies that have come back; each goes alone, so that they go at the same time.
+    """
+    elsewhere = getattr(epochs, "walked", None)
+    return walk(walks, epochs(number)) if elsewhere is None else elsewhere(number, walks, walk)
+
+
 # --- rows on this machine -----------------------------------------------------------------------------------------------
 
 
@@ -148,11 +157,10 @@ def slice_sum(block: Callable, *arguments: Any) -> tuple:
     return tuple(np.array(part) for part in block(*arguments))
 
 
-def added_in_groups(sums: list, add: Callable | None = None) -> Any:
+def added_in_groups(sums: list) -> tuple:
     """Σ of tuples of arrays, by groups in one order: the same number on one machine and on many."""
-    add = add_all if add is None else add
     while len(sums) > 1:
-        sums = [add(sums[i : i + _ADDED_AT_ONCE]) for i in range(0, len(sums), _ADDED_AT_ONCE)]
+        sums = [add_all(sums[i : i + ADDED_AT_ONCE]) for i in range(0, len(sums), ADDED_AT_ONCE)]
     return sums[0]
 
 

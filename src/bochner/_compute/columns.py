@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .clusters import computed
 from .dask_inputs import added, group_sizes, held_column, is_remote, remote_array
 from .rows import assert_unmasked
 
@@ -36,7 +37,7 @@ def fold(function: Callable, combine: Callable, *columns: Any) -> Any:
             pieces.append([column[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)])
     apply = dask.delayed(partial(_on_part, function))
     found = [apply(*parts) for parts in zip(*pieces, strict=True)]
-    return dask.compute(added(found, np.ones(len(found), int), combine))[0]
+    return computed(added(found, np.ones(len(found), int), combine))[0]
 
 
 def _on_part(function, *parts):
@@ -71,7 +72,7 @@ def entries(column: Any, numbers: np.ndarray) -> np.ndarray:
         return column[numbers]
     # A cluster is asked for each row once, in order.
     wanted, places = np.unique(numbers, return_inverse=True)
-    return np.asarray(column[wanted].compute())[places.ravel()]
+    return np.asarray(computed(column[wanted])[0])[places.ravel()]
 
 
 def totals(codes: Any, n_codes: int, weights: Any = None) -> np.ndarray:
@@ -94,10 +95,10 @@ def rows_of_code(codes: Any, code: int, ranks: np.ndarray) -> np.ndarray:
     ranks = np.asarray(ranks)
     count, find = dask.delayed(partial(_count, code)), dask.delayed(partial(_places, code))
     parts, sizes = codes.to_delayed().ravel(), codes.chunks[0]
-    counts = np.array(dask.compute(*map(count, parts)))
+    counts = np.array(computed(*map(count, parts)))
     stops = np.cumsum(counts)
     wanted = np.split(ranks[order], np.searchsorted(ranks[order], stops[:-1]))
-    found = dask.compute(*(find(part, w - (s - c)) for part, w, s, c in zip(parts, wanted, stops, counts) if len(w)))
+    found = computed(*(find(part, w - (s - c)) for part, w, s, c in zip(parts, wanted, stops, counts) if len(w)))
     starts = [stop - size for stop, size, w in zip(np.cumsum(sizes), sizes, wanted) if len(w)]
     numbers = np.empty(len(ranks), int)
     numbers[order] = np.concatenate([start + places for start, places in zip(starts, found)])

@@ -1,13 +1,12 @@
 """Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how their partitions go together."""
 
-import sys
-import warnings
 from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
+from .clusters import computed, has_room, with_the_scheduler
 from .tensor_rows import is_tensor, on_host
 
 # A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths of the partitions alone, so that
@@ -16,8 +15,6 @@ _GROUPS = 64
 _GROUP_ROWS = 2**22
 # Sums that one task of a tree adds up: few tasks, and no worker holds many large statistics at once.
 _BRANCHES = 8
-# Data that is passed over more than once may take this share of the memory that is left.
-_HELD_SHARE = 0.5
 
 
 def is_remote(X: Any) -> bool:
@@ -27,7 +24,7 @@ def is_remote(X: Any) -> bool:
 
 def gathered(values: Any) -> Any:
     """Numbers that may be on a cluster or another device, in the memory of NumPy."""
-    return values.compute() if is_remote(values) else on_host(values) if is_tensor(values) else values
+    return computed(values)[0] if is_remote(values) else on_host(values) if is_tensor(values) else values
 
 
 def opened(X: Any) -> Any:
@@ -68,7 +65,8 @@ def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     if isinstance(X, da.Array):
         if X.ndim and any(np.isnan(X.chunks[0])):
             X = X.copy()  # lengths are noted on it, and the caller's own stays as it is
-            X.compute_chunk_sizes()
+            with with_the_scheduler():
+                X.compute_chunk_sizes()
         return X
     if not _is_table(X):
         raise TypeError(
@@ -76,7 +74,7 @@ def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
             "Write e.g. dask.array.from_delayed(...) to make an array of it."
         )
     if not numbers:
-        return _objects(X).to_dask_array(lengths=True)
+        return _of_known_lengths(_objects(X))
     if X.ndim == 1:
         raise ValueError(
             f"{name} must be two-dimensional (points, features), got a series. Write {name}.to_frame() for one column."
@@ -95,7 +93,12 @@ def _frame_array(X, frame, name):
             )
     if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
         X = X.astype("float64")  # missing numbers of pandas' own types become NaN, which is refused where it is found
-    return X.to_dask_array(lengths=True)
+    return _of_known_lengths(X)
+
+
+def _of_known_lengths(X):
+    with with_the_scheduler():
+        return X.to_dask_array(lengths=True)
 
 
 def _objects(X):
@@ -157,50 +160,3 @@ def held_column(y: Any) -> Any:
     sizes = group_sizes(y.chunks[0])
     y = y.rechunk({0: sizes} | dict.fromkeys(range(1, y.ndim), -1))
     return y.persist() if has_room(y.dtype.itemsize * y.size) else y
-
-
-def has_room(n_bytes: float) -> bool:
-    """Whether the cluster, or without one this machine, can hold so many bytes more."""
-    client = _client()
-    if client is None:
-        return n_bytes <= _HELD_SHARE / 2 * _memory_here()
-    listed = client.scheduler_info()["workers"].values()  # some of them stand for all
-    room = [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
-    return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
-
-
-def is_persisted(X: Any) -> bool:
-    """Whether workers hold what the partitions of an array are made of, so that a pass reads no storage."""
-    if _client() is None:
-        return False
-    from distributed.client import futures_of
-
-    return len(futures_of(X)) >= X.npartitions
-
-
-def _client():
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import default_client
-
-    try:
-        return default_client()
-    except ValueError:
-        return None
-
-
-def _memory_here():
-    import os
-
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
-        return 0
-
-
-def warn_of_rereading(n_bytes: float) -> None:
-    warnings.warn(
-        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are passed over several times and there is no room to hold them: they are "
-        "computed again for every pass. Add workers, or write them to storage that is quick to read.",
-        stacklevel=2,
-    )

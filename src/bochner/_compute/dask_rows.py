@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .clusters import computed, has_room, is_persisted, warn_of_rereading
 from .columns import entrywise, rows_of_code, totals
-from .dask_batches import DaskShards
+from .dask_batches import dask_epochs
 from .dask_inputs import (
     added,
     group_bounds,
     group_sizes,
-    has_room,
-    is_persisted,
     is_remote,
     opened,
     plus,
     remote_array,
-    warn_of_rereading,
 )
 from .rows import LocalRows, Rows, assert_unmasked, shuffled_within, spread_places
 from .tensor_rows import TensorRows, is_tensor
@@ -53,7 +51,7 @@ class DaskRows(Rows):
         function = dask.delayed(partial(_group_sum, block, self.block_size))
         columns = [_in_pieces(signal, sizes) for signal in signals]
         sums = [function(*parts) for parts in zip(groups, *columns, strict=True)]
-        return dask.compute(added(sums, self._groups.counts(len(sums))))[0]
+        return computed(added(sums, self._groups.counts(len(sums))))[0]
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         import dask
@@ -92,7 +90,7 @@ class DaskRows(Rows):
             for group, piece, stop, size in zip(groups, pieces, stops, sizes, strict=True)
             if len(piece)
         ]
-        taken = list(dask.compute(*wanted))
+        taken = list(computed(*wanted))
         if not taken:
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
@@ -104,14 +102,14 @@ class DaskRows(Rows):
         return rows_of_code(present, 1, spread_places(int(totals(present, 2)[1]), n_rows))
 
     def epochs(self, plan, apart, *signals):
-        return DaskShards(self.source, plan, apart, signals).batches
+        return dask_epochs(self.source, plan, apart, signals)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
         for i in rng.permutation(len(stops)):
             number, length = int(i), int(self.source.chunks[0][i])
             if length:
-                (block,) = _checked(number, self.names, self.source.blocks[number].compute())
+                (block,) = _checked(number, self.names, computed(self.source.blocks[number])[0])
                 yield from shuffled_within(int(stops[i]) - length, block, size, rng, kept)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .dask_inputs import has_room, remote_array, remote_frame, warn_of_rereading
+from .clusters import computed, has_room, warn_of_rereading
+from .dask_inputs import remote_array, remote_frame
 from .dask_rows import DaskRows
 from .rows import as_dense, assert_finite, assert_unmasked, working_dtype
 
@@ -27,7 +28,11 @@ class RemoteTable:
             lengths, self.n_features, self.dtype = source.chunks[0], source.shape[1], source.dtype
             self._working = working_dtype(source)
         else:
-            lengths, self.n_features, self.dtype = source.map_partitions(len).compute(), len(self.frame.columns), None
+            lengths, self.n_features, self.dtype = (
+                computed(source.map_partitions(len))[0],
+                len(self.frame.columns),
+                None,
+            )
             self._working = np.float64
         self.source = source
         self._lengths = np.array(lengths, dtype=int)
@@ -38,7 +43,7 @@ class RemoteTable:
 
     def here(self) -> Any:
         """All rows as a frame or an array in memory."""
-        found = self.source.compute()
+        (found,) = computed(self.source)
         assert_unmasked(found, "X")
         return found
 
@@ -54,7 +59,7 @@ class RemoteTable:
             for number, (part, some, start) in enumerate(zip(self._parts(), wanted, starts, strict=True))
             if len(some)
         ]
-        found = list(dask.compute(*parts))
+        found = list(computed(*parts))
         if self.frame is None:
             return np.concatenate(found)
         import pandas as pd

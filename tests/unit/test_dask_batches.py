@@ -1,0 +1,142 @@
+"""Descent over rows of a cluster: by messages for each batch or by whole epochs on one worker, the same digits as in memory."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bochner._compute import BatchPlan, as_rows, batches, dask_batches
+from bochner.descent import Descent, WaveParameters, run_together
+from bochner.expansions import Expansion
+from bochner.losses import Logistic, Multinomial, Squared
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+N_ROWS, N_EPOCHS = 3001, 2
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N_ROWS, 3)).astype(np.float32)
+SIGNS = np.where(X[:, :1] * X[:, 1:2] > 0, 1, -1).astype(np.float32)
+ONE_HOT = np.eye(3, dtype=np.float32)[np.digitize(X[:, 0], [-0.4, 0.4])]
+WEIGHTS = RNG.uniform(0.5, 2.0, size=N_ROWS)
+APART = np.arange(5, N_ROWS, 17)
+
+
+@pytest.fixture
+def many_shards(monkeypatch):
+    """Twenty shards in two groups and a half, and several windows, as of millions of rows."""
+    monkeypatch.setattr(batches, "SLICE_ROWS", 32)
+    monkeypatch.setattr(batches, "WINDOW_NUMBERS", 3 * 1500)
+    monkeypatch.setattr(batches, "FEWEST_TOGETHER", 64)
+
+
+def there(values, size=700):
+    return da.from_array(values, chunks=(size, *([2] if values.shape[1:] == (3,) else values.shape[1:])))
+
+
+def start(n_outputs, seed=1):
+    rng = np.random.default_rng(seed)
+    amplitudes = rng.normal(size=(2, 9, n_outputs))
+    return Expansion(rng.normal(size=(9, 3)), *amplitudes, np.zeros(n_outputs), np.zeros((3, n_outputs)))
+
+
+def descend(rows, targets, loss, penalties=(0.01,), weights=None, **settings):
+    """The expansions that descents of these penalties reach, from one start and by one seed."""
+    parameters = [WaveParameters.of(start(targets.shape[1])) for _ in penalties]
+    rates = parameters[0].like(0.02, 0.02, 0.01, 0.02)
+    descents = [Descent(loss, N_EPOCHS, 640, rates, penalties=rates.like(amplitudes=p)) for p in penalties]
+    return run_together(
+        descents, parameters, as_rows(rows), targets, np.random.default_rng(2), weights=weights, apart=APART, **settings
+    )
+
+
+def assert_same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        for name in ("frequencies", "cosine", "sine", "slopes", "intercept"):
+            np.testing.assert_array_equal(getattr(one.expansion, name), getattr(other.expansion, name), err_msg=name)
+        np.testing.assert_array_equal(one.losses, other.losses)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 100])
+@pytest.mark.usefixtures("many_shards")
+def test_shards_in_bundles_of_any_size_have_the_digits_of_memory(n_threads, monkeypatch):
+    monkeypatch.setattr(dask_batches, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(dask_batches, "worker_threads", lambda: n_threads)
+    plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS - len(APART), 0)
+    assert (plan.n_shards, plan.n_windows > 1) == (20, True)
+    epochs = as_rows(there(X)).epochs(plan, APART, there(SIGNS))
+    assert len(epochs.bundles) == {1: 3, 3: 5, 100: 20}[n_threads]
+    expected = descend(X, SIGNS, Logistic(), weights=WEIGHTS)
+    assert_same(descend(there(X), there(SIGNS, 800), Logistic(), weights=there(WEIGHTS, 900)), expected)
+
+
+@pytest.mark.parametrize(("targets", "loss"), [(SIGNS, Logistic()), (ONE_HOT, Multinomial()), (SIGNS, Squared())])
+@pytest.mark.usefixtures("many_shards")
+def test_an_epoch_of_few_rows_is_one_task_with_the_digits_of_memory(targets, loss, monkeypatch):
+    tasks, compute = [], dask.compute
+    monkeypatch.setattr(
+        dask, "compute", lambda *parts, **keywords: tasks.append(len(parts)) or compute(*parts, **keywords)
+    )
+    monkeypatch.setattr(dask_batches.DaskShards, "_summed", None)
+    found = descend(there(X), there(targets), loss, (0.01, 0.1), there(WEIGHTS))
+    assert tasks.count(2) == N_EPOCHS  # one for each penalty, both at the same time
+    assert_same(found, descend(X, targets, loss, (0.01, 0.1), WEIGHTS))
+
+
+def test_sparse_partitions_are_put_together():
+    sparse = np.where(np.abs(X) > 0.5, X, 0)
+    parts = da.from_array(sparse, chunks=(700, 3)).map_blocks(sp.csr_matrix)
+    assert_same(descend(parts, SIGNS, Logistic()), descend(sp.csr_array(sparse), SIGNS, Logistic()))
+
+
+@pytest.mark.parametrize("place", [np.asarray, there])
+def test_descents_side_by_side_are_those_alone(place, monkeypatch):
+    monkeypatch.setattr(dask_batches, "WHOLE_BYTES", 0)
+    rows, penalties = place(X), (0.01, 0.5)
+    both = descend(rows, SIGNS, Logistic(), penalties)
+    for one, penalty in zip(both, penalties, strict=True):
+        assert_same([one], descend(X, SIGNS, Logistic(), [penalty]))
+    assert np.ptp([one.losses[-1] for one in both]) > 1e-4
+
+
+def test_a_descent_there_keeps_its_best_epoch_and_ends_when_told_to():
+    seen = []
+
+    def held_out(expansion):
+        return float(len(expansion.intercept) * (1 + len(seen)))  # every epoch is worse than the start
+
+    (kept,) = descend(
+        there(X), SIGNS, Logistic(), held_out=held_out, after_epoch=lambda reached: seen.append(reached) or True
+    )
+    assert len(seen) == 1
+    np.testing.assert_array_equal(kept.expansion.frequencies, start(1).frequencies.astype(np.float32))
+    assert np.any(seen[0].expansion.frequencies != kept.expansion.frequencies)
+
+
+def test_a_walk_may_be_run_twice():
+    """A worker that dies while it walks has changed nothing that another one starts from."""
+    plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0)
+    epochs = as_rows(there(X)).epochs(plan, np.empty(0, int), SIGNS)
+
+    def add_one(walks, batches):
+        walks[0]["steps"] += sum(1 for _ in batches)
+        return walks
+
+    mine = {"steps": 0}
+    for _ in range(2):
+        assert epochs.walked(0, [mine], add_one) == [{"steps": plan.n_steps}]
+    assert mine == {"steps": 0}
+
+
+def test_without_room_on_one_worker_rows_stay_where_they_are(monkeypatch):
+    plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0)
+    rows, none = as_rows(there(X)), np.empty(0, int)
+    assert isinstance(rows.epochs(plan, none, SIGNS), dask_batches.DaskWhole)
+    monkeypatch.setattr(dask_batches, "one_worker_has_room", lambda n_bytes: n_bytes < 16 * N_ROWS)
+    assert not isinstance(rows.epochs(plan, none, SIGNS), dask_batches.DaskWhole)
+
+
+def test_bad_rows_are_named_by_the_worker_that_puts_them_together():
+    broken = X.copy()
+    broken[2000, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN: first in column 1, in row 2000"):
+        descend(there(broken), SIGNS, Logistic())
