@@ -50,6 +50,15 @@ def test_every_page_is_in_one_table_of_contents():
     assert sorted(led_to) == sorted(written - {DOCS / "index.md"})
 
 
+def test_the_readme_says_what_is_true():
+    text = (ROOT / "README.md").read_text()
+    assert "five papers" not in text
+    assert "every theorem" not in text
+    assert len(text.splitlines()) < 90, "a stranger has one minute"
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path):
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a><a href="#here">a</a><img src="c.png">')
     (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#gone">a</a><a href="https://example.org/x">x</a>')
