@@ -29,6 +29,7 @@ extensions = [
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "generated/backreferences/*"]
 templates_path = ["_templates"]
 default_role = "code"
+highlight_language = "none"  # blocks of Python say so; the others are commands
 toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_block"]
