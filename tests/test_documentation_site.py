@@ -5,8 +5,23 @@ import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from bochner import (
+    CurlFree,
+    Eigen,
+    Evidence,
+    Gaussian,
+    KernelMachine,
+    Laplace,
+    OperatorRidge,
+    PacBayes,
+    Sinc,
+    SpectralClassifier,
+    SpectralFeatures,
+    spherical_harmonics,
+)
 from tests.test_documentation import PUBLIC
 from tests.test_documentation_code import BUILT
 
@@ -102,3 +117,34 @@ def test_the_page_of_figures_takes_the_larger_scale(tmp_path):
     text = tool("docs/_extensions/atlas_figures.py").page(tmp_path, experiments)
     assert re.findall(r"results/(\S+)\)", text) == ["one.paper.svg", "two.quick.svg"]
     assert "without" not in text
+
+
+ROWS = np.random.default_rng(0).normal(size=(20, 3))
+MESSAGES = {
+    "Input X contains NaN": lambda: SpectralFeatures().fit(np.where(ROWS > 1, np.nan, ROWS)),
+    "learner must be an object, got the class ...": lambda: SpectralFeatures(learner=PacBayes).fit(ROWS, ROWS[:, 0]),
+    "gamma='scale' is taken from the data and none was given": lambda: Gaussian("scale").kernel(ROWS),
+    "Unknown label type: y is continuous": lambda: SpectralClassifier().fit(ROWS, ROWS[:, 0]),
+    "... needs at least 2 classes, but y has only 1 class": lambda: SpectralClassifier().fit(ROWS, [1] * 20),
+    "Spherical harmonics need unit rows": lambda: spherical_harmonics(ROWS, 2),
+    "CurlFree needs a prior whose frequencies have a finite variance": lambda: CurlFree(Laplace()).kernel(ROWS),
+    "... forms a matrix of all pairs of ... unknowns": lambda: OperatorRidge(
+        CurlFree(Gaussian()), n_components=40_000, solver=Eigen()
+    ).fit(ROWS, ROWS),
+    "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern": lambda: Evidence().learn(
+        Sinc(), ROWS, ROWS[:, 0], np.random.default_rng(0)
+    ),
+    "Effects are exact for products over columns": lambda: (
+        KernelMachine(Gaussian()).fit(ROWS, ROWS[:, 0]).effects(ROWS)
+    ),
+    "Got two priors": lambda: OperatorRidge(CurlFree(Gaussian()), features=SpectralFeatures(Gaussian(2.0))).fit(
+        ROWS, ROWS
+    ),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_page_of_errors_quotes_them(message):
+    assert f"| `{message}` |" in (DOCS / "errors.md").read_text()
+    with pytest.raises((ValueError, TypeError), match="^" + ".*".join(map(re.escape, message.split("...")))):
+        MESSAGES[message]()
