@@ -75,5 +75,5 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "remove_config_comments": True,
     "show_memory": False,
-    "min_reported_time": 1,
+    "write_computation_times": False,
 }
