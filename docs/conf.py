@@ -66,7 +66,12 @@ copybutton_prompt_is_regexp = True
 linkcheck_timeout = 20
 linkcheck_retries = 2
 
+# What most people come for first; other folders follow in their own order.
+first = [
+    f"../examples/{name}" for name in ("tables", "kernels", "fields") if (HERE.parent / "examples" / name).exists()
+]
 sphinx_gallery_conf = {
+    "subsection_order": [*first, "*"],
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
