@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all mutants attack lint format bench clean
+.PHONY: demo test test-all mutants attack lint format bench docs linkcheck clean
 
 demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
 	$(BIN)/python -m bochner.demo
@@ -35,7 +35,15 @@ format: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev  ## one table of speed ratios, written to benchmarks/results.md
 	$(BIN)/python benchmarks/run.py
 
+docs: $(VENV)/.installed-docs  ## the site, with the gallery, in docs/_build/html; warnings and broken links are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
+
+linkcheck: $(VENV)/.installed-docs  ## links from the site to the world; needs a network
+	$(BIN)/python -m sphinx -q -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
+
 clean:
+	rm -rf docs/_build docs/generated docs/gallery docs/api/generated
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
@@ -50,4 +58,8 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group docs
 	@touch $@
