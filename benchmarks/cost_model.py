@@ -1,6 +1,8 @@
 """What fits cost on a cluster, on paper: measured rates of one core, carried over to more rows, columns and nodes.
 
-    python benchmarks/cost_model.py [--rows 1e9] [--columns 100] [--frequencies 2000] [--nodes 64] [--cores 16] [--gigabits 10] [--measured large_files.json]
+    python benchmarks/cost_model.py [--rows 1e9] [--columns 100] [--frequencies 2000] [--nodes 64] [--cores 16] [--gigabits 10] [--measured FILE] [--write]
+
+`--write` puts the table, and that of the large files, into `docs/scale.md`.
 
 Rates are those that `large_files.py` keeps.  CPU time on one thread at the two largest sizes gives nanoseconds a row, and what does not grow with the rows.
 A fit is P passes over the rows; of a descent, each is made of S steps that wait for each other.  A pass takes
@@ -8,7 +10,7 @@ A fit is P passes over the rows; of a descent, each is made of S steps that wait
     compute   n · ns a row · (flops of a row there / flops of a row measured) / (nodes · cores · efficiency)
     memory    bytes of the rows of a node / measured bytes a second of a core · cores (the larger of this and compute counts)
     network   statistics or parameters, up and down a tree of the nodes: 2 · ⌈log2 nodes⌉ · bytes / bandwidth, for each step
-    tasks     1.5 ms of the scheduler for each of at most 64 groups of partitions, for each step
+    tasks     1.5 ms of the scheduler for each of at most 64 groups of partitions, for each pass; 40 ms for each step of a descent
 
 The bottleneck is the largest of the four, or what is constant.  Rows are assumed to lie in the memory of the nodes after the first pass; the time to read
 them from storage is not counted.
@@ -21,12 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from large_files import page
 
 HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "scale.md"
 # A sine and a cosine together cost about as much as so many flops of a matrix product (float32, measured by bench_engine.py).
 WAVE_FLOPS = 40
 # Of the scheduler and the client for one task, and tasks of one sum.
 TASK_SECONDS, MOST_TASKS = 1.5e-3, 64
+# Of a step whose parts are small tasks, measured as 10 to 40 ms (docs/decisions/0007-batches.md).
+STEP_SECONDS = 0.04
 # Two threads do 1.6 times the work of one, at least.
 EFFICIENCY = 0.8
 # Steps of an epoch, see bochner._compute.batches.
@@ -157,7 +163,8 @@ def cost(learner: Learner, records: list[dict], rows: float, columns: int, frequ
     n_steps = learner.passes * learner.steps
     levels = int(np.ceil(np.log2(cluster.nodes))) if cluster.nodes > 1 else 0
     network = n_steps * 2 * levels * 8 * learner.travels(columns, frequencies) / cluster.bits
-    return Cost(compute, memory, network, n_steps * MOST_TASKS * TASK_SECONDS, constant)
+    tasks = n_steps * (STEP_SECONDS if learner.steps > 1 else MOST_TASKS * TASK_SECONDS)
+    return Cost(compute, memory, network, tasks, constant)
 
 
 def report(records: list[dict], rows: float, columns: int, frequencies: int, cluster: Cluster) -> str:
@@ -185,6 +192,7 @@ def main():
     parser.add_argument("--cores", type=int, default=16)
     parser.add_argument("--gigabits", type=float, default=10.0)
     parser.add_argument("--measured", type=Path, default=HERE / "large_files.json")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/scale.md")
     options = parser.parse_args()
     if not options.measured.exists():
         raise SystemExit(
@@ -192,7 +200,24 @@ def main():
         )
     records = json.loads(options.measured.read_text())["measured"]
     cluster = Cluster(options.nodes, options.cores, 1e9 * options.gigabits)
-    print(report(records, options.rows, options.columns, options.frequencies, cluster))
+    found = report(records, options.rows, options.columns, options.frequencies, cluster)
+    print(found)
+    if options.write:
+        text = PAGE.read_text()
+        for name, table in (("large files", page(records, records[0]["columns"])), ("cost model", found)):
+            text = between(text, name, table)
+        PAGE.write_text(text)
+
+
+def between(text: str, name: str, table: str) -> str:
+    """The page with a table between its two marks.
+
+    >>> between("a <!-- x --> old <!-- end of x --> b", "x", "new")
+    'a <!-- x -->\\n\\nnew\\n\\n<!-- end of x --> b'
+    """
+    first, last = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    head, rest = text.split(first)
+    return f"{head}{first}\n\n{table}\n\n{last}{rest.split(last)[1]}"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/large_files.py [--rows 1e5 1e6 5e6 1e7] [--columns 20] [--threads 1 2] [--folder DIR] [--again] [NAME ...]
 
-Rows are float32 in a memory map; each fit runs in a process of its own, after one on 2000 rows that compiles.  What was measured is kept in
+Rows are float32 in a memory map; each fit runs in a process of its own, after one on a few rows that compiles.  What was measured is kept in
 `large_files.json` after each fit, so that an interrupted run goes on where it was, and written as a table into `large_files.md`; `--again` measures again.
 Growth is the peak of the process's own memory (not of pages of the file) beyond that before the fit, looked at every 5 ms; "with pages" counts those of
 the file that are not given back, too.  The exponent is that of CPU time from the first size of 1e5 rows or more on.  Floors: the sum of all numbers of the
@@ -34,6 +34,8 @@ FITS = {
     "SpectralClassifier": "SpectralClassifier(random_state=0).fit",
     "LightGBM": "LGBMClassifier(verbose=-1, n_jobs=THREADS, random_state=0).fit",
 }
+# Rows of the fit before, which compiles: as many as it takes to go the same way.
+FIRST_ROWS = {"FourierBoostingClassifier": 20_000, "MarginGame, 10 rounds": 20_000}
 PROGRAM = """
 import json, sys, threading, time, warnings
 import numpy as np
@@ -57,7 +59,7 @@ def watch(done, peaks):
         peaks[:] = map(max, peaks, memory())
 
 with threadpool_limits(THREADS):
-    ({fit})(np.array(X[:2000]), y[:2000])
+    ({fit})(np.array(X[:{first}]), y[:{first}])
     before, done = memory(), threading.Event()
     peaks = list(before)
     watcher = threading.Thread(target=watch, args=(done, peaks))
@@ -91,9 +93,10 @@ def write_rows(n_rows, n_columns, folder):
     return paths
 
 
-def measured(fit, paths, n_threads):
+def measured(name, paths, n_threads):
     """What a fit took, or the last line of its complaint."""
-    command = [sys.executable, "-c", PROGRAM.replace("{fit}", fit), *map(str, paths), str(n_threads)]
+    program = PROGRAM.replace("{fit}", FITS[name]).replace("{first}", str(FIRST_ROWS.get(name, 2000)))
+    command = [sys.executable, "-c", program, *map(str, paths), str(n_threads)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or [f"ended by signal {-done.returncode}"])[-1]}
@@ -210,7 +213,7 @@ def main():
             )
             begun = time.perf_counter()
             found = measured(
-                FITS[key["name"]], write_rows(key["rows"], key["columns"], options.folder or folder), key["threads"]
+                key["name"], write_rows(key["rows"], key["columns"], options.folder or folder), key["threads"]
             )
             kept.add(found, **key)
             says = found.get("failed") or f"{found['seconds']:.2f} s, {found['growth'] / 1e6:.0f} MB"

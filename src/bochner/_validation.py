@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names, validate_data
 
 from ._compute import (
+    LocalRows,
     Rows,
     as_dense,
     as_rows,
@@ -18,6 +19,7 @@ from ._compute import (
     entrywise,
     fold,
     gathered,
+    is_mapped,
     is_remote,
     is_tensor,
     opened,
@@ -29,11 +31,14 @@ from ._compute import (
 _MOST_WEIGHT = 1e100
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False, passes: bool = False
+) -> Rows:
     """The rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame, with ``tensors`` any of the array API; float32 kept.
 
     scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
-    memory.  Rows that an estimator hands on to another one are taken as they are.
+    memory.  Rows that an estimator hands on to another one are taken as they are.  A map that is predicted on, or of which ``passes`` says
+    that the fit passes over all rows, is checked on the way, so that it is not read once more.
     """
     X = opened(X)
     if isinstance(X, Rows) or is_remote(X) or (tensors and is_tensor(X)):
@@ -56,7 +61,10 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
             )
         return rows
     numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
-    return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))
+    names = vars(estimator).get("feature_names_in_")
+    if (passes or not reset) and is_mapped(numbers):
+        return LocalRows.checked_when_met(numbers, block_size, names)
+    return as_rows(numbers, block_size, names=names)
 
 
 def check_numbers(

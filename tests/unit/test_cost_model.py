@@ -72,10 +72,18 @@ def test_steps_wait_for_each_other(model):
     records = [record(name, 10**6, 1.5), record(name, 10**7, 10.5), record(FLOOR, 10**6, 0.1)]
     found = model.cost(model.LEARNERS["joint descent, 30 epochs"], records, 1e9, 100, 2000, model.Cluster(64, 16, 1e10))
     assert found.constant == pytest.approx(0.5)
-    assert found.tasks == pytest.approx(30 * 512 * 0.096)
+    assert found.tasks == pytest.approx(30 * 512 * 0.04)
     assert found.network == pytest.approx(30 * 512 * 12 * 8 * 816_000 / 1e10)
     # 600 d D / 100 flops for projections and 80 a wave: 6 · 100 · 2000 + 80 · 2000 for 6 · 20 · 100 + 80 · 100.
     assert found.compute == pytest.approx(1e9 * 30 * 1e-6 * (1_360_000 / 20_000) / (64 * 16 * 0.8))
+
+
+def test_tables_are_written_between_their_marks(model):
+    text = model.PAGE.read_text()
+    for name in ("large files", "cost model"):
+        text = model.between(text, name, f"the table of {name}")
+    assert "<!-- large files -->\n\nthe table of large files\n\n<!-- end of large files -->" in text
+    assert text.count("the table of") == 2
 
 
 def test_boosting_has_waves_of_its_own(model):

@@ -1,0 +1,168 @@
+"""How often a memory map is read: as often as the algorithm passes over the rows, and not once more for checks."""
+
+import numpy as np
+import pytest
+
+from bochner import (
+    AscentPeaks,
+    FourierBoostingClassifier,
+    Gaussian,
+    JointDescent,
+    LandmarkFeatures,
+    MarginGame,
+    OperatorRidge,
+    OperatorRidgeClassifier,
+    PacBayes,
+    SpectralFeatures,
+    SpectralLogistic,
+    SpectralRidge,
+)
+from bochner._compute import LocalRows, batches, is_mapped
+from bochner._compute import rows as rows_module
+
+N_ROWS = 20_000
+PRIOR = Gaussian(0.1)
+
+
+def ridge(**parameters):
+    return SpectralRidge(SpectralFeatures(PRIOR, n_components=10), **{"alpha": 1.0, "random_state": 0} | parameters)
+
+
+def learned(learner, **parameters):
+    return SpectralFeatures(PRIOR, learner=learner, n_components=10, random_state=0, **parameters)
+
+
+@pytest.fixture
+def mapped(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 6)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    return np.load(tmp_path / "rows.npy", mmap_mode="r"), (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """A function that says how often an action reads all rows; each block that was read is given back, but for looks at some rows."""
+    read = [0]
+    give_back, take = rows_module.release_pages, LocalRows.take
+
+    def counted(array, rows):
+        read[0] += len(array[rows]) if is_mapped(array) else 0
+        give_back(array, rows)
+
+    def looked(self, numbers):
+        before = read[0]
+        taken = take(self, numbers)
+        read[0] = before + (len(numbers) if is_mapped(self._numbers) else 0)
+        return taken
+
+    monkeypatch.setattr(rows_module, "release_pages", counted)
+    monkeypatch.setattr(batches, "release_pages", counted)
+    monkeypatch.setattr(LocalRows, "take", looked)
+
+    def of(action):
+        read[0] = 0
+        action()
+        return read[0] / N_ROWS
+
+    return of
+
+
+def test_maps_and_predictions_read_once(mapped, passes):
+    X, y = mapped
+    memory = np.array(X)
+    for model in (ridge(), OperatorRidge(n_components=10, alpha=1.0, random_state=0)):
+        model.fit(memory, y.astype(float))
+        assert passes(lambda model=model: model.predict(X)) == 1
+    for model in (learned(PacBayes()), LandmarkFeatures(PRIOR, n_landmarks=5, random_state=0)):
+        model.fit(memory, y)
+        assert passes(lambda model=model: model.transform(X)) == 1
+    model = SpectralLogistic(SpectralFeatures(PRIOR, n_components=10), random_state=0).fit(memory, y)
+    assert passes(lambda: model.predict_proba(X)) == 1
+    assert passes(lambda: model.score(X, y)) == 1
+
+
+def test_fits_by_sums_read_once(mapped, passes):
+    X, y = mapped
+    assert passes(lambda: learned(PacBayes()).fit(X, y)) == 1
+    assert passes(lambda: ridge().fit(X, y.astype(float))) == 1
+    # A bandwidth from the data is one pass more, a choice by leave-one-out errors another.
+    assert passes(lambda: SpectralRidge(alpha=1.0, random_state=0).fit(X, y.astype(float))) == pytest.approx(2, abs=0.1)
+    assert passes(lambda: ridge(alpha=[0.1, 1.0]).fit(X, y.astype(float))) == 2
+    # One for the sums, one for the scores that the temperature of the probabilities is found by.
+    classifier = OperatorRidgeClassifier(features=SpectralFeatures(n_components=10), alpha=1.0, random_state=0)
+    assert passes(lambda: classifier.set_params(kernel__prior=PRIOR).fit(X, y)) == 2
+
+
+def test_newton_reads_once_a_step(mapped, passes):
+    X, y = mapped
+    model = SpectralLogistic(SpectralFeatures(PRIOR, n_components=10), random_state=0)
+    assert passes(lambda: model.fit(X, y)) == pytest.approx(model.n_iter_, abs=0.01)
+
+
+def test_the_game_reads_twice_a_round(mapped, passes):
+    X, y = mapped
+    few, many = (
+        passes(lambda n=n: learned(MarginGame(n, peaks=AscentPeaks(search_rows=200), certificate=False)).fit(X, y))
+        for n in (2, 7)
+    )
+    assert many - few == pytest.approx(5 * 2, abs=5 * 0.02)
+    assert few <= 2 * 2 + 1.1
+
+
+def test_descent_reads_once_an_epoch(mapped, passes):
+    X, y = mapped
+    few, many = (passes(lambda n=n: learned(JointDescent(n)).fit(X, y)) for n in (1, 3))
+    assert many - few == 2
+    assert few <= 2.6  # the check, an epoch, and 10 000 rows for the start
+
+
+def test_boosting_reads_a_few_times(mapped, passes):
+    X, y = mapped
+    assert passes(lambda: FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y)) <= 12
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_named_on_the_way(value, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(N_ROWS, 3)), rng.integers(2, size=N_ROWS)
+    fitted = [ridge().fit(X, y), learned(PacBayes()).fit(X, y), LandmarkFeatures(PRIOR, random_state=0).fit(X, y)]
+    X[15_001, 2] = X[17_000, 1] = value
+    np.save(tmp_path / "rows.npy", X)
+    spoiled = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    word = "NaN" if np.isnan(value) else "infinity"
+    message = f"contains {word}: first in column 2, in row 15001, counted from 0"
+    actions = [
+        lambda: fitted[0].predict(spoiled),
+        lambda: fitted[1].transform(spoiled),
+        lambda: fitted[2].transform(spoiled),
+        lambda: ridge().fit(spoiled, y),
+        lambda: SpectralRidge(random_state=0).fit(spoiled, y),
+        lambda: learned(PacBayes()).fit(spoiled, y),
+        lambda: SpectralFeatures(PRIOR).fit(spoiled),
+        lambda: SpectralFeatures(PRIOR).fit(X[:100]).partial_fit(spoiled),
+        lambda: LandmarkFeatures(PRIOR, similarity="exact", landmarks="random", random_state=0).fit(spoiled, y),
+        lambda: SpectralLogistic(random_state=0).fit(spoiled, y),
+        lambda: learned(JointDescent(1)).fit(spoiled, y),
+    ]
+    for action in actions:
+        with pytest.raises(ValueError, match=message):
+            action()
+
+
+def test_looks_sources_batches_and_copies_check_what_was_not_met(tmp_path):
+    X = np.zeros((N_ROWS, 2))
+    X[5, 1] = np.nan
+    np.save(tmp_path / "rows.npy", X)
+    spoiled = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for look in (
+        lambda rows: rows.source,
+        lambda rows: rows.take(np.array([5])),
+        lambda rows: next(iter(rows.batches(10, np.random.default_rng(0)))),
+        lambda rows: rows.in_blocks(100).sum(lambda block: block.sum(axis=0)),
+        lambda rows: rows.epochs(None, None),
+    ):
+        with pytest.raises(ValueError, match="column 'b', in row 5"):
+            look(LocalRows.checked_when_met(spoiled, names=["a", "b"]))
+    rows = LocalRows.checked_when_met(spoiled)
+    np.testing.assert_array_equal(rows.take(np.array([4, 6])), 0)
