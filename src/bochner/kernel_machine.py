@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, TensorRows, as_dense, gathered
+from ._compute import Block, LocalRows, TensorRows, as_dense, gathered
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -69,7 +69,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         Direct, or by conjugate gradients with a Nyström preconditioner; "auto" is direct up to 4000 rows if ``max_bytes`` allows it.
     max_bytes : int, default 2147483648
         Memory for kernel matrices, 2 GiB.  A direct solution that needs more is refused before it is begun; conjugate gradients then compute
-        the kernel anew for each product.
+        the kernel anew for each product.  Rows of Dask and of files come to this machine where one kernel matrix of them is not larger.
     tol : float, default 1e-3
         Conjugate gradients stop at this residual of the linear system, relative to its right-hand side.
     max_iterations : int, default 200
@@ -130,7 +130,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         several = len(alphas) > 1
         data = check_rows(self, X, reset=True, tensors=True)
         if not (data.is_local or isinstance(data, TensorRows)):
-            raise TypeError("The kernel machine needs all rows at once; use SpectralRidge for a Dask array.")
+            data = self._brought_here(data)
         values = Values.of(y, len(data), owner=type(self).__name__)
         weights = check_weights(sample_weight, len(data))
         self._one_dimensional, targets = values.one_dimensional, values.rows
@@ -234,6 +234,16 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
                 f"max_bytes={self.max_bytes}. Use SpectralRidge, whose features keep rows sparse, or raise max_bytes."
             )
         return X.toarray()
+
+    def _brought_here(self, data):
+        """Rows of a cluster or a file, which are the points of the expansion: as many as one kernel matrix may have."""
+        needed = 8 * len(data) ** 2
+        if needed > self.max_bytes:
+            raise TypeError(
+                f"KernelMachine keeps all rows on this machine, but X has {len(data)} of them in a file or a Dask collection, whose kernel "
+                f"matrix has {needed / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Use SpectralRidge, or raise max_bytes."
+            )
+        return LocalRows(data.take(np.arange(len(data))), data.block_size)
 
     def _chosen_solver(self, n_rows):
         needed = 3 * 8 * n_rows**2  # the matrix, and what LAPACK needs for its eigenvectors

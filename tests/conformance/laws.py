@@ -36,7 +36,6 @@ N_ROWS = 90
 NEEDS_ROWS_HERE = (
     GBRFF1Classifier,
     GBRFF2Classifier,
-    KernelMachine,
     OperatorKernelRidge,
 )
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
@@ -118,10 +117,11 @@ def stored(X, storage, folder):
 def stays_on_the_cluster(estimator):
     """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
 
-    The front door brings as few rows as those of the laws here; of more it has tests of its own.
+    The front door and the exact machine bring as few rows as those of the laws here; of more the front door has tests of its own.
     """
     by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier | SpectralLogistic
-    if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | SpectralClassifier | SpectralRegressor):
+    brought = KernelMachine | SpectralClassifier | SpectralRegressor
+    if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | brought):
         return True
     return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.leaves_targets)
 

@@ -285,8 +285,14 @@ def test_what_an_iterative_solution_cannot_say():
     assert one.predict(X)[:3] == pytest.approx(y[0])
 
 
-def test_dask_arrays_are_refused():
+def test_dask_arrays_come_here_up_to_one_kernel_matrix():
     array = pytest.importorskip("dask.array")
     X, y = data()
-    with pytest.raises(TypeError, match="use SpectralRidge"):
-        KernelMachine().fit(array.from_array(X), y)
+    room = 8 * len(X) ** 2
+    found = KernelMachine(max_bytes=room, solver="cg", random_state=0).fit(
+        array.from_array(X, chunks=(9, 1)), array.from_array(y, chunks=7)
+    )
+    expected = KernelMachine(max_bytes=room, solver="cg", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    with pytest.raises(TypeError, match=f"X has {len(X)} of them.*Use SpectralRidge, or raise max_bytes"):
+        KernelMachine(max_bytes=room - 1).fit(array.from_array(X), y)

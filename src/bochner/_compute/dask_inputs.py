@@ -82,6 +82,14 @@ def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     return _frame_array(X, X._meta, name)
 
 
+def assert_two_dimensional(X: Any) -> None:
+    """In the words that begin scikit-learn's for arrays in memory."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: X must be two-dimensional (points, features), e.g. X[:, None] for one column."
+        )
+
+
 def _frame_array(X, frame, name):
     from pandas.api.types import is_extension_array_dtype, is_numeric_dtype
 

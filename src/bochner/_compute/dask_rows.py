@@ -12,6 +12,7 @@ from .columns import entrywise, rows_of_code, totals
 from .dask_batches import dask_epochs
 from .dask_inputs import (
     added,
+    assert_two_dimensional,
     group_bounds,
     group_sizes,
     is_remote,
@@ -34,8 +35,7 @@ class DaskRows(Rows):
 
     def __init__(self, source: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False):
         source = remote_array(source)
-        if source.ndim != 2:
-            raise ValueError(f"X must be two-dimensional (points, features), got {source.ndim} dimension(s).")
+        assert_two_dimensional(source)
         if source.dtype.kind not in "fiub":
             raise ValueError(f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers.")
         source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})

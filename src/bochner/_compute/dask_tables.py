@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .clusters import computed, has_room, warn_of_rereading
-from .dask_inputs import remote_array, remote_frame
+from .dask_inputs import assert_two_dimensional, remote_array, remote_frame
 from .dask_rows import DaskRows
 from .rows import as_dense, assert_finite, assert_unmasked, working_dtype
 
@@ -22,8 +22,7 @@ class RemoteTable:
         self.frame = remote_frame(source)
         if self.frame is None:
             source = remote_array(source)
-            if source.ndim != 2:
-                raise ValueError(f"X must be two-dimensional (points, features), got {source.ndim} dimension(s).")
+            assert_two_dimensional(source)
             source = source.rechunk({1: -1})
             lengths, self.n_features, self.dtype = source.chunks[0], source.shape[1], source.dtype
             self._working = working_dtype(source)
