@@ -28,7 +28,7 @@ FLOORS = [
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
-        *("inputs", "blending", "kernel_machine", "logistic"),
+        *("inputs", "blending", "kernel_machine", "logistic", "operator_models"),
     },
     {"front_door"},
     {"untuned"},

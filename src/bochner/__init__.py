@@ -45,6 +45,7 @@ from .learners import (
 )
 from .logistic import SpectralLogistic
 from .measures import FourierMeasure, concatenate
+from .operator_models import OperatorClassifier, OperatorRegressor
 from .operators import (
     CurlFree,
     CustomKernel,
@@ -116,8 +117,10 @@ __all__ = [
     "Learner",
     "MarginGame",
     "Matern",
+    "OperatorClassifier",
     "OperatorKernelRidge",
     "OperatorMeasure",
+    "OperatorRegressor",
     "OperatorRidge",
     "OperatorRidgeClassifier",
     "OptimalAlignment",

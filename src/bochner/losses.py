@@ -1,20 +1,22 @@
 """Losses: value, gradient and curvature in the scores, the best constant, and what scores predict; row by row.
 
-Scores and targets are (n_rows, n_outputs).  Every loss is convex in the scores, and its curvature is positive (for Huber and
-quantile it is the constant 1 of the closed form, not the second derivative, which vanishes).
+Scores and targets are (n_rows, n_outputs).  Every loss is convex in the scores, and its curvature is positive (for Huber, quantile and
+hinge it is the constant 1 of the closed form, not the second derivative, which vanishes; ``bend`` has that).
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax, xlogy
 
 from ._compute import is_remote, smallest_reaching
 from ._validation import refuse_class
 
 __all__ = [
     "Exponential",
+    "Hinge",
     "Huber",
     "Logistic",
     "Loss",
@@ -56,6 +58,21 @@ class Loss(ABC):
         """∂ℓ/∂H alone."""
         return self.derivatives(targets, scores)[0]
 
+    # Whether the second derivative of a row mixes its outputs.
+    couples_outputs: ClassVar[bool] = False
+
+    def bend(self, targets: np.ndarray, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """∂²ℓ/∂H² times a direction, (n_rows, n_outputs); the whole matrix of each row, where outputs are coupled."""
+        return self.derivatives(targets, scores)[1] * direction
+
+    def rounded(self, width: float) -> Self:
+        """The same loss with its corner, if it has one, rounded over this width; smooth losses are left as they are."""
+        return self
+
+    def least(self, targets: np.ndarray) -> np.ndarray:
+        """The least value that ℓ can have at each row, (n_rows,)."""
+        return np.zeros(len(targets))
+
     def link(self, scores: np.ndarray) -> np.ndarray:
         """What scores predict: the mean (or quantile) of the target, or probabilities of classes, in the shape of the scores.
 
@@ -84,6 +101,10 @@ class Logistic(Loss):
 
     def gradient(self, targets, scores):
         return -targets * _miss(targets, scores)
+
+    def bend(self, targets, scores, direction):
+        miss = _miss(targets, scores)
+        return miss * (1 - miss) * direction
 
     def start(self, targets, weights):
         mean = _bounded_mean(targets, weights)
@@ -121,6 +142,45 @@ class Exponential(Loss):
 
 
 @dataclass(frozen=True)
+class Hinge(Loss):
+    """max(0, 1 − yH), y = ±1, summed over outputs (one against the rest); what a support vector machine minimizes.
+
+    Parameters
+    ----------
+    width : float, default 0.0
+        Over how far the corner is rounded: the loss is m²/(2 width) for 0 <= m <= width, m = 1 − yH, and m − width/2 beyond.
+
+    Examples
+    --------
+    >>> Hinge().values(np.array([[1.0]]), np.array([[-1.0]]))
+    array([2.])
+    """
+
+    width: float = 0.0
+
+    def values(self, targets, scores):
+        gap = np.maximum(1 - targets * scores, 0)
+        if self.width:
+            gap = np.where(gap < self.width, gap**2 / (2 * self.width), gap - self.width / 2)
+        return np.sum(gap, axis=1)
+
+    def derivatives(self, targets, scores):
+        gap = 1 - targets * scores
+        slope = np.clip(gap / self.width, 0, 1) if self.width else gap > 0
+        return (-targets * slope).astype(scores.dtype), np.ones_like(scores)
+
+    def bend(self, targets, scores, direction):
+        gap = 1 - targets * scores
+        return direction * ((gap > 0) & (gap < self.width)) / (self.width or 1.0)
+
+    def rounded(self, width):
+        return replace(self, width=width)
+
+    def start(self, targets, weights):
+        return np.sign(_weighted_mean(targets, weights))
+
+
+@dataclass(frozen=True)
 class Multinomial(Loss):
     """−ln softmax(H)_y, targets one-hot; the diagonal of the curvature, so one 2 x 2 system for each class.
 
@@ -137,8 +197,14 @@ class Multinomial(Loss):
         shares = softmax(scores, axis=1)
         return shares - targets, np.maximum(shares * (1 - shares), _LEAST_CURVATURE)
 
+    couples_outputs: ClassVar[bool] = True
+
     def gradient(self, targets, scores):
         return softmax(scores, axis=1) - targets
+
+    def bend(self, targets, scores, direction):
+        shares = softmax(scores, axis=1)
+        return shares * (direction - np.sum(shares * direction, axis=1, keepdims=True))
 
     def start(self, targets, weights):
         return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))
@@ -191,6 +257,9 @@ class Huber(Loss):
     def derivatives(self, targets, scores):
         return np.clip(scores - targets, -self.delta, self.delta), np.ones_like(scores)
 
+    def bend(self, targets, scores, direction):
+        return direction * (np.abs(scores - targets) <= self.delta)
+
     def start(self, targets, weights):
         return weighted_quantile(targets, weights, 0.5)
 
@@ -203,6 +272,8 @@ class Quantile(Loss):
     ----------
     level : float
         Share of the targets that should lie below, between 0 and 1.
+    width : float, default 0.0
+        Over how far, to both sides, the corner is rounded: there the loss is r²/(4 width) + (level − ½) r + width/4, r = y − H.
 
     Examples
     --------
@@ -211,14 +282,28 @@ class Quantile(Loss):
     """
 
     level: float
+    width: float = 0.0
 
     def values(self, targets, scores):
         left = targets - scores
-        return np.sum(np.maximum(self.level * left, (self.level - 1) * left), axis=1)
+        sharp = np.maximum(self.level * left, (self.level - 1) * left)
+        if self.width:
+            curved = left**2 / (4 * self.width) + (self.level - 0.5) * left + self.width / 4
+            sharp = np.where(np.abs(left) < self.width, curved, sharp)
+        return np.sum(sharp, axis=1)
 
     def derivatives(self, targets, scores):
-        gradient = np.where(targets > scores, -self.level, 1 - self.level).astype(scores.dtype)
-        return gradient, np.ones_like(scores)
+        if self.width:
+            gradient = 0.5 - self.level - np.clip((targets - scores) / (2 * self.width), -0.5, 0.5)
+        else:
+            gradient = np.where(targets > scores, -self.level, 1 - self.level)
+        return gradient.astype(scores.dtype), np.ones_like(scores)
+
+    def bend(self, targets, scores, direction):
+        return direction * (np.abs(targets - scores) < self.width) / (2 * self.width or 1.0)
+
+    def rounded(self, width):
+        return replace(self, width=width)
 
     def start(self, targets, weights):
         return weighted_quantile(targets, weights, self.level)
@@ -241,6 +326,9 @@ class Poisson(Loss):
     def derivatives(self, targets, scores):
         mean = np.exp(np.minimum(scores, _LARGEST_EXPONENT))
         return mean - targets, np.maximum(mean, _LEAST_CURVATURE)
+
+    def least(self, targets):
+        return np.sum(targets - xlogy(targets, targets), axis=1)
 
     def start(self, targets, weights):
         return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))

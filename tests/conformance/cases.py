@@ -33,7 +33,9 @@ from bochner import (
     Laplace,
     MarginGame,
     Matern,
+    OperatorClassifier,
     OperatorKernelRidge,
+    OperatorRegressor,
     OperatorRidge,
     OperatorRidgeClassifier,
     OptimalAlignment,
@@ -50,7 +52,7 @@ from bochner import (
     StochasticGradient,
     TableModel,
 )
-from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
+from bochner.losses import Exponential, Hinge, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
 
 def mixture(n_features):
@@ -126,6 +128,10 @@ ESTIMATORS = [
     OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver=Cholesky(), fit_intercept=True),
     OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), alpha=1.0, solver=ConjugateGradient()),
     OperatorRidgeClassifier(),
+    OperatorClassifier(n_components=20),
+    OperatorClassifier(loss=Hinge(), n_components=20),
+    OperatorRegressor(n_components=20),
+    OperatorRegressor(loss=Huber(np.array([0.3])), features=SpectralFeatures(n_components=20, block_size=7)),
     OperatorKernelRidge(),
     OperatorKernelRidge(Decomposable(output_matrix="covariance"), alpha=[0.01, 0.1, 1.0]),
     KernelMachine(),
@@ -154,7 +160,17 @@ SEARCHING = {
     "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
 }
 
-LOSSES = [Logistic(), Exponential(), Multinomial(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson()]
+LOSSES = [
+    Logistic(),
+    Exponential(),
+    Multinomial(),
+    Squared(),
+    Huber(np.array([0.7])),
+    Quantile(0.3),
+    Poisson(),
+    Hinge(),
+]
+LOSSES += [Hinge(0.5), Quantile(0.3, 0.4)]
 
 SOLVERS = [Eigen(), Cholesky(), ConjugateGradient(tol=1e-13), LBFGS(tol=1e-12), StochasticGradient(n_epochs=400)]
 

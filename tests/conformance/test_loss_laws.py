@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 from bochner.boosting.rounds import exact_step
 from bochner.losses import (
     Exponential,
+    Hinge,
     Huber,
     Logistic,
     Multinomial,
@@ -22,7 +23,7 @@ from bochner.losses import (
 def targets_for(loss, rng, n=12):
     if isinstance(loss, Multinomial):
         return np.eye(3)[rng.integers(3, size=n)]
-    if isinstance(loss, Logistic | Exponential):
+    if isinstance(loss, Logistic | Exponential | Hinge):
         return rng.choice([-1.0, 1.0], size=(n, 1))
     return rng.poisson(2.0, size=(n, 1)).astype(float)
 
@@ -39,13 +40,17 @@ def test_gradient_is_the_derivative_of_the_values(loss, seed):
         step[:, k] = 1e-6
         numeric = (loss.values(targets, scores + step) - loss.values(targets, scores - step)) / 2e-6
         np.testing.assert_allclose(gradient[:, k], numeric, atol=1e-6)
-        if not isinstance(loss, Huber | Quantile):
+        if not isinstance(loss, Huber | Quantile | Hinge):
             numeric = (loss.gradient(targets, scores + step) - loss.gradient(targets, scores - step))[:, k] / 2e-6
             np.testing.assert_allclose(curvature[:, k], numeric, atol=1e-5)
     assert np.all(curvature > 0)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not isinstance(loss, Huber)], ids=repr)
+# A start is that of the loss itself, whatever is rounded of it; Huber's is the median.
+STARTING = [loss for loss in LOSSES if not isinstance(loss, Huber) and not getattr(loss, "width", 0)]
+
+
+@pytest.mark.parametrize("loss", STARTING, ids=repr)
 def test_start_is_the_best_constant(loss, seed):
     rng = np.random.default_rng(seed)
     targets, weights = targets_for(loss, rng, 40), rng.uniform(0.5, 2, size=40)
@@ -106,7 +111,7 @@ def test_huber_starts_at_the_median():
     assert Huber(np.array([0.7])).start(targets, np.ones(3)) == 2.0
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not isinstance(loss, Huber)], ids=repr)
+@pytest.mark.parametrize("loss", [loss for loss in STARTING if not isinstance(loss, Hinge)], ids=repr)
 def test_the_link_of_the_best_constant_predicts_the_mean_of_the_target(loss, seed):
     """Of classes their shares, of counts their mean, of a quantile itself: what the constant was fitted to."""
     rng = np.random.default_rng(seed)
@@ -138,6 +143,10 @@ def test_class_probabilities_sum_to_one(loss):
         (Squared(), [3.0], 2.0, -2.0, 1.0, [1.0]),
         (Huber(np.array([0.5])), [3.0], 0.875, -0.5, 1.0, [1.0]),
         (Quantile(0.3), [3.0], 0.6, -0.3, 1.0, [1.0]),
+        (Quantile(0.3, 4.0), [3.0], 0.85, -0.05, 1.0, [1.0]),  # r = 2: 4/16 − 0.2 · 2 + 1, −(2/8 − 0.2)
+        (Hinge(), [-1.0], 2.0, 1.0, 1.0, [1.0]),
+        (Hinge(0.5), [-1.0], 1.75, 1.0, 1.0, [1.0]),
+        (Hinge(4.0), [-1.0], 0.5, 0.5, 1.0, [1.0]),  # 2²/8, 2/4
         (Poisson(), [3.0], -0.2817181715409549, -0.2817181715409549, 2.718281828459045, [2.718281828459045]),
     ],
     ids=lambda value: repr(value) if hasattr(value, "values") else "",
@@ -169,3 +178,32 @@ def test_starts_in_literal_numbers():
     values = np.array([[1.0], [2.0], [3.0], [10.0]])
     starts = [loss.start(values, ones)[0] for loss in (Squared(), Huber(np.ones(1)), Quantile(0.75), Poisson())]
     assert starts == pytest.approx([4.0, 2.0, 3.0, np.log(4)])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_bends_are_the_second_derivative_of_the_values(loss, seed):
+    rng = np.random.default_rng(seed)
+    targets = targets_for(loss, rng)
+    scores, direction = rng.normal(size=targets.shape), rng.normal(size=targets.shape)
+    step = 1e-6 * direction
+    numeric = (loss.gradient(targets, scores + step) - loss.gradient(targets, scores - step)) / 2e-6
+    np.testing.assert_allclose(loss.bend(targets, scores, direction), numeric, atol=1e-5)
+    if not loss.couples_outputs and targets.shape[1] > 1:
+        np.testing.assert_allclose(loss.bend(targets, scores, np.eye(targets.shape[1])[:1]) != 0, numeric != 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_no_value_is_below_the_least(loss, seed):
+    rng = np.random.default_rng(seed)
+    targets = targets_for(loss, rng, 200)
+    gaps = loss.values(targets, 2 * rng.normal(size=targets.shape)) - loss.least(targets)
+    assert np.all(gaps >= -1e-12)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Quantile(0.3)], ids=repr)
+def test_rounded_corners_come_near_the_corner(loss, seed):
+    rng = np.random.default_rng(seed)
+    targets, scores = targets_for(loss, rng, 50), rng.normal(size=(50, 1))
+    gap = np.abs(loss.rounded(1e-3).values(targets, scores) - loss.values(targets, scores))
+    assert gap.max() <= 5.001e-4
+    assert Squared().rounded(0.1) == Squared()

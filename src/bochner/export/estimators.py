@@ -16,7 +16,9 @@ from ..inputs import SmoothScaler, TableInputs
 from ..kernel_machine import KernelMachine
 from ..landmarks import LandmarkFeatures
 from ..logistic import SpectralLogistic
+from ..losses import Hinge
 from ..measures import FourierMeasure
+from ..operator_models import OperatorClassifier, OperatorRegressor
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..ridge.model import RidgeModel
 from .fields import operator_expansion
@@ -76,6 +78,12 @@ def _boosting_regressor(estimator: FourierBoostingRegressor, graph: Graph) -> tu
 
 
 @written.register
+def _operator_regressor(estimator: OperatorRegressor, graph: Graph) -> tuple[Tensor, ...]:
+    f = estimator.expansion_
+    return (link(estimator.loss_, expansion(f, graph.rows), f.n_outputs),)
+
+
+@written.register
 def _ridge(estimator: RidgeModel, graph: Graph) -> tuple[Tensor, ...]:
     if isinstance(estimator._source, FourierMeasure):
         return (expansion(estimator.expansion_, graph.rows),)
@@ -124,6 +132,17 @@ def _spectral_logistic(estimator: SpectralLogistic, graph: Graph) -> tuple[Tenso
     if len(estimator.coef_) > 1:
         return labels(first_largest(scores), estimator.classes_), chances
     return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(chances)
+
+
+@written.register
+def _operator_classifier(estimator: OperatorClassifier, graph: Graph) -> tuple[Tensor, ...]:
+    f = estimator.expansion_
+    scores = expansion(f, graph.rows)
+    chances = scores if isinstance(estimator.loss_, Hinge) else link(estimator.loss_, scores, f.n_outputs)
+    if f.n_outputs > 1:
+        return labels(first_largest(scores), estimator.classes_), chances
+    codes = graph.cast(scores.flat() > 0.0, np.int64)
+    return labels(codes, estimator.classes_), scores if chances is scores else both_classes(chances)
 
 
 @written.register

@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from .._compute import Rows
 from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._validation import check_count
@@ -12,6 +13,7 @@ from ..features import SpectralFeatures
 from ..measures import FourierMeasure
 from ..operators import Decomposable, OperatorKernel, OperatorMeasure
 from ..solvers import Solver
+from ..targets import Target
 from .fields import FieldMethods
 from .model import RidgeModel
 
@@ -32,6 +34,36 @@ class OperatorParameters(NestedDefaults):
     @property
     def _defaults(self):
         return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
+
+
+def operator_source(
+    kernel: OperatorKernel, features: SpectralFeatures, random_state: Any, rows: Rows, taught: Target, weights: Any
+) -> tuple[OperatorKernel, FourierMeasure, SpectralFeatures | None]:
+    """The kernel with its prior as numbers, the frequencies that it stands on, and the features that drew them, if any did.
+
+    A learner of the features learns from ``taught``.
+    """
+    prior = kernel.checked_prior()
+    fitted = None
+    if isinstance(prior, FourierMeasure):
+        source: Any = prior
+        if features.learner is not None:
+            source = features.learner.learn(prior, rows, taught, as_generator(random_state), weights).measure
+    else:
+        if features.prior is not None and kernel.prior is not None:
+            raise ValueError(
+                f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the features. Give it to the kernel."
+            )
+        fitted = clone(features).set_params(prior=prior if features.prior is None else features.prior)
+        if random_state is not None:
+            fitted.set_params(random_state=random_state)
+        source = fitted.fit(rows, taught, weights).measure_
+        kernel = clone(kernel).set_params(prior=fitted.prior_)
+    if not isinstance(source, FourierMeasure):
+        raise TypeError(
+            f"Operator-valued kernels stand on frequencies, but {features.learner!r} gives a {type(source).__name__}."
+        )
+    return kernel, source, fitted
 
 
 class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
@@ -94,28 +126,12 @@ class OperatorRidge(FieldMethods, RidgeModel, OperatorParameters):
         return super()._check_parameters()
 
     def _start(self, rows, target, taught, weights):
-        kernel, features = self._part("kernel"), self._part("features")
+        kernel = self._part("kernel")
         kernel.check_outputs(rows.n_features, target.rows.shape[1])
-        prior = kernel.checked_prior()
-        if isinstance(prior, FourierMeasure):
-            self._source = prior
-            if features.learner is not None:
-                learned = features.learner.learn(prior, rows, taught, as_generator(self.random_state), weights)
-                self._source = learned.measure
-        else:
-            if features.prior is not None and kernel.prior is not None:
-                raise ValueError(
-                    f"Got two priors, {kernel.prior!r} of the kernel and {features.prior!r} of the features. Give it to the kernel."
-                )
-            drawn = clone(features).set_params(prior=prior if features.prior is None else features.prior)
-            self.features_ = self._fitted_features(drawn, rows, taught, weights)
-            self._source = self.features_.measure_
-            kernel = clone(kernel).set_params(prior=self.features_.prior_)
-        if not isinstance(self._source, FourierMeasure):
-            raise TypeError(
-                f"Operator-valued kernels stand on frequencies, but {features.learner!r} gives a {type(self._source).__name__}."
-            )
-        self._kernel = kernel
+        found = operator_source(kernel, self._part("features"), self.random_state, rows, taught, weights)
+        self._kernel, self._source, fitted = found
+        if fitted is not None:
+            self.features_ = fitted
         return self._source.n_columns
 
     @property

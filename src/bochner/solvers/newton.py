@@ -103,10 +103,10 @@ class SoftmaxProblem:
         gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
             with threads_for_matrices(gradient.size):
-                factor = _factor(curvature, np.tile(held, len(self.code)))
+                factor = cholesky_factor(curvature, np.tile(held, len(self.code)))
                 return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":
-            inverse = partial(cho_solve, _factor(curvature, held))
+            inverse = partial(cho_solve, cholesky_factor(curvature, held))
         else:
             inverse = partial(np.multiply, 1 / (curvature + held)[:, None])
 
@@ -188,7 +188,7 @@ def _on_vectors(function, shape):
     return lambda vector: function(vector.reshape(shape)).ravel()
 
 
-def _factor(curvature, penalties):
+def cholesky_factor(curvature, penalties):
     """A Cholesky factor; where rounding has eaten what holds the constant, a hair is added."""
     matrix = curvature.reshape(len(penalties), len(penalties)).copy()
     diagonal = np.einsum("ii->i", matrix)

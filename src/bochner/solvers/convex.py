@@ -1,0 +1,261 @@
+"""Operator-valued models with any convex loss, by Newton's method on row sums (Brault et al. 2016, Eq. 11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from .._compute import Block, Rows, as_dense, tiles
+from .._progress import track
+from ..losses import Loss
+from ..operators import OperatorMeasure
+from .newton import Minimum, Reached, cholesky_factor
+from .statistics import TILE_ROWS
+
+# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
+# conjugate gradients with passes of their own.
+_MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
+_STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
+# Corners of losses are rounded less and less, in units of the loss: each stage starts where the last one ended.
+_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
+_EARLY_TOLERANCE = 1e-3
+# A decrease by less than this share of the objective may be lost in rounding.
+_ROUNDING = 1e-9
+# Shares of a step that are compared where the whole of it leads too far.
+_SHORTER = 2.0 ** -np.arange(1, 31)
+# With a corner, hardly a row may bend: so much of the rows' weight then holds the constants, in steps, not in the objective.
+_HELD_CONSTANT = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexProblem:
+    r"""min over θ and b of
+
+    .. math:: \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
+
+    Ψ the features of ``measure``, y ``targets`` (n_samples, n_outputs), h ``weights`` (or None).  The unknowns are one vector, θ and then b
+    where ``constant``.  Ψ is never built: Ψ(x) θ = φ(x) expand(θ), and gradients come back by ``contract``.
+    """
+
+    rows: Rows
+    targets: Any
+    weights: Any
+    measure: OperatorMeasure
+    loss: Loss
+    alpha: float
+    constant: bool
+
+    @property
+    def n_unknowns(self) -> int:
+        return self.measure.n_columns + self.constant * self.measure.n_outputs
+
+    @cached_property
+    def _penalties(self) -> np.ndarray:
+        return np.append(
+            np.full(self.measure.n_columns, self.alpha), np.zeros(self.n_unknowns - self.measure.n_columns)
+        )
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Pairs of outputs that the second derivative of a row mixes."""
+        n = self.measure.n_outputs
+        return [(a, b) for a in range(n) for b in range(a + 1) if self.loss.couples_outputs or a == b]
+
+    @property
+    def _whole(self) -> bool:
+        return self.n_unknowns <= _MOST_UNKNOWNS and len(self._pairs) <= _MOST_PRODUCTS
+
+    def coefficients(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the scalar features, (2 n_atoms, n_outputs), and the constants."""
+        theta, constants = np.split(unknowns, [self.measure.n_columns])
+        return self.measure.expand(theta), constants if self.constant else np.zeros(self.measure.n_outputs)
+
+    def _contracted(self, sums):
+        """The transpose of ``coefficients``, of sums (2 n_atoms + 1, n_outputs) with the constant last."""
+        theta = self.measure.contract(sums[:-1])
+        return np.append(theta, sums[-1]) if self.constant else theta
+
+    def at(self, unknowns: np.ndarray) -> Reached:
+        """One pass over the rows."""
+        block = _sums_block, *self.coefficients(unknowns), self._pairs, self._whole
+        loss, pull, curvature = self._sum(*block)
+        value = float(loss) + 0.5 * float(self._penalties @ unknowns**2)
+        gradient = self._contracted(pull) + self._penalties * unknowns
+        return Reached(
+            unknowns, value, gradient, self._hessian(curvature) if self._whole else self._diagonal(curvature)
+        )
+
+    def _hessian(self, curvature):
+        """Σ_ab F_jar W_ab,jk F_kbq from W_ab = Σ_i h_i ℓ''_ab φ_i φ_iᵀ, F the factors of the atoms."""
+        m = len(self.measure)
+        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        n_columns, size = self.measure.n_columns, self.n_unknowns
+        hessian = np.zeros((size, size))
+        theta = hessian[:n_columns, :n_columns]
+        for (a, b), sums in zip(self._pairs, curvature, strict=True):
+            waves = sums[:-1, :-1].reshape(2, m, 1, 2, m, 1)
+            left, right = (factors[:, of, :].reshape(m, -1) for of in (a, b))
+            product = (left[None, :, :, None, None, None] * waves * right[None, None, None, None]).reshape(
+                n_columns, -1
+            )
+            theta += product if a == b else product + product.T
+            if self.constant:
+                for one, other in {(a, b), (b, a)}:
+                    column = (sums[:-1, -1].reshape(2, m, 1) * factors[:, one, :]).ravel()
+                    hessian[:n_columns, n_columns + other] += column
+                    hessian[n_columns + other, :n_columns] += column
+                    hessian[n_columns + one, n_columns + other] += sums[-1, -1]
+        return hessian
+
+    def _diagonal(self, curvature):
+        """The diagonal of the Hessian from Σ_i h_i ℓ''_ab φ_ij²."""
+        m = len(self.measure)
+        factors = np.broadcast_to(self.measure.factors, (m, *self.measure.factors.shape[1:]))
+        diagonal = np.zeros((2, m, self.measure.rank))
+        for (a, b), sums in zip(self._pairs, curvature, strict=True):
+            twice = 1 if a == b else 2
+            diagonal += twice * sums[:-1].reshape(2, m, 1) * factors[:, a, :] * factors[:, b, :]
+        if not self.constant:
+            return diagonal.ravel()
+        own = {a: sums[-1] for (a, b), sums in zip(self._pairs, curvature, strict=True) if a == b}
+        return np.append(diagonal.ravel(), [own[a] for a in range(self.measure.n_outputs)])
+
+    def along(self, unknowns: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The objective after each of the shorter steps, in one pass."""
+        arguments = *self.coefficients(unknowns), *self.coefficients(step), _SHORTER
+        places = unknowns + _SHORTER[:, None] * step
+        return self._sum(_values_block, *arguments) + 0.5 * places**2 @ self._penalties
+
+    def step(self, reached: Reached, progress: float = 0.0) -> np.ndarray:
+        """−H⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass.
+
+        ``progress`` is the size of the gradient relative to the first one.
+        """
+        held = self._penalties
+        if self.constant and self.loss.rounded(1.0) is not self.loss:
+            total = float(len(self.rows) if self.weights is None else self.weights.sum())
+            held = held + _HELD_CONSTANT * total * (held == 0)
+        if self._whole:
+            return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
+        at = self.coefficients(reached.coefficients)
+        # Where no row bends, a constant would have nothing to hold it.
+        inverse = 1 / np.maximum(reached.curvature + held, 1e-12 * (1 + np.max(reached.curvature + held)))
+
+        def hessian(direction):
+            sums = self._sum(_product_block, *at, *self.coefficients(direction))
+            return self._contracted(sums) + held * direction
+
+        shape = (self.n_unknowns,) * 2
+        rtol = float(np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]))
+        operators = [LinearOperator(shape, matvec) for matvec in (hessian, lambda vector: inverse * vector)]
+        limits = {"rtol": rtol, "atol": 0.0, "maxiter": _MOST_STEP_PASSES}
+        return cg(operators[0], -reached.gradient, M=operators[1], **limits)[0]
+
+    def _sum(self, function, *arguments):
+        signals = [self.targets] if self.weights is None else [self.targets, self.weights]
+        row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
+        block = Block(function, self.measure.scalar.block(), self.loss, *arguments, row_bytes=row_bytes)
+        return self.rows.sum(block, *signals)
+
+
+def minimize_convex(problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0) -> Minimum:
+    """The minimum; of a loss with a corner that of the loss rounded over 1e-4 of ``unit``, in stages."""
+    if problem.loss.rounded(1.0) is problem.loss:
+        return _minimized(problem, start, tol, max_iter)
+    n_iter, found = 0, Minimum(start, 0, False)
+    for width in track(_WIDTHS, "convex loss"):
+        stage = _with_loss(problem, problem.loss.rounded(width * unit))
+        found = _minimized(
+            stage, found.coefficients, tol if width == _WIDTHS[-1] else max(tol, _EARLY_TOLERANCE), max_iter
+        )
+        n_iter += found.n_iter
+    return Minimum(found.coefficients, n_iter, found.converged)
+
+
+def _minimized(problem, start, tol, max_iter):
+    """Newton's method; where a whole step does not lower the objective, one pass compares shorter ones.
+
+    (Damping by a multiple of the identity, as for the logistic loss, crawls where a loss is flat but for a narrow band.)  It ends where a
+    step is smaller than ``tol``, measured by the curvature, relative to the objective; that step is still taken.
+    """
+    reached, n_iter = problem.at(start), 1
+    steepest = np.linalg.norm(reached.gradient) or 1.0
+    for n_iter in track(range(1, max_iter + 1), "Newton's method", total=max_iter):
+        step = problem.step(reached, float(np.linalg.norm(reached.gradient) / steepest))
+        slope = float(np.vdot(reached.gradient, step))
+        tried = problem.at(reached.coefficients + step)
+        small = -slope <= tol**2 * max(reached.value, np.finfo(float).tiny)
+        if tried.value > reached.value + 1e-4 * slope + 1e-14 * reached.value:
+            if small:  # rounding is all that is left
+                return Minimum(reached.coefficients, n_iter, True)
+            values = problem.along(reached.coefficients, step)
+            best = int(np.argmin(values))
+            if not values[best] < reached.value:  # rounding, or a direction that leads nowhere
+                return Minimum(reached.coefficients, n_iter, -slope <= _ROUNDING * reached.value)
+            tried = problem.at(reached.coefficients + _SHORTER[best] * step)
+        reached = tried
+        if small:
+            return Minimum(reached.coefficients, n_iter, True)
+    return Minimum(reached.coefficients, n_iter, False)
+
+
+def _with_loss(problem, loss):
+    return ConvexProblem(
+        problem.rows, problem.targets, problem.weights, problem.measure, loss, problem.alpha, problem.constant
+    )
+
+
+def _tile(features, X):
+    """The scalar features of some rows in float64, and a column of ones."""
+    columns = as_dense(features(X))
+    design = np.ones((columns.shape[0], columns.shape[1] + 1))
+    design[:, :-1] = columns
+    return design
+
+
+def _sums_block(features, loss, coefficients, constants, pairs, whole, X, targets, weights=None):
+    size, n_outputs = len(coefficients) + 1, len(constants)
+    total, pull = 0.0, np.zeros((size, n_outputs))
+    curvature = np.zeros((len(pairs), size, size) if whole else (len(pairs), size))
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        scores = A[:, :-1] @ coefficients + constants
+        total += h @ (loss.values(y, scores) - loss.least(y))
+        pull += A.T @ (h[:, None] * loss.gradient(y, scores))
+        if loss.couples_outputs:
+            bends = [loss.bend(y, scores, np.tile(unit, (len(y), 1))) for unit in np.eye(n_outputs)]
+        else:  # one direction tells all: none mixes with another
+            bend = loss.bend(y, scores, np.ones_like(scores))
+            bends = [bend] * n_outputs
+        for k, (a, b) in enumerate(pairs):
+            weighted = (h * bends[b][:, a])[:, None] * A
+            curvature[k] += weighted.T @ A if whole else np.sum(weighted * A, axis=0)
+    return total, pull, curvature
+
+
+def _values_block(features, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None):
+    """Σ_i h_i ℓ after steps of these lengths along a direction."""
+    totals = np.zeros(len(lengths))
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
+        totals += [h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths]
+    return totals
+
+
+def _product_block(features, loss, coefficients, constants, direction, shift, X, targets, weights=None):
+    """Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian of the loss times a direction."""
+    product = np.zeros((len(coefficients) + 1, len(constants)))
+    for rows in tiles(X.shape[0], TILE_ROWS):
+        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
+        scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
+        product += A.T @ (h[:, None] * loss.bend(y, scores, moved))
+    return product
