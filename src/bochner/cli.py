@@ -87,8 +87,8 @@ def _reproduce(options: argparse.Namespace) -> int:
             _say(f"Skipped {name}: {reason}.")
     if importlib.util.find_spec("matplotlib") is None:
         _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
-    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "download": options.download, "quiet": options.json}
-    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, say=_say):
+    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "renew": options.renew, "download": options.download}
+    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, quiet=options.json, say=_say):
         page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
         if not options.json:
@@ -267,6 +267,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
     reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
+    reproduce.add_argument("--renew", action="store_true", help="run again what an earlier version of the code made")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
 
     about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
