@@ -373,6 +373,8 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
     kept = (
         ("protocol", PROTOCOL, "n > 0", "n > 1"),
         ("protocol", PROTOCOL, "return n + LIMIT", "return n + LIMIT  # a comment"),
+        ("protocol", PROTOCOL, "def split(n):", "def split(n: int) -> int:"),
+        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT: int = 3  # the same"),
         ("rivals", RIVALS, "class Unused:\n    strength = 1", "class Unused:\n    strength = 2"),
         ("experiment", SHARING, "Words.", "Others."),
         ("experiment", SHARING, '"Why."', '"Because."'),

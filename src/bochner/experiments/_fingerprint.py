@@ -14,7 +14,7 @@ def run_fingerprint(module: str, library: str | None = None) -> str:
 
     That is ``run`` itself and the functions, classes and constants that it uses, in its own file and in the files beside it (the protocol of
     a paper, the rivals): not what judges, draws or describes finished results, nor the lists of cases, which a line of results
-    holds itself.  Comments, documentation and layout do not count.
+    holds itself.  Comments, documentation, annotations and layout do not count.
     """
     package = module.rpartition(".")[0]
     files: dict[str, _Source] = {}
@@ -58,6 +58,7 @@ class _Source:
         if name in self.siblings:  # handed on from another file
             return "", [self.siblings[name]]
         found = self.statements.get(name, []) if name else [s for many in self.statements.values() for s in many]
+        found = [_bare(statement) for statement in found]
         further: list[_Wanted] = []
         for node in (node for statement in found for node in ast.walk(statement)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -70,7 +71,7 @@ class _Source:
                     further.append((sibling, entry))
                 elif node.id in self.statements:
                     further.append((self.module, node.id))
-        return "\n".join(ast.unparse(_without_documentation(statement)) for statement in found), further
+        return "\n".join(map(ast.unparse, found)), further
 
 
 def _defined(statement: ast.stmt) -> set[str]:
@@ -87,9 +88,22 @@ def _defined(statement: ast.stmt) -> set[str]:
     return {node.id for node in names if isinstance(node, ast.Name)}
 
 
-def _without_documentation(statement: ast.stmt) -> ast.stmt:
-    copied = ast.parse(ast.unparse(statement)).body[0]
+def _bare(statement: ast.stmt) -> ast.stmt:
+    """A copy without documentation and annotations."""
+    copied = _Unannotated().visit(ast.parse(ast.unparse(statement)).body[0])
     for node in ast.walk(copied):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return copied
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    return ast.fix_missing_locations(copied)
+
+
+class _Unannotated(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is not None:
+            return ast.Assign([node.target], node.value)
+        node.annotation = ast.Constant(None)
+        return node

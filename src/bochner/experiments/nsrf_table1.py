@@ -82,7 +82,9 @@ def verdict(results: Results) -> tuple[str, str]:
     features, our method only needs ~ 100 features". Holds when on every pair the game is above both baselines at every number of features up to 1000 that all have, and its
     lead is larger at the fewest than at the most of these, and on automobile/truck its 100 features are above both at 5000; each difference by two standard errors over at least three
     seeds. A difference the other way by as much refutes; anything between cannot tell."""
-    against, doubtful, told = [], [], []
+    against: list[str] = []
+    doubtful: list[str] = []
+    told = []
     pairs = [pair for pair in PAIRS if all(_scores(results, pair, m) for m in ("game", *BASELINES))]
     for pair in pairs:
         scores = {method: _scores(results, pair, method) for method in ("game", *BASELINES)}
@@ -97,11 +99,11 @@ def verdict(results: Results) -> tuple[str, str]:
             if lead <= 2 * error:
                 (against if lead < -2 * error else doubtful).append(f"{name} {lead:+.1f} ± {error:.1f}")
             told.append(f"{name} {lead:+.1f}")
-        (first, _), (last, _) = (_difference(scores, m, m) for m in (common[0], common[-1]))
-        if first <= last:
-            against.append(
-                f"{pair}: the lead does not shrink ({first:+.1f} at {common[0]}, {last:+.1f} at {common[-1]})"
-            )
+        (first, e_first), (last, e_last) = (_difference(scores, m, m) for m in (common[0], common[-1]))
+        shrinks, error = first - last, np.hypot(e_first, e_last)
+        if shrinks <= 2 * error:
+            name = f"{pair}: lead {first:+.1f} at {common[0]}, {last:+.1f} at {common[-1]}"
+            (against if shrinks < -2 * error else doubtful).append(name)
     if len(pairs) < 3:
         return "cannot tell", f"{len(pairs)} pairs were run with all methods; it takes three."
     words = [f"refuted: {', '.join(against)}"] * bool(against)

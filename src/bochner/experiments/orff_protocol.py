@@ -1,6 +1,6 @@
 """What the experiments of Brault et al. 2016 share: the choice of λ by the paper's two folds, beside leave-one-out."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,7 +12,7 @@ TWO_FOLDS, LEAVE_ONE_OUT = "two folds", "leave-one-out"
 
 
 def two_fold_lambda(
-    kernel: OperatorKernel, X: np.ndarray, Y: np.ndarray, lambdas: Sequence[float], rng: np.random.Generator
+    kernel: OperatorKernel, X: np.ndarray, Y: np.ndarray, lambdas: Any, rng: np.random.Generator
 ) -> float:
     """The λ of (1/n) Σ ‖f(x_i) − y_i‖² + λ ‖f‖² with the least squared error on the other half, over both halves.
 

@@ -1,5 +1,7 @@
 """Greedy kernel learning: error against the number of frequencies for RFF, OKRFF and PBRFF."""
 
+from typing import Any
+
 import numpy as np
 
 from ..features import SpectralFeatures
@@ -72,7 +74,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     gamma, n_candidates = protocol.gamma_for(case, parts), case["candidates"]
     features = SpectralFeatures(Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"])
     fitted = features.fit(*parts.train)
-    learners = {
+    learners: dict[str, list[Any]] = {
         "RFF": [None],  # the first D candidates
         # Sinha and Duchi's code bounds ‖Q − P‖² by rho, which is the chi-square divergence over N.
         "OKRFF": [OptimalAlignment(n_candidates * rho) for rho in case["rho"]],
