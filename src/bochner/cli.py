@@ -104,6 +104,17 @@ def _reproduce(options: argparse.Namespace) -> int:
     return EXIT_FAILED_CASES if failed else 0
 
 
+def _atlas(options: argparse.Namespace) -> int:
+    from .experiments._atlas import atlas, atlas_markdown, atlas_text
+
+    rows = atlas(Path(options.out))
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print(atlas_markdown(rows) if options.markdown else atlas_text(rows))
+    return 0
+
+
 def _demo(options: argparse.Namespace) -> int:
     from .demo import main as demo
 
@@ -269,6 +280,10 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--renew", action="store_true", help="run again what an earlier version of the code made")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
+
+    told = command("atlas", _atlas, "every table and figure of the papers with its verdict, from finished results")
+    told.add_argument("--out", **folder, help="folder of results (default: results)")
+    told.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
 
     about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
     fit = command("fit", _fit, about)

@@ -143,7 +143,7 @@ def test_landmarks_have_frequencies_of_their_own():
 def test_the_bandwidth_is_searched_where_the_case_says_so():
     parts = split("breast", 0)
     assert gamma_for({"dataset": "breast", "bandwidth": "searched"}, parts) == best_gamma(parts)
-    assert gamma_for({"dataset": "farm", "bandwidth": "stored"}, parts) == FOUND_GAMMAS["farm"]
+    assert gamma_for({"dataset": "farm"}, parts) == FOUND_GAMMAS["farm"]
 
 
 def test_a_split_can_be_limited():

@@ -31,7 +31,7 @@ class Experiment:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations from the protocol."""
+        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations, what was tried."""
         return {
             "experiment": self.name,
             "paper": self.module.PAPER,
@@ -39,6 +39,7 @@ class Experiment:
             "rule": _first_paragraph(self.module.verdict),
             "caption": _first_paragraph(getattr(self.module, "figure", None)),
             "deviations": _several(self.module, "DEVIATIONS"),
+            "tried": getattr(self.module, "TRIED", ""),
         }
 
     @property

@@ -29,7 +29,7 @@ def cases(scale: str) -> list[Case]:
     largest = 100 if scale == "smoke" else 1000
     planned = every(split=range(n_splits), dataset=TABLES[scale], K=COUNTS, largest=[largest])
     if scale != "paper":
-        return [case | {"grid": _FIXED} for case in planned]
+        return planned
     whole = PAPER_GRIDS["GBRFF1"]
     return [case | {"grid": whole | (_FIXED if case["K"] == 1 else {}) | {"gamma": whole["gamma"]}} for case in planned]
 
@@ -37,7 +37,7 @@ def cases(scale: str) -> list[Case]:
 def run(case: Case, rng: np.random.Generator) -> Case:
     """Test accuracy when T·K reaches each of ``TOTALS``, each with its own best setting."""
     X, X_test, y, y_test = binary_split(case["dataset"], case["split"])
-    settings, scores = every(**case["grid"]), partial(_accuracies, case, int(rng.integers(2**31)))
+    settings, scores = every(**case.get("grid", _FIXED)), partial(_accuracies, case, int(rng.integers(2**31)))
     found = cross_validated(scores, settings, X, y, 5, case["split"])
     totals = [total for total in TOTALS if total <= case["largest"]]
     best = np.broadcast_to(found.argmax(axis=0), len(totals)).tolist()

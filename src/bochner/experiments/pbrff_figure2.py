@@ -22,9 +22,8 @@ DEVIATIONS = (
 
 _SHARES = [0.01, 0.05, 0.1, 0.15, 0.2, 0.25]
 _SETTINGS: dict[str, Case] = {
-    "smoke": protocol.QUICK | {"shares": [0.05, 0.1], "D": [16], "beta": [1.0], "C": [1.0], "rows": 200},
-    "quick": protocol.QUICK
-    | {"shares": _SHARES, "D": [16, 64], "beta": [0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0], "rows": 1000},
+    "smoke": {"shares": [0.05, 0.1], "D": [16], "beta": [1.0], "C": [1.0], "rows": 200},
+    "quick": {"shares": _SHARES, "D": [16, 64], "beta": [0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0], "rows": 1000},
     "paper": {"shares": _SHARES, **protocol.PAPER_GRID},
 }
 _CURVES = ("RBF-R", "PB-R", "RBF-C", "PB-C")
