@@ -1,5 +1,6 @@
 """The atlas: a row for each table and figure of the papers, from the stored lines alone."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -111,6 +112,18 @@ def stored_summary(experiment: Experiment, scale: str, out: Path) -> dict[str, A
     return summarize(progress, scale) if progress.records() else None
 
 
+_BEGIN, _END = "<!-- bochner atlas -->", "<!-- end of bochner atlas -->"
+
+
+def page_with_atlas(page: str, rows: list[dict[str, Any]]) -> str:
+    """A page with the table between its two marks replaced by that of ``rows``."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"The page has no place for the atlas; it needs the lines {_BEGIN} and {_END}.")
+    return f"{before}{_BEGIN}\n{atlas_markdown(rows)}\n{_END}{after}"
+
+
 def atlas_text(rows: list[dict[str, Any]]) -> str:
     """For a terminal: a line for each table or figure, then the reasons of what does not hold or cannot be told."""
     lines = []
@@ -167,3 +180,8 @@ def _shortened(text: str) -> str:
 def _parts(text: str) -> Iterable[str]:
     *before, last = text.split("; ")
     return [*(f"{part}; " for part in before), last]
+
+
+if __name__ == "__main__":  # python -m bochner.experiments._atlas docs/results.md results
+    _page = Path(sys.argv[1])
+    _page.write_text(page_with_atlas(_page.read_text(encoding="utf-8"), atlas(Path(sys.argv[2]))), encoding="utf-8")
