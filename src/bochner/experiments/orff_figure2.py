@@ -131,7 +131,7 @@ def verdict(results: Results) -> tuple[str, str]:
     if len(times[0]) < 3 or len(exact[0]) < 3:
         return "cannot tell", "needs three sizes of each method"
     growth, exact_growth, last, seconds = exponent(*times), exponent(*exact), exact[0][-1], dict(zip(*times))
-    most = max(case["n_components"] for case, _ in chosen(results, part="error", method="ORFF"))
+    most = max((case["n_components"] for case, _ in chosen(results, part="error", method="ORFF")), default=0)
     errors = {
         choice: [
             _percent(results, part="error", method="ORFF", n_components=most, choice=choice),

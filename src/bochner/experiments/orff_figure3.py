@@ -106,7 +106,7 @@ def verdict(results: Results) -> tuple[str, str]:
         return "cannot tell", "needs three numbers of rows"
     growth = exponent(rows, seconds)
     accuracy = chosen(results, part="accuracy", n_train=1000)
-    most = max(case.get("n_components", 0) for case, _ in chosen(results, part="accuracy"))
+    most = max((case.get("n_components", 0) for case, _ in accuracy), default=0)
     words, missed = [], {}
     for choice, bandwidth in itertools.product((TWO_FOLDS, LEAVE_ONE_OUT), BANDWIDTHS):
         found = chosen(accuracy, bandwidth=bandwidth, choice=choice)
