@@ -87,8 +87,8 @@ def _reproduce(options: argparse.Namespace) -> int:
             _say(f"Skipped {name}: {reason}.")
     if importlib.util.find_spec("matplotlib") is None:
         _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
-    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "download": options.download, "quiet": options.json}
-    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, say=_say):
+    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "renew": options.renew, "download": options.download}
+    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, quiet=options.json, say=_say):
         page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
         if not options.json:
@@ -102,6 +102,17 @@ def _reproduce(options: argparse.Namespace) -> int:
     if failed:
         _say(f"{failed} case(s) failed; their errors are on the pages. The same command tries them again.")
     return EXIT_FAILED_CASES if failed else 0
+
+
+def _atlas(options: argparse.Namespace) -> int:
+    from .experiments._atlas import atlas, atlas_markdown, atlas_text
+
+    rows = atlas(Path(options.out))
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print(atlas_markdown(rows) if options.markdown else atlas_text(rows))
+    return 0
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -267,7 +278,12 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
     reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
+    reproduce.add_argument("--renew", action="store_true", help="run again what an earlier version of the code made")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
+
+    told = command("atlas", _atlas, "every table and figure of the papers with its verdict, from finished results")
+    told.add_argument("--out", **folder, help="folder of results (default: results)")
+    told.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
 
     about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
     fit = command("fit", _fit, about)

@@ -23,7 +23,7 @@ def test_the_contract_is_kept(experiment):
     assert experiment.words["paper"].strip()
     assert experiment.words["claim"].strip().endswith((".", ")"))
     sizes = [len(experiment.cases(scale)) for scale in SCALES]
-    assert 0 < sizes[0] <= sizes[1] <= sizes[2]
+    assert 0 < sizes[0] <= min(sizes[1:])
     assert sizes[0] <= 20, "the smallest scale runs in seconds"
     assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.words["deviations"]))
     for name in experiment.needs:

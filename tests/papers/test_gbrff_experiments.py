@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from bochner.datasets import data_folder, load
-from bochner.experiments import (
-    fourier_boosting_regression,
-    gbrff_figure1,
-    gbrff_figure4,
-    gbrff_figure5,
-    gbrff_table2,
-)
+from bochner.experiments import fourier_boosting_regression, gbrff_figure5, gbrff_table2
 from bochner.experiments.rivals import (
     BoostedKernelRegression,
     GreedyFourierFeatures,
@@ -38,62 +32,14 @@ def test_smallest_scale_runs_and_draws(name):
     json.dumps(results, allow_nan=False)
     assert module.verdict(results)[0] == "cannot tell"
     if hasattr(module, "figure"):
-        assert module.figure(results).axes
+        assert module.figure(json.loads(json.dumps(results))).axes
     assert len(module.cases("paper")) >= len(module.cases("quick")) > 0
 
 
-def test_table_2_verdict_can_fail():
-    def results(value):
-        return [
-            ({"dataset": table, "method": method}, {"accuracy": value(table, method)})
-            for table in gbrff_table2.PUBLISHED
-            for method in ("GBRFF1", "GBRFF2", "LGBM")
-        ]
-
-    def published(table, method):
-        return gbrff_table2.PUBLISHED[table][method][0]
-
-    assert gbrff_table2.verdict(results(published))[0] == "holds"
-    assert gbrff_table2.verdict(results(lambda t, m: published(t, m) - (t == "wdbc") * 2))[0] == "does not hold"
-    assert gbrff_table2.verdict(results(lambda t, m: 80.0))[0] == "does not hold"
-
-
-def test_figure_1_verdict_is_about_the_median_of_ten_seeds():
-    def results(*final):
-        return [({"seed": seed}, {"accuracies": [0.5, value]}) for seed, value in enumerate(final)]
-
-    assert gbrff_figure1.verdict(results(*[1.0] * 6, *[0.9] * 4))[0] == "holds"
-    assert gbrff_figure1.verdict(results(*[1.0] * 4, *[0.9] * 6))[0] == "does not hold"
-    assert gbrff_figure1.verdict(results(*[1.0] * 9)) == ("cannot tell", "9 seeds were run; it takes ten.")
-
-
-def test_figure_4_verdict_compares_at_the_largest_common_size():
-    def results(last, n_sizes=3):
-        sizes = [150, 225, 337][:n_sizes]
-        slow = [({"method": method}, {"sizes": sizes, "seconds": [1.0] * n_sizes}) for method in gbrff_figure4.METHODS]
-        ours = ({"method": "GBRFF2"}, {"sizes": [*sizes, 505], "seconds": [0.1] * (n_sizes - 1) + [last, 9.0]})
-        return [*(pair for pair in slow if pair[0]["method"] != "GBRFF2"), ours]
-
-    assert gbrff_figure4.verdict(results(0.9))[0] == "holds"
-    assert gbrff_figure4.verdict(results(1.1))[0] == "does not hold"
-    assert gbrff_figure4.verdict(results(0.9, n_sizes=2))[0] == "cannot tell"
-    assert gbrff_figure4.verdict(results(0.9)[1:]) == ("cannot tell", "not all methods were run")
-
-
-def test_figure_5_verdict_asks_for_every_method_at_three_sizes():
-    def results(ours, sizes=(100, 400, 1000)):
-        return [
-            ({"dataset": toy, "method": method, "rows": rows}, {"accuracy": 90.0 if method == "LGBM" else ours})
-            for toy in gbrff_figure5.TOYS
-            for method in gbrff_figure5.METHODS
-            for rows in sizes
-        ]
-
-    assert gbrff_figure5.verdict(results(91.0))[0] == "holds"
-    assert gbrff_figure5.verdict(results(89.0))[0] == "does not hold"
-    assert gbrff_figure5.verdict(results(91.0, sizes=(100, 400)))[0] == "cannot tell"
-    without_trees = [pair for pair in results(91.0) if pair[0]["method"] != "LGBM"]
-    assert gbrff_figure5.verdict(without_trees)[0] == "cannot tell"
+def test_trees_of_figure_5_have_as_many_leaves_as_their_depth_allows():
+    case = next(c for c in gbrff_figure5.cases("quick") if c["method"] == "LGBM")
+    leaves = {(d, n) for g in gbrff_figure5._grid(case) for d in g["max_depth"] for n in g["num_leaves"]}
+    assert leaves == {(2, 4), (5, 32), (8, 256)}
 
 
 def test_regression_verdict_asks_for_three_splits_of_kin40k():
@@ -160,4 +106,5 @@ def test_data_sets_have_the_printed_shapes():
         bunch = load(name)
         assert bunch.data.shape == (n_rows, n_columns)
         classes = {str(label) for label in bunch.class_names[bunch.target[bunch.y_binary == 1]]}
-        assert classes == set(positive.split(", ")), name
+        # The authors' code turns the sign of vehicle, and so do we.
+        assert classes == ({"van"} if name == "vehicle" else set(positive.split(", "))), name

@@ -6,9 +6,10 @@ Each module holds
 - ``CLAIM``: one sentence that can turn out false;
 - ``cases(scale)``: the work as a list of plain dictionaries (JSON types only), for ``"smoke"``, ``"quick"`` or ``"paper"``;
 - ``run(case, rng)``: the result of one case, a plain dictionary of numbers and strings;
-- ``verdict(results)``: ``("holds" | "does not hold" | "cannot tell", why)`` from a list of (case, result) pairs;
-- optionally ``NEEDS`` (names of data sets), ``DEVIATIONS`` (where the protocol is not the paper's), ``figure(results)``, a
-  matplotlib figure, and ``tables_shown(results)``, tables of its own as dictionaries of caption, columns and rows.
+- ``verdict(results)``: ``("holds" | "does not hold" | "cannot tell", why)`` from a list of (case, result) pairs; its documentation quotes the
+  sentence of the paper that it judges;
+- optionally ``NEEDS`` (names of data sets), ``DEVIATIONS`` (where the protocol is not the paper's), ``TRIED`` (what was tried where the claim
+  does not hold), ``figure(results)``, a matplotlib figure drawn from the results alone, and ``tables_shown(results)``, tables of its own as dictionaries of caption, columns and rows.
 
 ``bochner list`` finds such a module by itself, and ``bochner reproduce`` runs its cases on several processes: ``rng`` depends
 on the experiment and the case alone, so neither order nor interruption changes a number.  Results are averaged over the

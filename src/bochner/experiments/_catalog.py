@@ -1,6 +1,5 @@
 """Which experiments there are: every module of this package that states a claim."""
 
-import ast
 import hashlib
 import importlib
 import inspect
@@ -8,13 +7,15 @@ import json
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
+
+from ._fingerprint import run_fingerprint
 
 SCALES = ("smoke", "quick", "paper")
 _PACKAGE = "bochner.experiments"
 _REQUIRED = ("PAPER", "CLAIM", "cases", "run", "verdict")
-_AFTERWARDS = {"PAPER", "CLAIM", "NEEDS", "DEVIATIONS", "verdict", "figure", "tables_shown"}
 
 
 class ExperimentError(Exception):
@@ -30,7 +31,7 @@ class Experiment:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations from the protocol."""
+        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations, what was tried."""
         return {
             "experiment": self.name,
             "paper": self.module.PAPER,
@@ -38,6 +39,7 @@ class Experiment:
             "rule": _first_paragraph(self.module.verdict),
             "caption": _first_paragraph(getattr(self.module, "figure", None)),
             "deviations": _several(self.module, "DEVIATIONS"),
+            "tried": getattr(self.module, "TRIED", ""),
         }
 
     @property
@@ -49,13 +51,17 @@ class Experiment:
         """Tables of the results that the experiment makes itself; most make none."""
         return getattr(self.module, "tables_shown", lambda pairs: [])(pairs)
 
-    @property
+    @cached_property
     def source(self) -> str:
         """Fingerprint of the code behind the numbers: tells results of an earlier version apart."""
         try:
-            return code_fingerprint(inspect.getsource(self.module))
-        except (OSError, TypeError):
+            return run_fingerprint(self.module.__name__)
+        except OSError:
             return "unknown"
+
+    def is_older(self, record: dict[str, Any]) -> bool:
+        """Whether a stored result was made by another version of the code, or does not say by which."""
+        return record.get("source") != self.source
 
     def cases(self, scale: str) -> list[dict[str, Any]]:
         """The work at a scale, checked: plain JSON dictionaries, no two alike."""
@@ -115,22 +121,6 @@ def _first_paragraph(function: Any) -> str:
     """What a function's documentation begins with, on one line."""
     documentation = (function and inspect.getdoc(function)) or ""  # None has a documentation of its own
     return " ".join(documentation.partition("\n\n")[0].split())
-
-
-def code_fingerprint(source: str) -> str:
-    """A short hash of an experiment's text, without the parts that only judge, draw or describe finished results."""
-    module = ast.parse(source)
-    parts = module.body[1:] if ast.get_docstring(module) else module.body
-    kept = [ast.get_source_segment(source, part) or "" for part in parts if not _names(part) & _AFTERWARDS]
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:12]
-
-
-def _names(part: ast.stmt) -> set[str]:
-    """What a statement of a module defines."""
-    if isinstance(part, ast.FunctionDef):
-        return {part.name}
-    targets = part.targets if isinstance(part, ast.Assign) else []
-    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def as_json(value: Any) -> Any:

@@ -29,6 +29,7 @@ class Progress:
     experiment: Experiment
     cases: list[dict[str, Any]]
     store: ResultFile
+    renew: bool = False
     skipped: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
 
@@ -36,8 +37,13 @@ class Progress:
         self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """Cases without a result."""
-        return [case for case in self.cases if case_key(case) not in self.store.finished]
+        """Cases without a result or, when they are to be renewed, with one of an earlier version of the code."""
+        known = [self.store.finished.get(case_key(case)) for case in self.cases]
+        return [
+            case
+            for case, record in zip(self.cases, known)
+            if record is None or (self.renew and self.experiment.is_older(record))
+        ]
 
     def records(self) -> list[dict[str, Any]]:
         """Finished cases in the experiment's own order, so that a resumed run ends like an uninterrupted one."""
@@ -65,6 +71,7 @@ def reproduce(
     *,
     n_jobs: int | None = None,
     fresh: bool = False,
+    renew: bool = False,
     download: bool = False,
     quiet: bool = False,
     say: Callable[[str], None] = lambda _: None,
@@ -72,7 +79,8 @@ def reproduce(
     """Run what is not finished yet, and yield the summary of each experiment as it completes.
 
     Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there.  ``fresh`` starts anew,
-    ``download`` lets workers ask OpenML for missing data.  A summary is a plain dictionary.
+    ``renew`` runs again what an earlier version of the code made, ``download`` lets workers ask OpenML for missing data.  A summary is a
+    plain dictionary.
     """
     n_jobs = n_jobs or available_cores()
     with ExitStack() as stack:
@@ -84,7 +92,7 @@ def reproduce(
             store = stack.enter_context(ResultFile(path))
             if store.damaged:
                 say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
-            runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store)
+            runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store, renew)
         tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
         kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
         if kept:
@@ -130,7 +138,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
         "environment": describe_environment(),
         "n_cases": len(run.cases),
         "n_finished": len(records),
-        "n_of_earlier_code": sum(record.get("source", experiment.source) != experiment.source for record in records),
+        "n_of_earlier_code": sum(experiment.is_older(record) for record in records),
         "seconds": round(sum(record.get("seconds", 0.0) for record in records), 2),
         "skipped": run.skipped,
         "failed": run.failed,

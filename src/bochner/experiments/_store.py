@@ -54,7 +54,7 @@ class ResultFile:
 
 
 def finished_records(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished cases of a results file by ``case_key``; the first result of a case counts."""
+    """The finished cases of a results file by ``case_key``; the last result of a case counts."""
     return _read(path)[0]
 
 
@@ -72,7 +72,7 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
             damaged.append(number)
             continue
         if isinstance(record.get("result"), dict):
-            finished.setdefault(key, record)
+            finished[key] = record
     if damaged and len(damaged) == len(numbered):
         raise ExperimentError(f"{path} holds no results of an experiment. Move it away, or give another --out.")
     return finished, damaged

@@ -108,7 +108,7 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
     case or result that hold the row's and the column's name (several for a row are joined by commas), ``value`` the entry
     with the number (times ``factor``).  Where there is no entry ``column``, the columns' names are themselves entries.  ``aliases`` translates the paper's names.
     ``where`` keeps only the results with these entries.  ``means`` names rows that are means of the first so many rows,
-    ``ranks`` those that average the columns' ranks in them.
+    ``ranks`` those that average the columns' ranks in them, without the columns that ``unranked`` names for such a row.
     """
     keys = paper.get("row", [])
     keys = [keys] if isinstance(keys, str) else keys
@@ -136,22 +136,30 @@ def beside_published(pairs: Iterable[Pair], paper: dict[str, Any]) -> dict[str, 
             ours = [paper.get("factor", 1) * number for number in found if number is not None]
             cells.append({"ours": spread(ours) if ours else None, "published": value, "published_std": error})
         rows.append({"name": name, "cells": cells})
-    _fill_means(rows, paper.get("means", {}), paper.get("ranks", {}))
+    unranked = {name: [paper["columns"].index(c) for c in some] for name, some in paper.get("unranked", {}).items()}
+    _fill_means(rows, paper.get("means", {}), paper.get("ranks", {}), unranked)
     kept = ("source", "quantity", "note", "columns")
     return {"row": ", ".join(keys), "rows": rows} | {key: paper[key] for key in kept if key in paper}
 
 
-def _fill_means(rows: list[dict[str, Any]], means: dict[str, int], ranks: dict[str, int]) -> None:
+def _fill_means(
+    rows: list[dict[str, Any]], means: dict[str, int], ranks: dict[str, int], unranked: dict[str, list[int]]
+) -> None:
     """Ours for rows that average others, or the columns' ranks in them, where all of those are there."""
     for row in rows:
-        n_rows = means.get(row["name"]) or ranks.get(row["name"], 0)
-        ours = [[cell_number(cell["ours"]) for cell in other["cells"]] for other in rows[:n_rows]]
-        if row["name"] in ranks:
+        name = row["name"]
+        n_rows = means.get(name) or ranks.get(name, 0)
+        cells = [cell for k, cell in enumerate(row["cells"]) if k not in unranked.get(name, ())]
+        ours = [
+            [cell_number(cell["ours"]) for k, cell in enumerate(other["cells"]) if k not in unranked.get(name, ())]
+            for other in rows[:n_rows]
+        ]
+        if name in ranks:
             if any(None in values for values in ours):
                 continue
             # Rounded as printed, so that what looks equal shares a rank; the largest number is the first.
             ours = [rankdata([-round(value, 1) for value in values]) for values in ours]
-        for cell, values in zip(row["cells"], zip(*ours)):
+        for cell, values in zip(cells, zip(*ours)):
             if None not in values:
                 cell["ours"] = fmean(values)
 

@@ -21,7 +21,7 @@ def summary_text(summary: dict[str, Any]) -> str:
     parts += [f"Deviation: {deviation}" for deviation in summary["deviations"]]
     parts += [f"Skipped: {reason}" for reason in skipped_because(summary)]
     parts += [f"Failed: {entry['case']}: {entry['error']}" for entry in summary["failed"]]
-    parts += [f"Note: {note}; --fresh runs them again." for note in of_earlier_code(summary)]
+    parts += [f"Note: {note}; --renew runs them again." for note in of_earlier_code(summary)]
     parts += [f"Rule: {summary['rule']}"] if summary["rule"] else []
     parts.append(f"Verdict: {summary['verdict'].upper()}. {summary['why']} ({work_done(summary)})")
     return "\n".join(parts) + "\n"
@@ -35,7 +35,7 @@ def skipped_because(summary: dict[str, Any]) -> list[str]:
 def of_earlier_code(summary: dict[str, Any]) -> list[str]:
     """A note where results are older than the code, or none."""
     older = summary["n_of_earlier_code"]
-    return [f"{older} results come from an earlier version of the experiment's file"] if older else []
+    return [f"{older} results come from an earlier version of the code, or do not say from which"] if older else []
 
 
 def work_done(summary: dict[str, Any]) -> str:

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from ..plots._canvas import blank, draw_curves
-from ._results import Case, Figure, Results, every, judged
+from ._results import Case, Figure, Results, every
 from .gbrff_protocol import named_model
 
 PAPER = "Gautheron et al. 2020, Figure 4"
-CLAIM = "At the largest size that all of them finished, GBRFF2 is faster than BMKR, GFC, PBRFF and GBRFF1."
+CLAIM = "At the largest size that all of them finished, GBRFF1 is faster than BMKR, GFC and PBRFF, and GBRFF2 faster than GBRFF1."
 METHODS = ["BMKR", "GFC", "PBRFF", "GBRFF1", "GBRFF2", "LGBM", "FourierBoosting"]
 DEVIATIONS = (
     "The limit is on the extrapolated time of the next size, in CPU seconds of one thread: 0.2 (smoke), 10 (quick) or 1000 (paper). "
@@ -54,7 +54,9 @@ def _seconds(method, n_rounds, size):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Compares at the largest size that all five finished, the third at least: one size says little about growth."""
+    """ "When looking at the time limit of 1000 seconds, both GBRFF1 and GBRFF2 are the fastest kernel-based methods compared to BMKR, GFC and PBRFF", "GBRFF2 performs faster than GBRFF1 for any number of
+    samples". Holds when at the largest size that all five finished, the third at least, GBRFF2 is the fastest of them by a tenth and GBRFF1 faster than the other three; does not hold when another is faster than GBRFF2 by a
+    tenth, or than GBRFF1 among the other three; within a tenth cannot tell."""
     found = {case["method"]: dict(zip(result["sizes"], result["seconds"])) for case, result in results}
     kernels = METHODS[:5]
     if not set(kernels) <= set(found):
@@ -67,7 +69,15 @@ def verdict(results: Results) -> tuple[str, str]:
     ordered = sorted(times.items(), key=lambda item: item[1])
     why = f"at {common} rows: " + ", ".join(f"{method} {seconds:.2f} s" for method, seconds in ordered)
     why += "; largest size finished: " + ", ".join(f"{method} {max(sizes)}" for method, sizes in found.items())
-    return judged(all(times["GBRFF2"] <= times[method] for method in kernels), why)
+    others = min(times[method] for method in kernels[:3])
+    ratios = (times["GBRFF2"] / min(others, times["GBRFF1"]), times["GBRFF1"] / others)
+    if max(ratios) > 1.1:
+        slower = "GBRFF2" if ratios[0] > 1.1 else "GBRFF1"
+        return (
+            "does not hold",
+            f"{slower} takes {max(ratios):.1f} times as long as the fastest of the methods it should beat; {why}",
+        )
+    return ("holds" if max(ratios) < 0.9 else "cannot tell"), why
 
 
 def figure(results: Results) -> Figure:

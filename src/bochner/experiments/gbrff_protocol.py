@@ -47,12 +47,6 @@ def standardized(X: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
     return [scaler.transform(part) for part in (X, *others)]
 
 
-def standardized_split(table: str, split: int) -> tuple[np.ndarray, ...]:
-    """The parts of ``binary_split``, columns standardised on the training part."""
-    X, X_test, y, y_test = binary_split(table, split)
-    return *standardized(X, X_test), y, y_test
-
-
 def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> Any:
     """A method by its name in the paper; a setting is in the paper's symbols: gamma, beta, lam (its λ), C."""
     if method == "GBRFF1":

@@ -13,7 +13,10 @@ from ._summary import beside_published, published
 from .gbrff_protocol import LARGE, PAPER_GRIDS, SMALL, binary_split, cross_validated, named_model, standardized
 
 PAPER = "Gautheron et al. 2020, Table 2"
-CLAIM = "GBRFF2's mean accuracy over the fifteen tables reaches 88.8 and GBRFF1's 87.5, and on no table is GBRFF2 below its published mean by more than the published spread."
+CLAIM = (
+    "Over the fifteen tables GBRFF2 has the best mean accuracy and the best average rank, BMKR apart, and on no table is it below its published mean by more than the "
+    "published spread."
+)
 
 APART = "bankmarketing"  # in the table, but not in its means and ranks
 NEEDS = [*SMALL, *LARGE, APART]
@@ -25,7 +28,7 @@ _PAPER: Case = published("gbrff_table2") or {}
 PUBLISHED: dict[str, Case] = {
     _PAPER["aliases"].get(row, row): {method: cell for method, cell in zip(_PAPER["columns"], cells) if cell}
     for row, cells in _PAPER["rows"].items()
-    if row not in ("mean", "rank")
+    if row not in ("mean", "rank", "rank without BMKR")
 }
 
 _WHOLE = {"n_folds": 5, "n_rounds": 100, "max_train": None}  # the paper's effort
@@ -55,7 +58,7 @@ DEVIATIONS = (
     "Scale quick: 10 splits on the 12 small tables, 5 on splice, spambase and occupancy, 2 on bankmarketing. GBRFF2 on the small tables: the paper's grid and 5 folds. "
     "Elsewhere fewer settings and 3 folds: GBRFF1 9 settings of 25, LGBM 10 of 50 (5 folds), PBRFF 9 of 125, GFC 3 of 5 with 50 "
     "rounds of 100, BMKR 2 of 5 with 5 rounds of 100. On the four large tables 9 settings for GBRFF1 and GBRFF2, 3 for LGBM, 4 for "
-    "PBRFF, 3 for GFC with 30 rounds, BMKR 3 rounds with C = 1; on occupancy GFC and BMKR see 3000 training rows, PBRFF 6000."
+    "PBRFF, 3 for GFC with 30 rounds, BMKR 3 rounds with C = 1; on occupancy GFC and BMKR see 3000 training rows, PBRFF 6000. So few rounds are not BMKR, and it is left out of the ranks that are judged."
 )
 
 
@@ -141,20 +144,23 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when both means are reached and GBRFF2 is on no table below its published mean by more than the published spread."""
+    """ "GBRFF2 [...] obtains the best average rank among the six methods and on average the best mean accuracy leaving apart 'bankmarketing'". Holds when it has the best mean and the best average rank of the
+    five methods other than BMKR, and is on no table below its published mean by more than the published spread; does not hold otherwise; cannot tell unless all fifteen tables were run."""
     rows = {row["name"]: [cell["ours"] for cell in row["cells"]] for row in beside_published(results, _PAPER)["rows"]}
-    average, ranks = (dict(zip(_PAPER["columns"], rows[name])) for name in ("mean", "rank"))
-    one, two = average["GBRFF1"], average["GBRFF2"]
-    if one is None or two is None:
-        return "cannot tell", "not all fifteen tables were run"
+    average, ranks = (dict(zip(_PAPER["columns"], rows[name])) for name in ("mean", "rank without BMKR"))
+    del average["BMKR"], ranks["BMKR"]
+    if None in average.values() or None in ranks.values():
+        return "cannot tell", "not all fifteen tables were run with the five methods"
     off = []
     for table, ours in means(chosen(results, method="GBRFF2"), "accuracy", "dataset").items():
         mean, spread = PUBLISHED[table]["GBRFF2"]
         if ours < mean - spread - 0.05:  # rounded as printed; a better figure is no failure
             off.append(f"{table} GBRFF2 {ours:.1f} (published {mean} ± {spread})")
-    why = f"means GBRFF2 {two:.2f} (88.8), GBRFF1 {one:.2f} (87.5)"
-    if None not in ranks.values():
-        why += f"; average ranks {listed(dict(sorted(ranks.items(), key=lambda item: item[1])), '.2f')}"
+    in_order = [
+        dict(sorted(found.items(), key=lambda item: sign * item[1])) for found, sign in ((average, -1), (ranks, 1))
+    ]
+    why = f"means {listed(in_order[0], '.2f')}; average ranks {listed(in_order[1], '.2f')}"
     if off:
         why += "; below the published spread: " + ", ".join(off)
-    return judged(two >= 88.8 and one >= 87.5 and not off, why)
+    first = next(iter(in_order[0])) == next(iter(in_order[1])) == "GBRFF2"
+    return judged(first and not off, why)

@@ -1,35 +1,48 @@
 """Accuracy against the number of features on image pairs: random features, OKRFF, the margin game, joint descent."""
 
 import time
-from typing import Any
+import warnings
 
 import numpy as np
-import scipy.linalg
-from sklearn.model_selection import train_test_split
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
 
-from .._compute import Block, as_rows, gram_block
 from ..alignment import potential
 from ..datasets import load
 from ..features import SpectralFeatures
-from ..learners import JointDescent, MarginGame, divergence_ball_weights
+from ..learners import AscentPeaks, JointDescent, LangevinPeaks, MarginGame, divergence_ball_weights
 from ..learners.margin_game import averaged
 from ..measures import FourierMeasure
 from ..plots._canvas import panels
 from ..priors import Gaussian
-from ._results import Case, Figure, Results, chosen, every, listed
+from ._results import Case, Figure, Results, chosen, every
 
 PAPER = "Bullins, Zhang & Zhang 2018, Not-So-Random Features, Table 1"
-CLAIM = "About 100 features of the margin game beat random features and OKRFF (LKRF) with 5000, on every pair."
+CLAIM = (
+    "At equal numbers of features the margin game has a higher test accuracy than random features and OKRFF (LKRF) on every pair, by most where features "
+    "are few; on automobile/truck about 100 of its features are above both with 5000."
+)
 NEEDS = ["cifar10_hog", "mnist"]
 DEVIATIONS = [
-    "The table's numbers are an image in the paper's text and were not available; the claim is the text's.",
-    "The final classifier is ridge on ±1 labels, its penalty chosen on a fifth of the training rows, the same for every "
-    "method; the paper uses an ℓ1-SVM at C = 1.  An SVM on 5000 dense columns is what takes the time, not what decides.",
-    "Random features and OKRFF choose their bandwidth (and divergence) on the same fifth; game and joint descent take the "
-    "median heuristic and choose nothing.",
+    "The table's numbers are an image in the paper's text and were not available; the claim is the text's. Of its pairs only automobile/truck is known; "
+    "cat/dog and deer/horse, MNIST 4/9 and 5/6 are ours.",
+    "The classifier is the paper's ℓ1-SVM with C = 1, the same for every method, here liblinear's, on features of norm one, with a penalized intercept. Random features and OKRFF choose their bandwidth "
+    "(and divergence) on a fifth of the training rows; games and joint descent take the median heuristic and choose nothing.",
+    "The game's peaks are searched by our ascent from the starting points of Appendix A.1. 'langevin' is the paper's Algorithm 1 from the same points with 500 chains of 100 steps on all rows and "
+    "the ten best peaks of each search, which the appendix allows; its penalty on long frequencies is ours and that of the authors' code. It takes minutes for 100 features.",
+    "Scale quick: three seeds where the paper has ten; automobile/truck, cat/dog and MNIST 4/9; the game and joint descent up to 1000 features on automobile/truck and 200 elsewhere, langevin up to 100 on "
+    "automobile/truck alone. Scale paper: games up to 5000 features, langevin up to 1000.",
 ]
 
-PAIRS = {"automobile/truck": ("cifar10_hog", 1, 9), "mnist 4/9": ("mnist", 4, 9), "mnist 5/6": ("mnist", 5, 6)}
+PAIRS = {
+    "automobile/truck": ("cifar10_hog", 1, 9),
+    "cat/dog": ("cifar10_hog", 3, 5),
+    "mnist 4/9": ("mnist", 4, 9),
+    "mnist 5/6": ("mnist", 5, 6),
+    "deer/horse": ("cifar10_hog", 4, 7),
+}
+VARIED = "automobile/truck"  # the pair of the paper's left table, whose number of features varies
+BASELINES = ("rff", "okrff")
 _N_CANDIDATES = 20_000
 
 
@@ -37,16 +50,19 @@ def cases(scale: str) -> list[Case]:
     """One case for each pair, method and seed; a case covers all numbers of features."""
     if scale == "smoke":
         methods = ["rff", "okrff", "game", "joint"]
-        return every(pair=["automobile/truck"], seed=[0], n_train=[500], counts=[[10, 20]], method=methods)
-    planned = []
-    for pair, (name, _, _) in PAIRS.items():
-        # Ten seeds as in the paper; the quick scale spends its seeds where they decide.
-        learned, fixed = (10, 10) if scale == "paper" else (3, 1) if name == "mnist" else (5, 2)
-        for methods, n_seeds, counts in (
-            (["game", "joint"], learned, [20, 50, 100, 200]),
-            (["rff", "okrff"], fixed, [100, 1000, 5000]),
-        ):
-            planned += every(pair=[pair], method=methods, seed=range(n_seeds), n_train=[None], counts=[counts])
+        return every(pair=[VARIED], seed=[0], n_train=[500], counts=[[10, 20]], method=methods)
+    few, planned = [20, 50, 100, 200], []
+    whole = scale == "paper"
+    for pair in PAIRS if whole else list(PAIRS)[:3]:
+        more = [1000, 5000] if whole else [1000] if pair == VARIED else []
+        fixed = [*few, 1000, 5000] if whole or pair == VARIED else few
+        counts = {"game": few + more, "joint": few + more, "rff": fixed, "okrff": fixed}
+        if whole or pair == VARIED:
+            counts["langevin"] = [20, 100, 200, 1000] if whole else [20, 100]
+        for method, some in counts.items():
+            planned += every(
+                pair=[pair], method=[method], seed=range(10 if whole else 3), n_train=[None], counts=[some]
+            )
     return planned
 
 
@@ -57,35 +73,69 @@ def run(case: Case, rng: np.random.Generator) -> Case:
         rows = rng.choice(len(X), case["n_train"], replace=False)
         X, y = X[rows], y[rows]
     measures, seconds, chosen = _METHODS[case["method"]](X, y, case["counts"], rng)
-    accuracy = {str(m): ridge_accuracy(measures[m], X, y, X_test, y_test, rng) for m in case["counts"]}
+    accuracy = {str(m): svm_accuracy(measures[m], X, y, X_test, y_test) for m in case["counts"]}
     return {"accuracy": accuracy, "seconds": {str(m): seconds[m] for m in case["counts"]}, "chosen": chosen}
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when the game at 100 features is above both baselines at 5000 on each of the three pairs."""
-    told, won = [], []
-    for pair in PAIRS:
-        scores: dict[str, list[float]] = {}
-        for method, count in (("rff", "5000"), ("okrff", "5000"), ("game", "100"), ("joint", "100")):
-            for _, result in chosen(results, pair=pair, method=method, n_train=None):
-                if count in result["accuracy"]:
-                    scores.setdefault(f"{method} {count}:", []).append(100 * result["accuracy"][count])
-        mean = {name: float(np.mean(values)) for name, values in scores.items()}
-        if len(mean) == 4:
-            told.append(f"{pair} {listed(mean)}")
-            won.append(mean["game 100:"] > max(mean["rff 5000:"], mean["okrff 5000:"]))
-    if not all(won):  # one pair is enough to refute "on every pair"
-        return "does not hold", f"not on {won.count(False)} of {len(won)} pairs; {'; '.join(told)}"
-    if len(won) < len(PAIRS):
-        why = f"{len(won)} of {len(PAIRS)} pairs have both baselines at 5000 features and the game at 100."
-        return "cannot tell", why
-    return "holds", "; ".join(told)
+    """ "Our method reliably outperforms these baselines, most significantly in the regime of few features", and "to outperform both RBF-RF and LKRF with 5000
+    features, our method only needs ~ 100 features". Holds when on every pair the game is above both baselines at every number of features up to 1000 that all have, and its
+    lead is larger at the fewest than at the most of these, and on automobile/truck its 100 features are above both at 5000; each difference by two standard errors over at least three
+    seeds. A difference the other way by as much refutes; anything between cannot tell."""
+    against: list[str] = []
+    doubtful: list[str] = []
+    told = []
+    pairs = [pair for pair in PAIRS if all(_scores(results, pair, m) for m in ("game", *BASELINES))]
+    for pair in pairs:
+        scores = {method: _scores(results, pair, method) for method in ("game", *BASELINES)}
+        common = sorted(m for m in scores["game"] if m <= 1000 and all(m in scores[b] for b in BASELINES))
+        compared = [(m, m) for m in common] + [(100, 5000)] * (pair == VARIED)
+        for ours, theirs in compared:
+            found = _difference(scores, ours, theirs)
+            if found is None:
+                return "cannot tell", f"{pair}: game at {ours}, baselines at {theirs} features need three seeds each."
+            lead, error = found
+            name = f"{pair} at {ours}" if ours == theirs else f"{pair} {ours} for {theirs}"
+            if lead <= 2 * error:
+                (against if lead < -2 * error else doubtful).append(f"{name} {lead:+.1f} ± {error:.1f}")
+            told.append(f"{name} {lead:+.1f}")
+        (first, e_first), (last, e_last) = (_difference(scores, m, m) for m in (common[0], common[-1]))
+        shrinks, error = first - last, np.hypot(e_first, e_last)
+        if shrinks <= 2 * error:
+            name = f"{pair}: lead {first:+.1f} at {common[0]}, {last:+.1f} at {common[-1]}"
+            (against if shrinks < -2 * error else doubtful).append(name)
+    if len(pairs) < 3:
+        return "cannot tell", f"{len(pairs)} pairs were run with all methods; it takes three."
+    words = [f"refuted: {', '.join(against)}"] * bool(against)
+    words += [f"within two standard errors: {', '.join(doubtful)}"] * bool(doubtful)
+    words += [f"game minus the better baseline, points of accuracy: {', '.join(told)}"]
+    return ("does not hold" if against else "cannot tell" if doubtful else "holds"), "; ".join(words)
+
+
+def _scores(results, pair, method):
+    """{number of features: accuracies in percent over the seeds} on the whole training rows."""
+    found: dict[int, list[float]] = {}
+    for _, result in chosen(results, pair=pair, method=method, n_train=None):
+        for count, accuracy in result["accuracy"].items():
+            found.setdefault(int(count), []).append(100 * accuracy)
+    return found
+
+
+def _difference(scores, ours, theirs):
+    """The game at ``ours`` features minus the better baseline at ``theirs``, and the standard error; None with fewer than three seeds of one."""
+    values = [scores["game"].get(ours, []), *(scores[b].get(theirs, []) for b in BASELINES)]
+    if min(map(len, values)) < 3:
+        return None
+    game, best = values[0], max(values[1:], key=np.mean)
+    error = np.sqrt(sum(np.var(v, ddof=1) / len(v) for v in (game, best)))
+    return float(np.mean(game) - np.mean(best)), float(error)
 
 
 def figure(results: Results) -> Figure:
     """Mean and spread of the accuracy against the number of features, one panel for each pair."""
     fig, axes = panels([pair for pair in PAIRS if chosen(results, pair=pair)], size=(4.5, 3.6))
-    names = {"rff": "random features", "okrff": "OKRFF", "game": "MarginGame", "joint": "JointDescent"}
+    names = {"rff": "random features", "okrff": "OKRFF", "game": "MarginGame", "langevin": "MarginGame, Langevin"}
+    names["joint"] = "JointDescent"
     for pair, axis in axes.items():
         for method, name in names.items():
             runs = [r["accuracy"] for _, r in chosen(results, pair=pair, method=method)]
@@ -114,32 +164,15 @@ def pair_rows(pair: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return X - center, y, X_test - center, y_test
 
 
-def ridge_accuracy(
-    measure: FourierMeasure, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, rng: Any
+def svm_accuracy(
+    measure: FourierMeasure, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray
 ) -> float:
-    """Test accuracy of ridge on the features, its penalty chosen on a fifth of the training rows."""
-    fitted, held = train_test_split(np.arange(len(X)), test_size=0.2, random_state=int(rng.integers(2**31)))
-    features = measure.features(X)
-    penalties = [0.003, 0.03, 0.3, 3.0]
-    coefficients = _ridge(features[fitted], y[fitted], penalties)
-    scores = [np.mean(np.sign(features[held] @ w[:-1] + w[-1]) == y[held]) for w in coefficients]
-    best = penalties[int(np.argmax(scores))]
-    (w,) = _ridge(features, y, [best])
-    return float(np.mean(np.sign(measure.features(X_test) @ w[:-1] + w[-1]) == y_test))
-
-
-def _ridge(features, y, penalties):
-    """argmin Σ (y − f)² + penalty ‖w‖², with an intercept, for each penalty."""
-    mean, target = features.mean(axis=0, dtype=np.float64), y.mean()
-    # Summed in float64 block by block: a float32 sum over all rows would not stay positive definite at small penalties.
-    gram, moment = as_rows(features).sum(Block(gram_block, np.asarray), y - target)
-    gram -= len(y) * np.outer(mean, mean)
-    solutions = []
-    for penalty in penalties:
-        system = gram + penalty * np.eye(len(gram))
-        w = scipy.linalg.solve(system, moment[:, 0], assume_a="pos", overwrite_a=True)
-        solutions.append(np.append(w, target - mean @ w).astype(features.dtype))
-    return solutions
+    """Test accuracy of the ℓ1-SVM with C = 1 on the features."""
+    machine = LinearSVC(loss="hinge", C=1.0, random_state=0)
+    # liblinear's own limit of 1000 iterations, for every method alike.
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        machine.fit(measure.features(X).astype(np.float64), y)
+    return float(machine.score(measure.features(X_test).astype(np.float64), y_test))
 
 
 def _random_features(X, y, counts, rng):
@@ -169,7 +202,7 @@ def _best_on_held_out(build, settings, X, y, rng, count=1000):
     rows = rng.permutation(len(X))[:5000]
     cut = len(rows) // 5
     held, fitted = rows[:cut], rows[cut:]
-    scores = [ridge_accuracy(build(s, count), X[fitted], y[fitted], X[held], y[held], rng) for s in settings]
+    scores = [svm_accuracy(build(s, count), X[fitted], y[fitted], X[held], y[held]) for s in settings]
     return settings[int(np.argmax(scores))]
 
 
@@ -183,17 +216,24 @@ def _draws(X, scale, n_atoms, rng):
     return Gaussian(gamma=prior.gamma / scale**2).sample(n_atoms, X.shape[1], rng)
 
 
-def _margin_game(X, y, counts, rng):
+def _margin_game(X, y, counts, rng, peaks=None):
     """One game; the first rounds of it are the game with fewer features."""
-    prior = Gaussian(gamma="median").resolved(X).sample(max(counts) // 2, X.shape[1], rng)
+    prior = Gaussian(gamma="median").resolved(X).sample(500, X.shape[1], rng)
+    peaks = AscentPeaks() if peaks is None else peaks
     wanted, plays, measures, seconds = sorted(m // 2 for m in counts), [], {}, {}
     started = time.process_time()
-    for played in MarginGame(wanted[-1], certificate=False).rounds(prior, X, y, rng):
+    for played in MarginGame(wanted[-1] // peaks.top, peaks=peaks, certificate=False).rounds(prior, X, y, rng):
         plays.append(played.peaks)
-        if played.number in wanted:
-            measures[2 * played.number] = averaged(plays)
-            seconds[2 * played.number] = time.process_time() - started
+        so_far = played.number * peaks.top
+        if so_far in wanted:
+            measures[2 * so_far] = averaged(plays)
+            seconds[2 * so_far] = time.process_time() - started
     return measures, seconds, {}
+
+
+def _langevin_game(X, y, counts, rng):
+    """Algorithm 1 of the paper, with the ten best peaks of each search."""
+    return _margin_game(X, y, counts, rng, LangevinPeaks(500, 100, top=10))
 
 
 def _joint_descent(X, y, counts, rng):
@@ -206,4 +246,10 @@ def _joint_descent(X, y, counts, rng):
     return measures, seconds, {}
 
 
-_METHODS = {"rff": _random_features, "okrff": _optimal_alignment, "game": _margin_game, "joint": _joint_descent}
+_METHODS = {
+    "rff": _random_features,
+    "okrff": _optimal_alignment,
+    "game": _margin_game,
+    "langevin": _langevin_game,
+    "joint": _joint_descent,
+}

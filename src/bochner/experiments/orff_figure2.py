@@ -17,6 +17,7 @@ from ..priors import Gaussian
 from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..targets import simplex_code
 from ._results import Case, Figure, Results, chosen, curve, every, exponent, judged
+from .orff_protocol import LEAVE_ONE_OUT, TWO_FOLDS, two_fold_lambda
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 2"
 CLAIM = (
@@ -25,8 +26,9 @@ CLAIM = (
 )
 NEEDS = ("mnist",)
 DEVIATIONS = (
-    "Training rows are drawn at random from the official 60000, the test set is the official 10000. λ is chosen by exact "
-    "leave-one-out instead of 2-fold cross-validation. The kernel exp(−‖δ‖²/(2σ²)) with σ = 20 is ours: the paper prints "
+    "Training rows are drawn at random from the official 60000, the test set is the official 10000. λ is chosen by the paper's 2-fold "
+    "cross-validation and, beside it, by exact leave-one-out, from seven values where the paper prints no grid; at N = 12000 by leave-one-out alone. Times are of one fit at a fixed λ. "
+    "Scale paper: ten draws; quick: three, and exact fits up to 4000 rows. The kernel exp(−‖δ‖²/(2σ²)) with σ = 20 is ours: the paper prints "
     "exp(−‖δ‖/σ²). Cases named 'class differences' and 'joint descent' are not in the paper: the same kernel, its frequencies put on differences of rows, or moved by the learner JointDescent."
 )
 
@@ -71,10 +73,10 @@ def cases(scale: str) -> list[Case]:
     seeds = range({"smoke": 1, "quick": 3, "paper": 10}[scale])
     rows = [200] if smoke else [1000, 2000, 4000, 8000, 12000]
     exact_rows = rows[:3] if scale == "quick" else rows
-    size = 50 if smoke else 1000
+    size, choices = 50 if smoke else 1000, (TWO_FOLDS, LEAVE_ONE_OUT)
     return [
-        *every(part=["error"], method=["ORFF"], n_train=rows[:1], n_components=frequencies, seed=seeds),
-        *every(part=["error"], method=["OVK"], n_train=rows[:1], seed=seeds),
+        *every(part=["error"], choice=choices, method=["ORFF"], n_train=rows[:1], n_components=frequencies, seed=seeds),
+        *every(part=["error"], choice=choices, method=["OVK"], n_train=rows[:1], seed=seeds),
         *every(part=["time"], method=["ORFF"], n_train=rows, n_components=[size], seed=[0]),
         *every(part=["time"], method=["OVK"], n_train=exact_rows, seed=[0]),
         *every(part=["largest"], method=_LEARNERS, n_train=rows[-1:], n_components=[size], seed=seeds),
@@ -82,22 +84,30 @@ def cases(scale: str) -> list[Case]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test error and CPU seconds of the fit."""
+    """Test error and CPU seconds of the fit; of those that choose λ, the choice by leave-one-out is part of the fit."""
     data, timed = _mnist(), case["part"] == "time"
-    train = rng.choice(data.n_train, case["n_train"], replace=False)
+    # The same rows for every method and choice of a seed.
+    drawn = np.random.default_rng([2016, case["seed"]])
+    train = drawn.choice(data.n_train, case["n_train"], replace=False)
     test = slice(data.n_train, data.n_train + 1000 if timed else None)  # only the fit is timed
     X, Z = (data.data[rows].astype(np.float32) / 127.5 - 1 for rows in (train, test))
     y, truth = data.target[train], data.target[test]
-    alphas = 0.1 if timed else _ALPHAS
     kernel = Decomposable(Gaussian(gamma=GAMMA))
+    code = simplex_code(10)
+    if case["method"] == "ORFF":
+        kernel = Decomposable(Gaussian(gamma=GAMMA).sample(case["n_components"], X.shape[1], rng))
+    alphas: Any = 0.1 if timed else _ALPHAS
+    if case.get("choice") == TWO_FOLDS:
+        alphas = len(X) * two_fold_lambda(kernel, X, code.T[y], np.array(_ALPHAS) / len(X), rng)
     start = time.process_time()
     if case["method"] == "OVK":
-        code = simplex_code(10)
         ridge: Any = OperatorKernelRidge(kernel, alpha=alphas).fit(X, code.T[y])
         seconds, predicted = time.process_time() - start, np.argmax(ridge.predict(Z) @ code, axis=1)
     else:
-        features = SpectralFeatures(learner=_LEARNERS[case["method"]], n_components=case["n_components"])
-        model = OperatorRidgeClassifier(kernel, features=features, alpha=alphas, random_state=rng.integers(2**31))
+        learner = _LEARNERS[case["method"]]
+        features = None if learner is None else SpectralFeatures(learner=learner, n_components=case["n_components"])
+        seed = int(rng.integers(2**31))
+        model = OperatorRidgeClassifier(kernel, features=features, alpha=alphas, random_state=seed)
         model.fit(X, y)
         seconds, predicted, ridge = time.process_time() - start, model.predict(Z), model.ridge_
     return {"error": float(np.mean(predicted != truth)), "fit_seconds": seconds, "alpha": ridge.alpha_}
@@ -114,21 +124,33 @@ def _times(results, method):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when the time grows at most like N^1.1 and the error at the most frequencies is within a point of the exact kernel's."""
+    """ "The log-log plot shows ORFF scaling better than the OVK w.r.t the number of points", and "the ORFF model converges toward the OVK model when the number of
+    features increases". Holds when the time grows at most like N^1.1 and slower than the exact kernel's, and the error at the most frequencies, λ by two
+    folds, is within a point of the exact kernel's."""
     times, exact = (_times(results, method) for method in ("ORFF", "OVK"))
     if len(times[0]) < 3 or len(exact[0]) < 3:
         return "cannot tell", "needs three sizes of each method"
-    growth, last, seconds = exponent(*times), exact[0][-1], dict(zip(*times))
-    most = max(case["n_components"] for case, _ in chosen(results, part="error", method="ORFF"))
-    ours = _percent(results, part="error", method="ORFF", n_components=most)
-    theirs = _percent(results, part="error", method="OVK")
-    words = (
-        f"time ~ N^{growth:.2f} (exact N^{exponent(*exact):.2f}), at N = {last} {exact[1][-1] / seconds[last]:.1f} times faster; error at N = 1000, D = {most}: {ours:.1f} % (exact {theirs:.1f} %); "
+    growth, exact_growth, last, seconds = exponent(*times), exponent(*exact), exact[0][-1], dict(zip(*times))
+    most = max((case["n_components"] for case, _ in chosen(results, part="error", method="ORFF")), default=0)
+    errors = {
+        choice: [
+            _percent(results, part="error", method="ORFF", n_components=most, choice=choice),
+            _percent(results, part="error", method="OVK", choice=choice),
+        ]
+        for choice in (TWO_FOLDS, LEAVE_ONE_OUT)
+    }
+    ours, theirs = errors[TWO_FOLDS]
+    if not np.isfinite([ours, theirs]).all():
+        return "cannot tell", "needs errors with λ by two folds, of features and of the exact kernel"
+    words = [
+        f"time ~ N^{growth:.2f} (exact N^{exact_growth:.2f}), at N = {last} {exact[1][-1] / seconds[last]:.1f} times faster",
+        f"error at N = 1000, D = {most}: {ours:.1f} % (exact {theirs:.1f} %)",
+        "by leave-one-out {:.1f} % (exact {:.1f} %)".format(*errors[LEAVE_ONE_OUT]),
         f"N = 12000: {_percent(results, part='largest', method='ORFF'):.2f} %, "
         f"with class differences {_percent(results, part='largest', method='ORFF, class differences'):.2f} %, "
-        f"with joint descent {_percent(results, part='largest', method='ORFF, joint descent'):.2f} %"
-    )
-    return judged(growth <= 1.1 and ours < theirs + 1, words)
+        f"with joint descent {_percent(results, part='largest', method='ORFF, joint descent'):.2f} %",
+    ]
+    return judged(growth <= 1.1 and growth < exact_growth and ours < theirs + 1, "; ".join(words))
 
 
 def figure(results: Results) -> Figure:
@@ -138,10 +160,11 @@ def figure(results: Results) -> Figure:
         left.loglog(*_times(results, method), marker=marker, label=label)
     left.set(xlabel="training rows N", ylabel="CPU seconds to fit", title="MNIST: time")
     left.legend()
-    sizes, errors = curve(results, "error", "n_components", part="error", method="ORFF")
-    right.semilogx(sizes, 100 * errors, marker="o", label="ORFF")
-    exact = _percent(results, part="error", method="OVK")
-    right.axhline(exact, color="C1", linestyle="--", label="OVK (exact)")
+    for choice, marker, style in ((TWO_FOLDS, "o", "-"), (LEAVE_ONE_OUT, "s", ":")):
+        sizes, errors = curve(results, "error", "n_components", part="error", method="ORFF", choice=choice)
+        right.semilogx(sizes, 100 * errors, style, color="C0", marker=marker, label=f"ORFF, λ by {choice}")
+        exact = _percent(results, part="error", method="OVK", choice=choice)
+        right.axhline(exact, color="C1", linestyle=style, label=f"OVK (exact), λ by {choice}")
     right.set(xlabel="number of frequencies D", ylabel="test error (%)", title="MNIST, N = 1000: error")
     right.legend()
     return canvas

@@ -3,18 +3,17 @@
 import numpy as np
 
 from . import pbrff_protocol as protocol
-from ._results import Case, Results, judged
+from ._results import Case, Results
 from ._summary import published
 
 PAPER = "Letarte, Morvant and Germain 2019, Table 1"
-CLAIM = "With 10 % of the rows as landmarks, learned similarities (PB) have a lower test error than RBF ones on most data sets."
+CLAIM = "With 10 % of the rows as landmarks, learned similarities (PB) have a lower test error than RBF ones on all data sets but one."
 NEEDS = protocol.DATASETS
 DEVIATIONS = (
-    "Five splits instead of one (at the quick scale three for the digits and adult): seed 0 is the authors' split, the others are "
-    "drawn the same way.",
     "The full ads set could not be had: ads_dedup holds its 1966 distinct rows, so the paper's figures are not comparable.",
-    "At the quick scale the grids are D in {16, 64}, beta in {0.1, 1, 10} and C in {0.01, 0.1, 1, ..., 1000}, "
-    "and adult has 4000 training rows, a sixth of its own; gamma was chosen once per data set, on the authors' split.",
+    "Scale paper: the authors' one split and grids, γ by their rule in the run (for adult on 10 000 rows), k-means with 10 starts. Scale quick: five splits (three for the digits and adult), seed 0 "
+    "the authors', the others drawn the same way; D in {16, 64}, beta in {0.1, 1, 10} and C in {0.01, 0.1, 1, ..., 1000}, 4000 training rows of adult, a sixth of its own; the γ found on the "
+    "authors' split, k-means with one start.",
     "RBF and PB use the authors' linear solver, liblinear's dual stopped after 1000 passes; the columns with a star use the same "
     "objective solved to its minimum.",
 )
@@ -28,7 +27,7 @@ _LONG = ("mnist17", "mnist49", "mnist56", "adult")
 
 
 def cases(scale: str) -> list[Case]:
-    listed = protocol.set_cases(scale, 5, **_SETTINGS[scale])
+    listed = protocol.set_cases(scale, 1 if scale == "paper" else 5, **_SETTINGS[scale])
     if scale != "quick":
         return listed
     # The digits take up to eight minutes a seed; adult, with its many errors, would take half an hour.
@@ -39,8 +38,8 @@ def cases(scale: str) -> list[Case]:
 
 def run(case: Case, rng: np.random.Generator) -> Case:
     parts = protocol.split(case["dataset"], case["seed"], case["rows"])
-    gamma, costs = protocol.FOUND_GAMMAS[case["dataset"]], case["C"]
-    plain, learned = protocol.landmark_features(case, parts, gamma, n_landmarks=0.1, landmarks="kmeans")
+    gamma, costs = protocol.gamma_for(case, parts), case["C"]
+    plain, learned = protocol.landmark_features(case, parts.in_their_span(), gamma, 0.1, "kmeans")
     result = {"SVM": protocol.svm_error(parts, gamma, costs)}
     for solver, mark in ((protocol.AuthorsSVM, ""), (protocol.SquaredHingeSVM, "*")):
         tried = {pair: protocol.linear_svm(mapped, parts, costs, solver) for pair, mapped in learned.items()}
@@ -53,10 +52,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when PB's mean error is below RBF's on more than half of the data sets."""
-    found = protocol.by_set(results, least=3)
+    """ "We observe that learning the posterior improves the RBF-Landmarks (except on 'mnist56')". Holds when PB's mean error is below RBF's on all data sets but one at most, does not hold when on half
+    of them at most, else cannot tell; it takes five data sets."""
+    found = protocol.by_set(results)
     if len(found) < 5:
-        return "cannot tell", f"{len(results)} results; it takes three seeds on five data sets at least."
+        return "cannot tell", f"{len(found)} data sets; it takes five."
     better = [name for name, errors in found.items() if errors["PB"].mean() < errors["RBF"].mean()]
     solved = [name for name, errors in found.items() if errors["PB*"].mean() < errors["RBF*"].mean()]
     paper = published("pbrff_table1")
@@ -64,14 +64,20 @@ def verdict(results: Results) -> tuple[str, str]:
     missed = []
     for name in [name for name in paper["rows"] if name in found]:
         for column, printed in zip(paper["columns"], paper["rows"][name]):
-            mean, deviation = found[name][column].mean(), found[name][column].std(ddof=1)
-            if mean - 2 * deviation > printed:
-                missed.append(f"{name} {column} {mean:.2f} for {printed}")
-    compared = "every figure of the paper is reached within two standard deviations of the seeds"
-    if missed:
-        compared = f"above the paper's figure by more than two standard deviations of the seeds: {', '.join(missed)}"
+            values = found[name][column]
+            # Of one split, a quarter of the printed error or a quarter of a point is what other random numbers may do.
+            slack = 2 * values.std(ddof=1) if len(values) > 1 else max(0.25 * printed, 0.25)
+            if values.mean() - slack > printed:
+                missed.append(f"{name} {column} {values.mean():.2f} for {printed}")
+    compared = (
+        f"above the paper's figure by more than chance: {', '.join(missed)}"
+        if missed
+        else "every figure of the paper is reached"
+    )
     why = (
         f"PB below RBF on {len(better)} of {len(found)} data sets ({', '.join(better)}); with the linear problem solved to its "
         f"minimum on {len(solved)} ({', '.join(solved)}); {compared}"
     )
-    return judged(2 * len(better) > len(found), why)
+    if len(better) >= len(found) - 1:
+        return "holds", why
+    return ("does not hold" if 2 * len(better) <= len(found) else "cannot tell"), why

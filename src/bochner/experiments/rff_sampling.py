@@ -10,7 +10,7 @@ from ..plots._canvas import blank
 from ..priors import Gaussian
 from ._results import Case, Figure, Results, every, grouped
 
-PAPER = "Not in the five papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"
+PAPER = "Not in the four papers: orthogonal (Yu et al. 2016) and quasi-Monte-Carlo (Avron et al. 2016) frequencies"
 CLAIM = "At equal numbers of frequencies, orthogonal and quasi-random ones approximate the Gaussian kernel better than iid ones."
 
 _SAMPLINGS = ("iid", "orthogonal", "qmc")

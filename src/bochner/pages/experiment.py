@@ -73,6 +73,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         ),
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
+        section("What was tried", tag("p", summary["tried"]) if summary.get("tried") else Markup("")),
         section("Skipped", bullets(skipped_because(summary))),
         section("Failed", bullets(failures)),
         section(

@@ -14,7 +14,7 @@ from ._finding import find_part, shortly
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 
 
-def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None) -> Any:
+def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None, axes: Any = None) -> Any:
     """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c); returns the figure.
 
     Parameters
@@ -27,6 +27,8 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
         Points of the sphere, drawn first in a panel of their own.
     y : array (n_samples,), default None
         Their labels.
+    axes : sequence of 3-D matplotlib axes, default None
+        Where to draw, one for each panel; None makes a figure.
 
     Examples
     --------
@@ -40,8 +42,12 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
     order = np.argsort(-measure.weights)[:n_shown]
     with_data = X is not None
     n_panels = len(order) + with_data
-    fig, axes = blank(1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"})
-    panels = axes[0]
+    if axes is None:
+        _, grid = blank(1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"})
+        axes = grid[0]
+    elif len(axes) < n_panels:
+        raise ValueError(f"Got {len(axes)} axes for {n_panels} panels; give as many, or a smaller n_shown.")
+    panels = axes[:n_panels]
     if with_data:
         _draw_points(panels[0], np.asarray(X, dtype=np.float64), y)
     for panel, atom in zip(panels[with_data:], order, strict=True):
@@ -52,7 +58,7 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
         panel.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
         panel.set_axis_off()
         panel.view_init(elev=25, azim=35)
-    return fig
+    return panels[0].figure
 
 
 def _harmonics(model):

@@ -1,0 +1,74 @@
+"""The atlas: complete, made from stored lines alone, and the same on the page as in the results."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bochner.cli import main
+from bochner.experiments._atlas import ENTRIES, atlas, atlas_markdown, atlas_text, page_with_atlas
+from bochner.experiments._catalog import choose, discover
+from bochner.experiments._runner import result_path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_table_and_figure_of_the_four_papers_has_a_row():
+    items = {(entry.paper.split()[0].rstrip(","), item) for entry in ENTRIES for item in _single(entry.item)}
+    expected = {("Letarte", f"Figure {k}") for k in range(1, 7)} | {("Letarte", f"Table {k}") for k in (1, 2)}
+    expected |= {("Brault", f"Figure {k}") for k in (1, 2, 3)}
+    expected |= {("Gautheron", f"Figure {k}") for k in range(1, 6)} | {("Gautheron", f"Table {k}") for k in (1, 2)}
+    expected |= {("Bullins", "Figure 1"), ("Bullins", "Table 1")}
+    assert expected <= items
+    # Every experiment but the one on a folder of one's own tables.
+    assert {entry.experiment for entry in ENTRIES if entry.experiment} == set(discover()[0]) - {"arena"}
+
+
+def _single(item):
+    """Figures 2, 6 are Figure 2 and Figure 6."""
+    kind, _, numbers = item.partition(" ")
+    return [f"{kind.removesuffix('s')} {number}" for number in numbers.split(", ")]
+
+
+def test_the_page_is_what_the_results_say():
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    made = page_with_atlas(page, atlas(ROOT / "results"))
+    assert page == made, "run python -m bochner.experiments._atlas docs/results.md results"
+
+
+def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
+    experiment = choose(["gbrff_figure1"])[0]
+    cases = experiment.cases("quick")
+    sources = [experiment.source] * 7 + ["older"] * 2 + [None]
+    lines = [
+        {"case": case, "result": {"accuracies": [0.5, 0.9]}} | ({"source": source} if source else {})
+        for case, source in zip(cases, sources)
+    ]
+    path = result_path(tmp_path, "gbrff_figure1", "quick")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (row,) = [row for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"]
+    assert (row["scale"], row["verdict"], row["n_older"]) == ("quick", "does not hold", 3)
+    assert "3 of 10 lines of an earlier version" in atlas_markdown([row])
+    assert "does not hold" in atlas_text([row])
+    # A whole quick scale says more than a part of the paper's; a whole paper's scale more than both.
+    paper = result_path(tmp_path, "gbrff_figure1", "paper")
+    paper.write_text(json.dumps(lines[0]) + "\n")
+    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {"quick"}
+    paper.write_text(path.read_text())
+    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {"paper"}
+
+
+def test_the_command_prints_rows_for_people_and_machines(tmp_path, capsys):
+    assert main(["atlas", "--out", str(tmp_path)]) == 0
+    assert "Gautheron et al. 2020" in capsys.readouterr().out
+    assert main(["atlas", "--out", str(tmp_path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == len(ENTRIES)
+    assert all(row["verdict"] is None for row in rows)
+    assert main(["atlas", "--out", str(tmp_path), "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("| | claim |")
+
+
+def test_a_page_without_marks_is_refused():
+    with pytest.raises(ValueError, match="has no place for the atlas"):
+        page_with_atlas("# Nothing", [])
