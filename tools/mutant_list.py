@@ -335,6 +335,20 @@ MUTANTS: list[Mutant] = [
             "field-curl-sign": ("space[a], column] -= 1", "space[a], column] += 1"),
         },
     ),
+    # --- convex losses, kernels and laws of one's own ------------------------------------------------------------------
+    *_room(
+        "solvers/convex.py operators/signatures.py operators/custom.py learners/harmonic_chain.py learners/pac_bayes_langevin.py",
+        "unit/test_operator_models.py unit/test_custom_kernel.py unit/learners/test_harmonic_chain.py unit/learners/test_pac_bayes_langevin.py",
+        {
+            "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
+            "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
+            "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
+            "custom-roots": ("np.sqrt(values)[:, None]", "values[:, None]"),
+            "chain-counts": ("beta * rise + np.log(ratio)", "beta * rise - np.log(ratio)"),
+            "posterior-proposals": ("(forth - back) / 2", "(back - forth) / 2"),
+            "posterior-jumps": ("gain = -posterior.temperature *", "gain = -0.5 * posterior.temperature *"),
+        },
+    ),
     # --- boosting ----------------------------------------------------------------------------------------------------
     *_room(
         "boosting/published.py boosting/gbrff1.py boosting/gbrff2.py",

@@ -107,7 +107,7 @@ class BoundChain(PreparedSearch):
     def walked(self, seen: _Seen, rng: np.random.Generator) -> np.ndarray:
         """Where the walkers stand after all steps, as numbers of harmonics."""
         n_walkers = self.search.n_walkers
-        here: Any = rng.integers(len(self.all.indices), size=n_walkers)
+        here = np.asarray(rng.integers(len(self.all.indices), size=n_walkers))
         heights = seen.at(here)
         beta = self.search.beta
         if beta == "auto":
