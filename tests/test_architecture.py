@@ -24,7 +24,7 @@ FLOORS = [
         "_given_targets",
     },
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets", "losses", "repetitions", "scoring"},
+    {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "scoring"},
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),

@@ -428,7 +428,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
-        "_compute/wave_kernels.py descent.py",
+        "_compute/wave_kernels.py descent.py wave_gradients.py",
         "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
             "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),

@@ -7,8 +7,9 @@ from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
 from bochner._compute import as_rows
-from bochner.descent import CHUNK_ROWS, BatchGradient, Descent, Standardization, WaveParameters
+from bochner.descent import Descent
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
+from bochner.wave_gradients import CHUNK_ROWS, BatchGradient, Standardization, WaveParameters
 
 LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
 

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from bochner._compute import BatchPlan, as_rows, batches, dask_batches
-from bochner.descent import Descent, WaveParameters, run_together
+from bochner.descent import Descent, run_together
 from bochner.expansions import Expansion
 from bochner.losses import Logistic, Multinomial, Squared
+from bochner.wave_gradients import WaveParameters
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -30,8 +30,8 @@ from bochner import (
 )
 from bochner._compute import BatchPlan, Block, as_rows, gram_block, tensor_rows
 from bochner.alignment import alignment_losses_and_gradient
-from bochner.descent import BatchGradient, Standardization, WaveParameters
 from bochner.losses import Logistic, Multinomial, Poisson, Squared
+from bochner.wave_gradients import BatchGradient, Standardization, WaveParameters
 
 strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")

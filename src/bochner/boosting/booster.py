@@ -21,12 +21,13 @@ from .._validation import (
     check_weights,
     refuse_class,
 )
-from ..descent import Descent, Standardization, WaveParameters
+from ..descent import Descent
 from ..expansions import Expansion
 from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
 from ..repetitions import FEW_ROWS, without_repetitions
+from ..wave_gradients import Standardization, WaveParameters
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .held_out import MOST_NUMBERS, ValidationRows, of_validation_rows, validation_given
 from .importances import IMPORTANCE_ROWS, derivative_importances

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from .._compute import Rows, as_dense, entries
-from ..descent import Standardization
 from ..expansions import Expansion
 from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
+from ..wave_gradients import Standardization
 from .rounds import QuadraticModel, Wave, WaveSearch, exact_step
 
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._compute import Rows, enough_rows
-from ..descent import Descent, WaveParameters, run_together
+from ..descent import Descent, run_together
 from ..evidence import LearnedPrior
 from ..expansions import Expansion
 from ..learners.joint_descent import ridge_start
 from ..losses import Logistic, Loss, Multinomial, Squared
+from ..wave_gradients import WaveParameters
 from .solving import Problem, Solved
 
 _WAVES, _BATCH = 1024, 256

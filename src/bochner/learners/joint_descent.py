@@ -7,12 +7,13 @@ import numpy as np
 
 from .._compute import Rows, entries, looked_up, mean_rows, threads_for_rows_only
 from .._validation import check_choice, check_count, check_positive
-from ..descent import Descent, WaveParameters
+from ..descent import Descent
 from ..expansions import Expansion
 from ..losses import Logistic, Loss, Multinomial, Squared
 from ..measures import FourierMeasure
 from ..repetitions import without_repetitions
 from ..targets import Labels, Target, Values
+from ..wave_gradients import WaveParameters
 from .base import Learned, Learner
 
 _START_ROWS = 10_000
