@@ -34,7 +34,7 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
     try:
-        with threads_for_matrices(len(matrix)):
+        with threads_for_matrices(len(matrix) ** 3 / 3):
             factor = cho_factor(shifted, lower=True, check_finite=False)
     except LinAlgError:
         return np.inf
