@@ -360,8 +360,8 @@ def test_taken_rows_are_the_rows(storage, tmp_path):
 def test_small_matrices_have_one_thread_of_blas_and_large_ones_all():
     with threadpool_limits(2):
         before = thread_count()
-        with threads_for_matrices(511):
+        with threads_for_matrices(9.9e8):
             assert thread_count() == 1
-        with threads_for_matrices(512):
+        with threads_for_matrices(1e9):
             assert thread_count() == before
         assert thread_count() == before

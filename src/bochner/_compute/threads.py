@@ -18,8 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 # Seconds that a thread waits for another one that an interruption may have taken away.
 _LONGEST_WAIT = 5.0
-# Rows of matrices from which on a second thread of BLAS is worth waking up.
-_SHARED_MATRIX = 512
+# From so many flops (20 ms of a core) on a factorization is worth waking up a second thread of BLAS.
+_SHARED_FLOPS = 1e9
 
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
 _controller = None
@@ -95,9 +95,9 @@ def _give_blas_threads_back():
             _blas_threads_before.clear()
 
 
-def threads_for_matrices(n_rows: int):
-    """BLAS on one thread while matrices of so few rows are factorized: two would wait for each other, and go on doing so for a while afterwards."""
-    return nullcontext() if n_rows >= _SHARED_MATRIX else single_threaded_blas()
+def threads_for_matrices(flops: float):
+    """BLAS on one thread while a matrix is factorized for so little work: two would wait for each other, and go on doing so for a while afterwards."""
+    return nullcontext() if flops >= _SHARED_FLOPS else single_threaded_blas()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import entrywise, fold, row_numbers, rows_of_code, totals
+from .._compute import entrywise, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -198,6 +198,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             check_more_rounds(self.n_rounds, len(self.expansion_))
         return continued
 
+    @threads_for_rows_only()  # products on the sample are small: threads of BLAS would wait for each other, and for those of the epochs
     def _fit(self, X, y, rows, targets, weights, strata=None, n_strata=1, validation=None):
         """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
 

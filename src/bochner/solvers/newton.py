@@ -102,7 +102,7 @@ class SoftmaxProblem:
         """
         gradient, curvature, held = reached.gradient, reached.curvature, self.penalties + damping
         if self._kind == "whole":
-            with threads_for_matrices(gradient.size):
+            with threads_for_matrices(gradient.size**3 / 3):
                 factor = cholesky_factor(curvature, np.tile(held, len(self.code)))
                 return -cho_solve(factor, gradient.T.ravel()).reshape(gradient.T.shape).T
         if self._kind == "shared":

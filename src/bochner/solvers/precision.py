@@ -1,8 +1,8 @@
 """When a Gram matrix may be summed in float32 tiles: where its rounding, times the condition of the system, is not seen in predictions.
 
 A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and the sum of many tiles, which err to both sides, to less.  The system
-multiplies that by its condition: from 32 tiles on and up to a condition of 1e4 predictions differed by less than 1e-5 of their size from those
-by float64 (measured; 1e-4 at 1e6).
+multiplies that by its condition: for 40 000 and 50 000 rows of 2 to 20 columns predictions differed by less than 1e-5 of their size from those by
+float64 up to a condition of 1e4, and by 2e-4 at 1e6; for 5000 rows already by 5e-6 at 1e3, hence the least number of tiles.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
     try:
-        with threads_for_matrices(len(matrix)):
+        with threads_for_matrices(len(matrix) ** 3 / 3):
             factor = cho_factor(shifted, lower=True, check_finite=False)
     except LinAlgError:
         return np.inf

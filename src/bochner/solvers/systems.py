@@ -28,7 +28,7 @@ class Eigensystem:
     @classmethod
     def of(cls, matrix: np.ndarray, right_side: np.ndarray) -> Eigensystem:
         """Of a positive semi-definite matrix."""
-        with threads_for_matrices(len(matrix)):
+        with threads_for_matrices(9 * len(matrix) ** 3):
             values, vectors = eigh(matrix, driver="evd", check_finite=False)
             return cls(np.maximum(values, 0.0), vectors, vectors.T @ right_side)
 
@@ -65,7 +65,7 @@ def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.nda
     """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or below rounding."""
     try:
         solution = np.zeros_like(right_side)
-        with threads_for_matrices(len(matrix)):
+        with threads_for_matrices(len(matrix) ** 3 / 3):
             for columns, _, factor in _factors(matrix, penalties):
                 solution[:, columns] = cho_solve(factor, right_side[:, columns], check_finite=False)
         return solution
