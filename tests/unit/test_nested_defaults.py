@@ -31,10 +31,14 @@ WITHOUT_PARTS = {
     ("SpectralFeatures", "learner"),
     ("FourierBoostingClassifier", "prior"),
     ("FourierBoostingRegressor", "prior"),
+    ("PacBayesLangevin", "prior"),
+    ("OperatorClassifier", "loss"),
+    ("OperatorRegressor", "loss"),
     *((name, "solver") for name in ("SpectralRidge", "OperatorRidge", "OperatorRidgeClassifier")),
 }
-# What is None and no object: numbers, seeds, sequences, arrays.
+# What is None and no object: numbers, seeds, sequences, arrays, functions.
 PLAIN = {"random_state", "class_weight", "n_jobs", "priors", "n_candidates", "coordinates", "output_matrix"}
+PLAIN |= {"factor", "operator", "signature"}
 
 
 def public_objects():

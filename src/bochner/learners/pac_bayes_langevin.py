@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._compute import Rows, fold
+from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_count, check_positive
 from ..alignment import potential_and_gradient
@@ -39,7 +40,7 @@ class PosteriorReport:
 
 
 @dataclass(eq=False, repr=False)
-class PacBayesLangevin(Learner):
+class PacBayesLangevin(NestedDefaults, Learner):
     r"""Frequencies drawn from the pseudo-posterior on R^d (Letarte et al. 2019, Eq. 11) by Langevin dynamics.
 
     .. math:: q^*(\omega) \propto p(\omega) \exp(-\tau \hat L(\omega)), \qquad \tau = \beta \sqrt n
