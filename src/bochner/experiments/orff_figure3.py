@@ -31,6 +31,10 @@ DEVIATIONS = (
     "the length 0.4 of the field. Scale paper: five draws, N up to 10 000; quick: three, N up to 3000 and D = 300 along N.",
 )
 
+TRIED = (
+    "λ by two folds and by leave-one-out, from one grid (no choice at its ends) and on the same points for features and exact kernels; two bandwidths; 30 to 2000 frequencies. That curl-free features are ahead of independent ones is so "
+    "throughout, from 100 frequencies on. But at 2000 they are still behind the exact kernel, by 0.07 in R² at the paper's bandwidth and by a quarter at the smaller one, and gain with every frequency that is added."
+)
 BANDWIDTHS = ("median", "median / 4")
 FEATURES, EXACT = ("curl-ORFF", "independent ORFF"), ("curl-OVK", "independent OVK")
 _LAMBDAS = 10.0 ** np.arange(-10, 2)
