@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
 from ._compute import Block, LocalRows, TensorRows, as_dense, gathered
+from ._compute.tensor_grams import DeviceGram
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -138,6 +139,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         X = self._dense(gathered(data.source))
         kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
         rows = X if kept.all() else X[kept]
+        there = data if isinstance(data, TensorRows) and kept.all() else None
         self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
         self.solver_ = self._chosen_solver(len(rows))
@@ -146,8 +148,10 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         # Made when first asked for.
         self._system: CholeskySystem | None = None
         self._left_out: np.ndarray | None = None
-        solve = self._solve_directly if self.solver_ == "cholesky" else self._solve_iteratively
-        self._store(rows, solve(rows, alphas, several))
+        if self.solver_ == "cholesky":
+            self._store(rows, self._solve_directly(rows, alphas, several, there))
+        else:
+            self._store(rows, self._solve_iteratively(rows, alphas, several))
         # Rows of weight zero take no part: their predictions are those without them already.
         self._absent = None if weights is None else (~kept, self.expansion_.evaluate(X[~kept]))
         return self
@@ -265,17 +269,22 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
             gram += (X * self._linear) @ (X if Z is None else Z).T
         return gram
 
-    def _solve_directly(self, X, alphas, several):
+    def _training_gram(self, X, there):
+        """Of the training rows; where they are on a device and the kernel is known there, on that device."""
+        kernel = self.prior_.compiled(X.shape[1])
+        return self._gram(X) if there is None or kernel is None else DeviceGram(there, kernel, self._linear)
+
+    def _solve_directly(self, X, alphas, several, there):
         X = np.ascontiguousarray(X, dtype=np.float64)
         self.alpha_ = float(alphas[0])
         if not several:
-            self._system = CholeskySystem(self._gram(X), self._weights, self.alpha_, self.fit_intercept)
+            self._system = CholeskySystem(self._training_gram(X, there), self._weights, self.alpha_, self.fit_intercept)
             return self._system.solve(self._targets)
         if len(X) < 2:
             raise ValueError(
                 f"A choice between {len(alphas)} ridges needs rows to leave out, got n_samples = {len(X)}. Write one, e.g. alpha=1.0."
             )
-        path = EigenPath(self._gram(X), self._targets, self._weights, self.fit_intercept)
+        path = EigenPath(self._training_gram(X, there), self._targets, self._weights, self.fit_intercept)
         self.loo_errors_ = np.empty(len(alphas))
         best = None
         for index, alpha in enumerate(alphas):

@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from ._compute.grams import skinny_product
 from ._compute.matrices import factorize, inner_products, invert, mirror, solve_lower
+from ._compute.tensor_grams import DeviceGram
 from ._progress import step_done
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
@@ -54,12 +55,15 @@ def left_out_residuals(
 class EigenPath:
     """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V = √h times the eigenvectors."""
 
-    def __init__(self, gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
+    def __init__(self, gram: np.ndarray | DeviceGram, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
         root = np.sqrt(weights)
-        gram *= root
-        gram *= root[:, None]
-        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
-        values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
+        if isinstance(gram, DeviceGram):
+            values, vectors = gram.eigh(root)
+        else:
+            gram *= root
+            gram *= root[:, None]
+            # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
+            values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
         vectors *= root[:, None]
         self.values, self.vectors = np.maximum(values, 0.0), vectors
         self.weights, self.fit_intercept = weights, fit_intercept
@@ -79,10 +83,13 @@ class EigenPath:
 class CholeskySystem:
     """One ridge by a Cholesky factor of K + α / h; ``gram`` is overwritten."""
 
-    def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float, fit_intercept: bool):
-        gram[np.diag_indices_from(gram)] += alpha / weights
+    def __init__(self, gram: np.ndarray | DeviceGram, weights: np.ndarray, alpha: float, fit_intercept: bool):
         try:
-            self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+            if isinstance(gram, DeviceGram):
+                self.factor = gram.cholesky(alpha / weights), True
+            else:
+                gram[np.diag_indices_from(gram)] += alpha / weights
+                self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not positive definite with it. "

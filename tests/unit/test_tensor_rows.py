@@ -216,6 +216,36 @@ def test_the_work_is_done_where_the_rows_are(here, monkeypatch):
     assert sum(brought) < 5_000
 
 
+@pytest.mark.parametrize("alpha", [0.1, [0.01, 0.1, 1.0]])
+@pytest.mark.parametrize("prior", [Gaussian(0.1), Anova(), Cauchy(0.1)])
+def test_the_exact_machine_is_solved_where_its_rows_are(prior, alpha, here, monkeypatch):
+    X, y = diabetes()
+    weights = np.linspace(0.5, 2, len(X))
+    machine = KernelMachine(prior, alpha=alpha, linear=0.3)
+    wanted = clone(machine).fit(X, y, sample_weight=weights)
+    if not isinstance(prior, Cauchy):  # which no device knows
+        from bochner import kernel_machine
+
+        monkeypatch.setattr(
+            kernel_machine.KernelMachine, "_gram", lambda *given: pytest.fail("the matrix was made by NumPy")
+        )
+    found = clone(machine).fit(here(X), here(y), sample_weight=weights)
+    monkeypatch.undo()
+    close(found.expansion_.coefficients, wanted.expansion_.coefficients, np.float64)
+    close(found.leave_one_out(), wanted.leave_one_out(), np.float64)
+    assert found.alpha_ == wanted.alpha_
+    if isinstance(alpha, float):
+        np.testing.assert_allclose(
+            found.predict(X, return_std=True)[1], wanted.predict(X, return_std=True)[1], rtol=1e-9
+        )
+
+
+def test_a_ridge_below_rounding_is_refused_on_a_device(here):
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 3, axis=0)
+    with pytest.raises(ValueError, match="below the rounding of the kernel matrix"):
+        KernelMachine(Gaussian(1e-3), alpha=1e-30, solver="cholesky").fit(here(X), X[:, 0])
+
+
 def test_a_block_without_a_twin_is_given_copies_of_the_rows(here):
     X = np.random.default_rng(0).normal(size=(40_000, 2))
     rows = as_rows(here(X))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .grams import GAUSSIAN, ProductKernel, RadialKernel
+from .tensor_rows import TensorRows, on_host
 
 
 def tensor_gram(xp: Any, kernel: ProductKernel | RadialKernel, X: Any, Z: Any) -> Any:
@@ -42,3 +43,38 @@ def _matern(xp, times, order):
     if order == 0:
         return decay
     return decay * (1 + times if order == 1 else 1 + times + times**2 / 3)
+
+
+class DeviceGram:
+    """The kernel matrix of rows where these are, plus Σ_j linear_j x_j z_j, in float64; it is decomposed there, which takes n³ steps, and comes
+    to NumPy as its factors.
+    """
+
+    def __init__(self, rows: TensorRows, kernel: ProductKernel | RadialKernel, linear: np.ndarray):
+        self.xp, self.device = rows.xp, rows.device
+        X = self.xp.astype(rows.source, self.xp.float64)
+        self.matrix = tensor_gram(self.xp, kernel, X, X)
+        if np.any(linear):
+            self.matrix = self.matrix + (X * self._there(linear)) @ X.T
+
+    def cholesky(self, ridges: np.ndarray) -> np.ndarray:
+        """The lower factor of the matrix with ``ridges`` on its diagonal."""
+        shifted = self.matrix + self._there(ridges)[:, None] * self.xp.eye(
+            len(ridges), dtype=self.xp.float64, device=self.device
+        )
+        try:
+            factor = on_host(self.xp.linalg.cholesky(shifted))
+        except RuntimeError as error:  # torch has an error of its own
+            raise np.linalg.LinAlgError(str(error)) from error
+        if not np.all(np.isfinite(factor)):  # CuPy has none
+            raise np.linalg.LinAlgError("The matrix is not positive definite.")
+        return np.array(factor, order="F")
+
+    def eigh(self, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors of the matrix, its rows and columns times ``root``."""
+        root = self._there(root)
+        found = self.xp.linalg.eigh(self.matrix * root * root[:, None])
+        return np.array(on_host(found.eigenvalues)), np.array(on_host(found.eigenvectors))
+
+    def _there(self, values):
+        return self.xp.asarray(np.array(values), dtype=self.xp.float64, device=self.device)
