@@ -21,6 +21,7 @@ FLOORS = [
         "_state",
         "_callbacks",
         "_columns",
+        "_environment",
     },
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets", "losses", "repetitions", "scoring"},
