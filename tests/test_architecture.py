@@ -22,6 +22,7 @@ FLOORS = [
         "_callbacks",
         "_columns",
         "_given_targets",
+        "_environment",
     },
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "scoring"},

@@ -74,7 +74,7 @@ from .tables import TableModel, fit_table, load, load_table, save
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "LBFGS",

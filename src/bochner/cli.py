@@ -121,6 +121,14 @@ def _demo(options: argparse.Namespace) -> int:
     return demo(as_json=options.json)
 
 
+def _info(options: argparse.Namespace) -> int:
+    from ._environment import environment, environment_text
+
+    facts = {"bochner": bochner.__version__} | environment()
+    print(json.dumps(facts, indent=2) if options.json else environment_text(facts))
+    return 0
+
+
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +274,7 @@ def _parser() -> argparse.ArgumentParser:
 
     folder: dict[str, Any] = {"default": "results", "metavar": "DIR"}
     command("demo", _demo, "a short tour on real data")
+    command("info", _info, "versions, threads and extras, to paste into a report of a bug")
     listed = command("list", _list, "the experiments: paper, claim, data and time")
     listed.add_argument("names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set")
     listed.add_argument("--out", **folder, help="folder whose results tell the times (default: results)")

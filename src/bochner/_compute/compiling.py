@@ -77,6 +77,16 @@ def sources() -> str:
     return sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
+def cache_place() -> str:
+    """Where compiled kernels are kept, in words."""
+    try:
+        kind = type(_Cache(_warn)._impl.locator).__name__.lstrip("_")
+    except RuntimeError:
+        return "kept nowhere, compiled anew in each process"
+    places = {"UserProvided": "in NUMBA_CACHE_DIR", "InTree": "beside the package", "UserWide": "in the user's cache"}
+    return "kept " + next((words for name, words in places.items() if kind.startswith(name)), f"by {kind}")
+
+
 def _warn(error):
     """Once in a process."""
     global _warned

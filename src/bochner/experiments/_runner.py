@@ -1,17 +1,14 @@
 """Run experiments: many cases on several processes, resumable, ending in a verdict."""
 
 import datetime
-import os
-import platform
-import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from .._environment import machine, versions
 from ._catalog import Experiment, case_key
 from ._meter import Meter
 from ._store import ResultFile
@@ -151,24 +148,7 @@ def summarize(run: Progress, scale: str) -> dict[str, Any]:
 
 def describe_environment() -> dict[str, str]:
     """What a reader needs to judge times and small differences; no names of users or machines."""
-    facts = {
-        "Python": sys.version.split()[0],
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "processor": _processor(),
-        "cores": str(available_cores()),
-    }
-    for package in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            facts[package] = version(package)
-    return facts
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or os.environ.get("PROCESSOR_IDENTIFIER", "unknown")
+    return machine() | {"cores": str(available_cores())} | versions(_PACKAGES)
 
 
 def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:

@@ -1,0 +1,36 @@
+"""
+Harmonics on the sphere
+=======================
+
+On a sphere the waves are spherical harmonics. The same margin game that finds frequencies in the plane finds harmonics here, and a kernel on the sphere
+becomes a measure over a handful of them.
+
+The labels are a checkerboard on the globe. The rival is the arc-cosine kernel, that of a wide neural network of one layer, which wants a penalty of its
+own: it gets two.
+(Bullins, Zhang and Zhang, *Not-So-Random Features*, ICLR 2018, Figure 1.)
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from bochner import HarmonicPeaks, MarginGame, SpectralFeatures, arc_cosine_kernel
+from bochner.datasets import sphere_checkerboard
+from bochner.plots import plot_harmonics
+
+globe, new = sphere_checkerboard(2000, 0), sphere_checkerboard(10_000, 1)
+game = MarginGame(n_rounds=60, peaks=HarmonicPeaks())
+model = make_pipeline(SpectralFeatures(learner=game, random_state=0), SVC(kernel="linear"))
+model.fit(globe.data, globe.target)
+measure = model[0].measure_.merged()
+for C in (1, 10_000):
+    rival = SVC(kernel=arc_cosine_kernel, C=C).fit(globe.data, globe.target)
+    print(f"arc-cosine kernel, C = {C}: {rival.score(new.data, new.target):.1%}")
+print(f"margin game, C = 1: {model.score(new.data, new.target):.1%} with {len(measure)} harmonics")
+
+# %%
+# The data, and the three harmonics that got the most weight: the first is nearly the checkerboard itself, others sharpen its edges. Harmonics are
+# named by their degree and their place in it.
+
+plot_harmonics(model, n_shown=3, X=globe.data, y=globe.target)
+plt.show()

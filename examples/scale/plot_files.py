@@ -1,0 +1,69 @@
+"""
+A file that is larger than memory
+=================================
+
+``open_rows`` takes the place of ``X``: the file is read in pieces, once for each pass over the rows, and never held. This example writes 150 000 rows to
+a CSV file and fits a logistic regression on features that are never held either. The time grows with the rows; the memory does not.
+"""
+
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from bochner import Gaussian, SpectralFeatures, SpectralLogistic, open_rows
+
+rng = np.random.default_rng(0)
+folder = tempfile.TemporaryDirectory()
+path = Path(folder.name) / "rows.csv"
+
+
+def chance(X):
+    """The probability of the second class: a spiral of two arms."""
+    angle, radius = np.arctan2(X[:, 1], X[:, 0]), np.linalg.norm(X, axis=1)
+    return 1 / (1 + np.exp(-4 * np.sin(2 * angle + 3 * radius)))
+
+
+with path.open("w") as file:
+    file.write("east,north,label\n")
+    for _ in range(15):
+        X = rng.normal(size=(10_000, 2)).round(4)
+        labels = rng.random(len(X)) < chance(X)
+        file.writelines(f"{east},{north},{'yes' if label else 'no'}\n" for (east, north), label in zip(X, labels))
+print(f"{path.stat().st_size / 1e6:.1f} MB on disk")
+
+# %%
+# Newton's method needs a handful of passes. ``tracemalloc`` says how much memory the arrays of a fit took at most: the features of all rows, had they been
+# formed, would have taken 480 MB.
+
+tracemalloc.start()
+rows = open_rows(path, ["east", "north"], target="label")
+model = SpectralLogistic(SpectralFeatures(Gaussian(gamma=3.0), n_components=200, random_state=0), C=100)
+model.fit(rows, rows.y)
+peak = tracemalloc.get_traced_memory()[1]
+tracemalloc.stop()
+new = rng.normal(size=(20_000, 2))
+true = chance(new)
+said = model.predict_proba(new)[:, 1]
+print(f"peak of the fit {peak / 1e6:.0f} MB; mean distance from the true chance {np.abs(said - true).mean():.3f}")
+
+# %%
+# The chances that the labels were drawn with, those that the model has learned from the file, and how they agree where there are rows.
+
+side = np.linspace(-3, 3, 150)
+grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
+for axis, values, title in (
+    (axes[0], chance(grid), "truth"),
+    (axes[1], model.predict_proba(grid)[:, 1], "learned from the file"),
+):
+    image = axis.pcolormesh(side, side, values.reshape(150, 150), cmap="RdBu_r", vmin=0, vmax=1, rasterized=True)
+    axis.set(title=title, xlabel="east", ylabel="north", aspect="equal")
+figure.colorbar(image, ax=axes[1], label="chance of yes")
+axes[2].hexbin(true, said, gridsize=40, bins="log", cmap="Blues", extent=(0, 1, 0, 1))
+axes[2].plot([0, 1], [0, 1], "--", color="black", linewidth=0.8)
+axes[2].set(xlabel="true chance", ylabel="learned chance", title="20 000 new points")
+folder.cleanup()
+plt.show()
