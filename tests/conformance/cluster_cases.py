@@ -17,7 +17,9 @@ from bochner import (
     KernelMachine,
     LandmarkFeatures,
     MarginGame,
+    OperatorClassifier,
     OperatorKernelRidge,
+    OperatorRegressor,
     OperatorRidge,
     OperatorRidgeClassifier,
     OptimalAlignment,
@@ -66,6 +68,8 @@ FITTED_THERE = {
     "SpectralLogistic": {"logistic": (SpectralLogistic(LEARNED, class_weight="balanced"), THREE)},
     "OperatorRidge": {"operator ridge": (OperatorRidge(n_components=10, fit_intercept=True), FIELD)},
     "OperatorRidgeClassifier": {"simplex": (OperatorRidgeClassifier(n_components=10), THREE)},
+    "OperatorClassifier": {"softmax": (OperatorClassifier(n_components=6), THREE)},
+    "OperatorRegressor": {"squared": (OperatorRegressor(n_components=6), FIELD)},
     "FourierBoostingClassifier": {
         "two classes": (FourierBoostingClassifier(**BOOST), TWO),
         "three classes": (FourierBoostingClassifier(**BOOST), THREE),

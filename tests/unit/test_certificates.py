@@ -313,13 +313,18 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
 @pytest.mark.parametrize("learner", [None, PacBayes()])
 def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
     """Width and move are chosen on these, the bound is summed over all; features of all rows are held nowhere."""
-    da = pytest.importorskip("dask.array")
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
     X, y = make_moons(5000, noise=0.2, random_state=0)
     model = CertifiedClassifier(SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0)
     monkeypatch.setattr(certificates, "_MOST_TAILS", 1000)
     expected = clone(model).fit(X, y)
-    gathered, original = [], da.Array.compute
-    monkeypatch.setattr(da.Array, "compute", lambda self, **kw: gathered.append(self.size) or original(self, **kw))
+    gathered, original = [], dask.compute
+
+    def watched(*collections, **options):
+        gathered.extend(one.size for one in collections if isinstance(one, da.Array))
+        return original(*collections, **options)
+
+    monkeypatch.setattr(dask, "compute", watched)
     there = da.from_array(X, chunks=(900, 1))
     found = model.fit(there, y)
     assert max(gathered) == 2 * 1000  # two scores a row

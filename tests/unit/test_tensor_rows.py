@@ -223,14 +223,10 @@ def test_the_exact_machine_is_solved_where_its_rows_are(prior, alpha, here, monk
     weights = np.linspace(0.5, 2, len(X))
     machine = KernelMachine(prior, alpha=alpha, linear=0.3)
     wanted = clone(machine).fit(X, y, sample_weight=weights)
-    if not isinstance(prior, Cauchy):  # which no device knows
-        from bochner import kernel_machine
-
-        monkeypatch.setattr(
-            kernel_machine.KernelMachine, "_gram", lambda *given: pytest.fail("the matrix was made by NumPy")
-        )
-    found = clone(machine).fit(here(X), here(y), sample_weight=weights)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        if not isinstance(prior, Cauchy):  # which no device knows
+            patched.setattr(KernelMachine, "_gram", lambda *given: pytest.fail("the matrix was made by NumPy"))
+        found = clone(machine).fit(here(X), here(y), sample_weight=weights)
     close(found.expansion_.coefficients, wanted.expansion_.coefficients, np.float64)
     close(found.leave_one_out(), wanted.leave_one_out(), np.float64)
     assert found.alpha_ == wanted.alpha_

@@ -149,7 +149,7 @@ class GBRFF1Classifier(PublishedBooster):
 
     def _check_rows(self, rows):
         """Refuse a column that rows do not have, before any work."""
-        if self.landmark in ("learned", "random"):
+        if isinstance(self.landmark, str) and self.landmark in ("learned", "random"):
             return
         last = rows.n_features - 1
         if isinstance(self.landmark, str | bool) or not isinstance(self.landmark, Integral):

@@ -28,8 +28,8 @@ _STEPS = 10
 def condition(matrix: np.ndarray, penalty: float) -> float:
     """About the condition of matrix + penalty I, for a positive semi-definite matrix; infinite where rounding has eaten the smallest eigenvalue.
 
-    >>> round(condition(np.diag([3.0, 2.0, 0.0]), 1.0), 1)
-    4.0
+    >>> round(condition(np.diag([99.0, 2.0, 0.0]), 1.0), 1)
+    100.0
     """
     shifted = matrix.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
