@@ -5,8 +5,9 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: demo test test-all mutants attack lint format bench docs linkcheck clean
+.PHONY: demo test test-all test-oldest dist mutants attack lint format bench docs linkcheck clean
 
 demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
 	$(BIN)/python -m bochner.demo
@@ -16,6 +17,12 @@ test: $(VENV)/.installed-dev  ## the quick tests
 
 test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto -m ""
+
+test-oldest: $(OLDEST)/.installed  ## the quick tests with the lowest versions that pyproject.toml allows; tests="tests/unit/test_features.py" for some of them
+	$(OLDEST)/bin/python -m pytest -n auto $(tests)
+
+dist: $(VENV)/.installed-dev  ## wheel and sdist in dist/, their contents checked, installed and tried in an empty environment
+	$(BIN)/python tools/dist.py
 
 mutants: $(VENV)/.installed-dev  ## wrong formulas planted one at a time: do the tests notice?  names="bernstein game-" for some of them
 	$(BIN)/python tools/mutants.py $(names)
@@ -44,7 +51,7 @@ linkcheck: $(VENV)/.installed-docs  ## links from the site to the world; needs a
 
 clean:
 	rm -rf docs/_build docs/generated docs/gallery docs/api/generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "bochner needs Python 3.11 or newer, and none was found. Write: make PYTHON=/path/to/python3.11 ..." >&2; exit 2; }
@@ -60,6 +67,15 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 
+<<<<<<< HEAD
 $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group docs
+=======
+$(OLDEST)/.installed: pyproject.toml tools/oldest_versions.py
+	@test -n "$(PYTHON)" || { echo "bochner needs Python 3.11 or newer, and none was found. Write: make PYTHON=/path/to/python3.11 ..." >&2; exit 2; }
+	$(PYTHON) -m venv --clear $(OLDEST) || $(PYTHON) -m virtualenv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable ".[all]" --group dev
+>>>>>>> gallery
 	@touch $@

@@ -18,9 +18,9 @@ from bochner import Gaussian, SpectralFeatures, SpectralRidge
 client = Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
 
 # %%
-# 200 000 rows in 20 partitions, made on the workers. The target is a smooth function with noise.
+# 120 000 rows in 12 partitions, made on the workers. The target is a smooth function with noise.
 
-X = da.random.default_rng(0).uniform(-2, 2, size=(200_000, 3), chunks=(10_000, 3))
+X = da.random.default_rng(0).uniform(-2, 2, size=(120_000, 3), chunks=(10_000, 3))
 noise = da.random.default_rng(1).normal(size=len(X), chunks=10_000)
 signal = da.sin(2 * X[:, 0]) * da.cos(X[:, 1]) + 0.3 * X[:, 2] ** 2
 y = signal + 0.5 * noise
@@ -42,7 +42,7 @@ print(f"largest difference of predictions: {difference.max():.1e}")
 # %%
 # How the error falls with the rows: the noise is known, so we can look below it. Only the last point needed all partitions.
 
-sizes = [1000, 4000, 16_000, 60_000, 200_000]
+sizes = [1000, 4000, 15_000, 40_000, 120_000]
 errors = []
 for size in sizes:
     part = SpectralRidge(features).fit(X[:size], y[:size])
@@ -65,7 +65,7 @@ line = np.column_stack([np.linspace(-2, 2, 200), np.zeros(200), np.zeros(200)])
 near = rows[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
 there = values[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
 right.plot(near[:, 0], there, ".", color="#999999", markersize=2.5, label="rows near the cut")
-right.plot(line[:, 0], model.predict(line), color="#0072B2", linewidth=2, label="model of 200 000 rows")
+right.plot(line[:, 0], model.predict(line), color="#0072B2", linewidth=2, label="model of 120 000 rows")
 right.plot(line[:, 0], np.sin(2 * line[:, 0]), "--", color="black", linewidth=1, label="signal")
 right.set(xlabel="first column, the others zero", ylabel="target", title="a cut through the model")
 right.legend()

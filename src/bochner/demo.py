@@ -3,6 +3,7 @@
 ``make demo`` runs this; it prints two tables and writes two pictures to ``demo-output/``.
 """
 
+import importlib.util
 import json
 import os
 import sys
@@ -32,6 +33,8 @@ from .learners import JointDescent, OptimalAlignment, PacBayes
 from .plots import plot_effects
 from .plots._canvas import panels
 
+# Frames name the columns of pictures; without the extras there are arrays, and no pictures.
+_HAS_FRAMES = importlib.util.find_spec("pandas") is not None
 SIZES = (5, 10, 20, 50)
 TABLE_SIZE = 20
 SEEDS = range(3)
@@ -52,7 +55,7 @@ def tables() -> Problems:
     return {
         "breast cancer, accuracy": (*load_breast_cancer(return_X_y=True), labels),
         "wine, accuracy": (*load_wine(return_X_y=True), labels),
-        "diabetes, R²": (*load_diabetes(return_X_y=True, as_frame=True, scaled=False), values),
+        "diabetes, R²": (*load_diabetes(return_X_y=True, as_frame=_HAS_FRAMES, scaled=False), values),
     }
 
 

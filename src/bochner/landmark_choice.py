@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
@@ -64,7 +65,8 @@ def choose_landmarks(
         some = group.numbers(np.unique(np.linspace(0, group.size - 1, min(_CLUSTER_ROWS, group.size)).astype(int)))
         clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
         points_of_group = rows.take(some)
-        with threads_of_others():
+        # k-means is NumPy's; scikit-learn before 1.8 fails in it where dispatch is asked for.
+        with threads_of_others(), config_context(array_api_dispatch=False):
             clusters.fit(points_of_group, sample_weight=None if weights is None else weights[some])
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:

@@ -300,6 +300,8 @@ def test_every_public_transformer_and_predictor_is_registered():
 
 @pytest.mark.parametrize("opset", [13, 17, 22])
 def test_skl2onnx_converts_pipelines_by_itself(opset):
+    if opset > skl2onnx.__max_supported_opset__:
+        pytest.skip("an older skl2onnx does not know this opset")
     register_converters()
     model = make_pipeline(StandardScaler(), features(), LogisticRegression()).fit(X, NAMES)
     exported = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False}, target_opset=opset)
