@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
-from bochner.experiments._fingerprint import run_fingerprint
 from bochner.experiments._meter import Meter
 from bochner.experiments._runner import reproduce, result_path
 from bochner.experiments._store import ResultFile, finished_records
@@ -324,77 +323,6 @@ def test_results_of_earlier_code_are_counted(lab):
     assert one["n_of_earlier_code"] == 6
     assert two["n_of_earlier_code"] == 0
     assert one["seconds"] == 6
-
-
-PROTOCOL = """
-from .{rivals} import Rival as Other
-LIMIT = 3
-def split(n):
-    return n + LIMIT
-def judged(n):
-    return n > 0
-class Tuned(Other):
-    pass
-"""
-RIVALS = """
-class Rival:
-    strength = 1
-class Unused:
-    strength = 1
-"""
-SHARING = """
-from . import {protocol} as protocol
-from .{protocol} import Tuned
-PAPER, CLAIM = "Table 0", "Words."
-def cases(scale):
-    return [{{"n": 1}}]
-def run(case, rng):
-    return {{"n": protocol.split(case["n"]), "strength": Tuned.strength}}
-def verdict(results):
-    return ("holds" if protocol.judged(results[0][1]["n"]) else "does not hold"), "Why."
-"""
-
-
-def fingerprint(lab, number, protocol=PROTOCOL, rivals=RIVALS, experiment=SHARING, library="1"):
-    """Of an experiment that shares a protocol, which uses a rival; texts without the numbers of the files."""
-    names = {"protocol": f"protocol{number}", "rivals": f"rivals{number}"}
-    for name, text in {names["protocol"]: protocol, names["rivals"]: rivals, f"one{number}": experiment}.items():
-        lab(name, text.format(**names))
-    return run_fingerprint(f"{lab.package}.one{number}", library).encode()
-
-
-def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(lab, monkeypatch):
-    # Files are read anew; the modules' names are part of the hash, so one name each.
-    def of(**changed):
-        return fingerprint(lab, 0, **changed)
-
-    now = of()
-    assert of() == now
-    kept = (
-        ("protocol", PROTOCOL, "n > 0", "n > 1"),
-        ("protocol", PROTOCOL, "return n + LIMIT", "return n + LIMIT  # a comment"),
-        ("protocol", PROTOCOL, "def split(n):", "def split(n: int) -> int:"),
-        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT: int = 3  # the same"),
-        ("rivals", RIVALS, "class Unused:\n    strength = 1", "class Unused:\n    strength = 2"),
-        ("experiment", SHARING, "Words.", "Others."),
-        ("experiment", SHARING, '"Why."', '"Because."'),
-        ("experiment", SHARING, '{{"n": 1}}', '{{"n": 2}}'),
-        ("experiment", SHARING, "def run(case, rng):", 'def run(case, rng):\n    """Documented."""'),
-    )
-    for part, text, old, new in kept:
-        assert old in text
-        assert of(**{part: text.replace(old, new)}) == now, new
-    told = (
-        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT = 4"),
-        ("protocol", PROTOCOL, "n + LIMIT", "n - LIMIT"),
-        ("protocol", PROTOCOL, "class Tuned(Other):\n    pass", "class Tuned(Other):\n    depth = 2"),
-        ("rivals", RIVALS, "class Rival:\n    strength = 1", "class Rival:\n    strength = 2"),
-        ("experiment", SHARING, "Tuned.strength", "Tuned.strength + 1"),
-    )
-    for part, text, old, new in told:
-        assert old in text
-        assert of(**{part: text.replace(old, new)}) != now, new
-    assert of(library="2") != now
 
 
 def test_results_without_a_source_are_older_and_are_renewed_when_asked(lab):

@@ -44,8 +44,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Such a strategy allows us to get an accuracy of 100% on this toy dataset after 10 iterations". Holds when the median of at least ten seeds reaches 100 % after ten
-    rounds, does not hold when it stays below 99 %; between them cannot tell."""
+    """ "Such a strategy allows us to get an accuracy of 100% on this toy dataset after 10 iterations". Holds when the median of at least ten
+    seeds reaches 100 % after ten rounds, does not hold when it stays below 99 %; between them cannot tell.
+    """
     if len(results) < 10:
         return "cannot tell", f"{len(results)} seeds were run; it takes ten."
     first, final = (100 * np.array([result["accuracies"][k] for _, result in results]) for k in (0, -1))

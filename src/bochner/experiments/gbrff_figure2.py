@@ -66,9 +66,11 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "For a small set of landmarks (in particular smaller than 25) GBRFF1 is consistently superior by about 1 point [...] than PBRFF", and "GBRFF2 [...] outperforms the two competing
-    methods". Compares means over up to 25 landmarks on the same splits: holds when both differences are above two standard errors over the tables, does not hold when one is as far
-    below zero, else cannot tell; it takes twelve tables."""
+    """ "For a small set of landmarks (in particular smaller than 25) GBRFF1 is consistently superior by about 1 point [...] than PBRFF", and
+    "GBRFF2 [...] outperforms the two competing methods". Compares means over up to 25 landmarks on the same splits: holds when both
+    differences are above two standard errors over the tables, does not hold when one is as far below zero, else cannot tell; it takes
+    twelve tables.
+    """
     if len({case["dataset"] for case, _ in results}) < len(protocol.SMALL):
         return "cannot tell", "fewer than twelve tables were run"
     few = [i for i, count in enumerate(COUNTS) if count <= 25]

@@ -58,9 +58,11 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "With a total of 1,000 random features, K does not have a big impact on the performance. However, when decreasing the value of T×K, it becomes much more interesting in terms of accuracy
-    to set K to a small value". Holds when at 20 frequencies in all K = 1 is above K = 20 by two standard errors over the tables and at 1000 all K are within 1.5 points; does not hold when K = 1
-    is below or they are further apart; else cannot tell. It takes twelve tables."""
+    """ "With a total of 1,000 random features, K does not have a big impact on the performance. However, when decreasing the value of T×K, it
+    becomes much more interesting in terms of accuracy to set K to a small value". Holds when at 20 frequencies in all K = 1 is above K = 20
+    by two standard errors over the tables and at 1000 all K are within 1.5 points; does not hold when K = 1 is below or they are further
+    apart; else cannot tell. It takes twelve tables.
+    """
     if len({case["dataset"] for case, _ in results}) < len(SMALL):
         return "cannot tell", "fewer than twelve tables were run"
     found = means(results, "accuracies", "K")

@@ -54,9 +54,11 @@ def _seconds(method, n_rounds, size):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "When looking at the time limit of 1000 seconds, both GBRFF1 and GBRFF2 are the fastest kernel-based methods compared to BMKR, GFC and PBRFF", "GBRFF2 performs faster than GBRFF1 for any number of
-    samples". Holds when at the largest size that all five finished, the third at least, GBRFF2 is the fastest of them by a tenth and GBRFF1 faster than the other three; does not hold when another is faster than GBRFF2 by a
-    tenth, or than GBRFF1 among the other three; within a tenth cannot tell."""
+    """ "When looking at the time limit of 1000 seconds, both GBRFF1 and GBRFF2 are the fastest kernel-based methods compared to BMKR, GFC and
+    PBRFF", "GBRFF2 performs faster than GBRFF1 for any number of samples". Holds when at the largest size that all five finished, the third
+    at least, GBRFF2 is the fastest of them by a tenth and GBRFF1 faster than the other three; does not hold when another is faster than
+    GBRFF2 by a tenth, or than GBRFF1 among the other three; within a tenth cannot tell.
+    """
     found = {case["method"]: dict(zip(result["sizes"], result["seconds"])) for case, result in results}
     kernels = METHODS[:5]
     if not set(kernels) <= set(found):

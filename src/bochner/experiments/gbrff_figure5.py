@@ -91,8 +91,10 @@ def _curves(results, toy):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "GBRFF2 is able to achieve better results than LGBM using only a small amount of training examples, i.e., 500 or less". Holds when GBRFF2's mean over all sizes of at most 500 training
-    rows is above LightGBM's on the three sets by two standard errors over seeds, does not hold when on one it is as far below, else cannot tell; it takes three sizes. FourierBoosting is ours and shown beside them."""
+    """ "GBRFF2 is able to achieve better results than LGBM using only a small amount of training examples, i.e., 500 or less". Holds when
+    GBRFF2's mean over all sizes of at most 500 training rows is above LightGBM's on the three sets by two standard errors over seeds, does
+    not hold when on one it is as far below, else cannot tell; it takes three sizes. FourierBoosting is ours and shown beside them.
+    """
     found = {toy: _curves(results, toy) for toy in TOYS}
     n_sizes = min(len(rows) for curves in found.values() for rows, _ in curves.values())
     if n_sizes < 3:

@@ -144,8 +144,10 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "GBRFF2 [...] obtains the best average rank among the six methods and on average the best mean accuracy leaving apart 'bankmarketing'". Holds when it has the best mean and the best average rank of the
-    five methods other than BMKR, and is on no table below its published mean by more than the published spread; does not hold otherwise; cannot tell unless all fifteen tables were run."""
+    """ "GBRFF2 [...] obtains the best average rank among the six methods and on average the best mean accuracy leaving apart 'bankmarketing'".
+    Holds when it has the best mean and the best average rank of the five methods other than BMKR, and is on no table below its published
+    mean by more than the published spread; does not hold otherwise; cannot tell unless all fifteen tables were run.
+    """
     rows = {row["name"]: [cell["ours"] for cell in row["cells"]] for row in beside_published(results, _PAPER)["rows"]}
     average, ranks = (dict(zip(_PAPER["columns"], rows[name])) for name in ("mean", "rank without BMKR"))
     del average["BMKR"], ranks["BMKR"]

@@ -104,10 +104,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "These baseline kernels saturate at 92.1% and 95.1% test accuracy", whereas the game "exhibits almost perfect classification (99.7% training, 99.3%
-    test)" and on the sphere "99.1% test [...] supported on only 29 spherical harmonics". Holds when the game reaches 98.8 % with at most half of the fixed
-    kernel's errors on both data sets, both kernels untuned and both tuned, with at most 30 harmonics; does not hold when the tuned pair fails; cannot tell when
-    only the untuned one does."""
+    """ "These baseline kernels saturate at 92.1% and 95.1% test accuracy", whereas the game "exhibits almost perfect classification (99.7%
+    training, 99.3% test)" and on the sphere "99.1% test [...] supported on only 29 spherical harmonics". Holds when the game reaches 98.8 %
+    with at most half of the fixed kernel's errors on both data sets, both kernels untuned and both tuned, with at most 30 harmonics; does
+    not hold when the tuned pair fails; cannot tell when only the untuned one does.
+    """
     mean: dict[str, dict[str, float]] = {}
     scored = [(case, result) for case, result in results if "test" in result]
     for (data, n_train, method), test in sorted(means(scored, "test", "data", "n_train", "method").items()):
@@ -135,8 +136,9 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def figure(results: Results) -> Figure:
-    """The windmill as the game goes on: weighted data, potential with the peaks so far, score of an SVM (a); the potential at the start and at the last of these rounds
-    (b); points of the sphere and the heaviest harmonics of the game on it (c)."""
+    """The windmill as the game goes on: weighted data, potential with the peaks so far, score of an SVM (a); the potential at the start and at
+    the last of these rounds (b); points of the sphere and the heaviest harmonics of the game on it (c).
+    """
     case, result = chosen(results, method="drawn")[0]
     plane = draw("windmill", case["n_train"], np.random.default_rng([case["seed"], 2018]))
     on_sphere = [pair for pair in chosen(results, data="sphere") if "drawn" in pair[1]]

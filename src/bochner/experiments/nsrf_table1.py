@@ -78,10 +78,12 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Our method reliably outperforms these baselines, most significantly in the regime of few features", and "to outperform both RBF-RF and LKRF with 5000
-    features, our method only needs ~ 100 features". Holds when on every pair the game is above both baselines at every number of features up to 1000 that all have, and its
-    lead is larger at the fewest than at the most of these, and on automobile/truck its 100 features are above both at 5000; each difference by two standard errors over at least three
-    seeds. A difference the other way by as much refutes; anything between cannot tell."""
+    """ "Our method reliably outperforms these baselines, most significantly in the regime of few features", and "to outperform both RBF-RF and
+    LKRF with 5000 features, our method only needs ~ 100 features". Holds when on every pair the game is above both baselines at every
+    number of features up to 1000 that all have, and its lead is larger at the fewest than at the most of these, and on automobile/truck its
+    100 features are above both at 5000; each difference by two standard errors over at least three seeds. A difference the other way by as
+    much refutes; anything between cannot tell.
+    """
     against: list[str] = []
     doubtful: list[str] = []
     told = []

@@ -69,8 +69,10 @@ def error_curves(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The log-log plot shows that all three kernels have the same convergence rate, up to a multiplicative factor". Holds when the slopes of the three curves are within 0.1 of the -1/2 of independent draws and the
-    exact variance is below Proposition 12; cannot tell with fewer than three numbers of frequencies."""
+    """ "The log-log plot shows that all three kernels have the same convergence rate, up to a multiplicative factor". Holds when the slopes of
+    the three curves are within 0.1 of the -1/2 of independent draws and the exact variance is below Proposition 12; cannot tell with fewer
+    than three numbers of frequencies.
+    """
     curves = error_curves(results)
     if min(len(sizes) for sizes, _ in curves.values()) < 3:
         return "cannot tell", "a slope needs at least three numbers of frequencies"

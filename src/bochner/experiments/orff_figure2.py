@@ -124,9 +124,10 @@ def _times(results, method):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The log-log plot shows ORFF scaling better than the OVK w.r.t the number of points", and "the ORFF model converges toward the OVK model when the number of
-    features increases". Holds when the time grows at most like N^1.1 and slower than the exact kernel's, and the error at the most frequencies, λ by two
-    folds, is within a point of the exact kernel's."""
+    """ "The log-log plot shows ORFF scaling better than the OVK w.r.t the number of points", and "the ORFF model converges toward the OVK model
+    when the number of features increases". Holds when the time grows at most like N^1.1 and slower than the exact kernel's, and the error
+    at the most frequencies, λ by two folds, is within a point of the exact kernel's.
+    """
     times, exact = (_times(results, method) for method in ("ORFF", "OVK"))
     if len(times[0]) < 3 or len(exact[0]) < 3:
         return "cannot tell", "needs three sizes of each method"

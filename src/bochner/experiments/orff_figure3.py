@@ -102,9 +102,11 @@ def _chosen_lambda(model, kernel, choice, X, Y, rng):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Curl-free ORFF outperforms independent RFFs", and "curl-ORFF can even be better than curl-OVK", which "does not scale with large datasets, while ORFF
-    regression does". Holds when at N = 1000, the largest D and the paper's bandwidth R² of curl-free features is above that of independent ones and at most
-    0.05 below the exact kernel's, with λ by either choice, and time grows at most like N^1.1; cannot tell when the two choices of λ disagree."""
+    """ "Curl-free ORFF outperforms independent RFFs", and "curl-ORFF can even be better than curl-OVK", which "does not scale with large
+    datasets, while ORFF regression does". Holds when at N = 1000, the largest D and the paper's bandwidth R² of curl-free features is above
+    that of independent ones and at most 0.05 below the exact kernel's, with λ by either choice, and time grows at most like N^1.1; cannot
+    tell when the two choices of λ disagree.
+    """
     rows, seconds = curve(results, "fit_seconds", "n_train", part="time", method="curl-ORFF")
     if len(rows) < 3:
         return "cannot tell", "needs three numbers of rows"

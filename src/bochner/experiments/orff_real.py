@@ -118,7 +118,9 @@ def _fitted_on_winds(case, rows, targets, split):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when the best coupled kernel is ahead of independent outputs by 0.002 in R² on most sets and behind on none, and at most 0.01 behind kernel ridge."""
+    """Holds when the best coupled kernel is ahead of independent outputs by 0.002 in R² on most sets and behind on none, and at most 0.01
+    behind kernel ridge.
+    """
     rows = table(results, "r2", "data", "method")
     judged_rows = [row for row in rows.values() if "independent" in row and len(row) > 2]
     if len(judged_rows) < 3:

@@ -64,8 +64,10 @@ def _models(case, data):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The PB-Landmarks setting successfully finds a representation from which the linear SVM can predict well", better than the RBF setting beside it. Holds when the mean
-    difference over at least ten draws is more than two standard errors below zero, does not hold when as far above, else cannot tell."""
+    """ "The PB-Landmarks setting successfully finds a representation from which the linear SVM can predict well", better than the RBF setting
+    beside it. Holds when the mean difference over at least ten draws is more than two standard errors below zero, does not hold when as far
+    above, else cannot tell.
+    """
     errors = {name: np.array([result[name] for _, result in results]) for name in _METHODS}
     difference = errors["PB"] - errors["RBF"]
     if len(results) < 10:

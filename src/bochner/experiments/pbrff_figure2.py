@@ -49,9 +49,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The clustering strategy leads to a more stable behavior [...] the pseudo-Bayesian method improves the results on almost all datasets". Holds when PB's mean
-    over shares and splits is below RBF's on all data sets but one at most, and centroids vary less than random rows on more than half (between splits or, of one split,
-    from share to share); does not hold when either is so on half at most; else cannot tell. It takes five data sets."""
+    """ "The clustering strategy leads to a more stable behavior [...] the pseudo-Bayesian method improves the results on almost all datasets".
+    Holds when PB's mean over shares and splits is below RBF's on all data sets but one at most, and centroids vary less than random rows on
+    more than half (between splits or, of one split, from share to share); does not hold when either is so on half at most; else cannot
+    tell. It takes five data sets.
+    """
     found = protocol.by_set(results)
     if len(found) < 5 or "0.25" not in map(str, results[0][0]["shares"]):
         return "cannot tell", f"{len(found)} data sets with shares up to 25 %; it takes five."

@@ -104,8 +104,10 @@ def _measure(fitted, learner, D):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Both kernel learning methods have better accuracy than the classical RFF algorithm for a small number of random features, and similar ones for a large number". Holds when
-    both learners' mean error at D = 8 to 64 is below RFF's on more than half of the data sets, and at the largest D not above it by more than a point or a tenth of it; it takes five data sets."""
+    """ "Both kernel learning methods have better accuracy than the classical RFF algorithm for a small number of random features, and similar
+    ones for a large number". Holds when both learners' mean error at D = 8 to 64 is below RFF's on more than half of the data sets, and at
+    the largest D not above it by more than a point or a tenth of it; it takes five data sets.
+    """
     complete = protocol.by_set(results)
     if len(complete) < 5:
         return "cannot tell", f"{len(complete)} data sets; it takes five."
@@ -125,7 +127,9 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def figure(results: Results) -> Figure:
-    """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted); the line is the RBF SVM on the whole kernel."""
+    """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted); the
+    line is the RBF SVM on the whole kernel.
+    """
     return protocol.set_panels(results, _curves, "number of frequencies D", "error, %")
 
 

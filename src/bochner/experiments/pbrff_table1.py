@@ -56,8 +56,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "We observe that learning the posterior improves the RBF-Landmarks (except on 'mnist56')". Holds when PB's mean error is below RBF's on all data sets but one at most, does not hold when on half
-    of them at most, else cannot tell; it takes five data sets."""
+    """ "We observe that learning the posterior improves the RBF-Landmarks (except on 'mnist56')". Holds when PB's mean error is below RBF's on
+    all data sets but one at most, does not hold when on half of them at most, else cannot tell; it takes five data sets.
+    """
     found = protocol.by_set(results)
     if len(found) < 5:
         return "cannot tell", f"{len(found)} data sets; it takes five."

@@ -1,0 +1,87 @@
+"""What tells results of an earlier version of the code apart: all that an experiment's ``run`` reaches, and nothing else."""
+
+import pytest
+
+from bochner.experiments._catalog import discover
+from bochner.experiments._fingerprint import run_fingerprint
+
+PROTOCOL = """
+from .rivals import Rival as Other
+LIMIT = 3
+def split(n):
+    return n + LIMIT
+def judged(n):
+    return n > 0
+class Tuned(Other):
+    pass
+"""
+RIVALS = """
+class Rival:
+    strength = 1
+class Unused:
+    strength = 1
+"""
+SHARING = """
+from . import protocol as protocol
+from .protocol import Tuned
+PAPER, CLAIM = "Table 0", "Words."
+def cases(scale):
+    return [{"n": 1}]
+def run(case, rng):
+    return {"n": protocol.split(case["n"]), "strength": Tuned.strength}
+def verdict(results):
+    return ("holds" if protocol.judged(results[0][1]["n"]) else "does not hold"), "Why."
+"""
+
+
+@pytest.fixture
+def fingerprint(tmp_path, monkeypatch):
+    """Of an experiment that shares a protocol, which uses a rival; files are read anew each time."""
+    package = f"sharinglab_{abs(hash(str(tmp_path)))}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def of(protocol=PROTOCOL, rivals=RIVALS, experiment=SHARING, library="1"):
+        for name, text in (("protocol", protocol), ("rivals", rivals), ("one", experiment)):
+            (folder / f"{name}.py").write_text(text)
+        return run_fingerprint(f"{package}.one", library)
+
+    return of
+
+
+def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(fingerprint):
+    now = fingerprint()
+    assert fingerprint() == now
+    kept = (
+        ("protocol", PROTOCOL, "n > 0", "n > 1"),
+        ("protocol", PROTOCOL, "return n + LIMIT", "return n + LIMIT  # a comment"),
+        ("protocol", PROTOCOL, "def split(n):", "def split(n: int) -> int:"),
+        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT: int = 3  # the same"),
+        ("rivals", RIVALS, "class Unused:\n    strength = 1", "class Unused:\n    strength = 2"),
+        ("experiment", SHARING, "Words.", "Others."),
+        ("experiment", SHARING, '"Why."', '"Because."'),
+        ("experiment", SHARING, '{"n": 1}', '{"n": 2}'),
+        ("experiment", SHARING, "def run(case, rng):", 'def run(case, rng):\n    """Documented."""'),
+    )
+    for part, text, old, new in kept:
+        assert old in text
+        assert fingerprint(**{part: text.replace(old, new)}) == now, new
+    told = (
+        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT = 4"),
+        ("protocol", PROTOCOL, "n + LIMIT", "n - LIMIT"),
+        ("protocol", PROTOCOL, "class Tuned(Other):\n    pass", "class Tuned(Other):\n    depth = 2"),
+        ("rivals", RIVALS, "class Rival:\n    strength = 1", "class Rival:\n    strength = 2"),
+        ("experiment", SHARING, "Tuned.strength", "Tuned.strength + 1"),
+    )
+    for part, text, old, new in told:
+        assert old in text
+        assert fingerprint(**{part: text.replace(old, new)}) != now, new
+    assert fingerprint(library="2") != now
+
+
+def test_experiments_that_share_a_protocol_are_told_apart_and_known():
+    sources = {name: experiment.source for name, experiment in discover()[0].items()}
+    assert "unknown" not in sources.values()
+    assert len(set(sources.values())) == len(sources)
