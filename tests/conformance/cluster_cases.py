@@ -31,7 +31,7 @@ from bochner import (
     TableInputs,
 )
 
-N = 1200
+N = 4100  # more than are compared with each other, which come here
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 4))
 VALUES = np.sin(X[:, 0]) + X[:, 1] / 2
