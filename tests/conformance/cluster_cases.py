@@ -72,7 +72,7 @@ FITTED_THERE = {
     },
     "FourierBoostingRegressor": {"huber": (FourierBoostingRegressor("huber", **BOOST), VALUES)},
     "CertifiedClassifier": {"certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1), THREE)},
-    "KernelMachine": {"exact machine": (KernelMachine(), VALUES)},
+    "KernelMachine": {"exact machine": (KernelMachine(alpha=0.1), VALUES)},
     "SpectralClassifier": {"front door": (SpectralClassifier(**DOOR), THREE)},
     "SpectralRegressor": {"front door": (SpectralRegressor(**DOOR), VALUES)},
 }
