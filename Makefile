@@ -67,15 +67,14 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 
-<<<<<<< HEAD
 $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group docs
-=======
+	@touch $@
+
 $(OLDEST)/.installed: pyproject.toml tools/oldest_versions.py
 	@test -n "$(PYTHON)" || { echo "bochner needs Python 3.11 or newer, and none was found. Write: make PYTHON=/path/to/python3.11 ..." >&2; exit 2; }
 	$(PYTHON) -m venv --clear $(OLDEST) || $(PYTHON) -m virtualenv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable ".[all]" --group dev
->>>>>>> gallery
 	@touch $@

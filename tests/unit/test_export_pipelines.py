@@ -267,11 +267,11 @@ def test_several_outputs_and_missing_numbers():
 @both_dtypes
 def test_waves_and_float32_members_of_many_rows(dtype):
     """Members whose own sums are float32 agree as far as these are precise."""
-    rows, y = regression(1300)
+    rows, y = regression(700)
     labels = np.digitize(y, [-0.5, 0.5])
     for model, said in (
-        (SpectralClassifier(evidence=QUICK, max_exact_rows=300, random_state=0).fit(rows, labels), "probabilities"),
-        (SpectralRegressor(evidence=QUICK, max_exact_rows=300, random_state=0).fit(rows, y), "prediction"),
+        (SpectralClassifier(evidence=QUICK, max_exact_rows=500, random_state=0).fit(rows, labels), "probabilities"),
+        (SpectralRegressor(evidence=QUICK, max_exact_rows=500, random_state=0).fit(rows, y), "prediction"),
     ):
         assert {type(member).__name__ for member in model.blend_.members} == {"KernelExpansion", "WaveMember"}
         found = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)[said]
