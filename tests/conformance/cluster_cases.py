@@ -24,6 +24,7 @@ from bochner import (
     OperatorRidgeClassifier,
     OptimalAlignment,
     PacBayes,
+    PacBayesLangevin,
     SmoothScaler,
     SpectralClassifier,
     SpectralFeatures,
@@ -56,6 +57,7 @@ FITTED_THERE = {
             TWO,
         ),
         "JointDescent": (SpectralFeatures(learner=JointDescent(2), n_components=6), THREE),
+        "PacBayesLangevin": (SpectralFeatures(learner=PacBayesLangevin(n_steps=3), n_components=6), THREE),
     },
     "LandmarkFeatures": {
         "learned": (LandmarkFeatures(n_landmarks=6, n_components=8), THREE),
