@@ -126,6 +126,7 @@ def in_turns(actions):
     for turn in range(N_TURNS + 1):
         for what, action in actions.items():
             for n_threads in (1, 2):
+                time.sleep(0.2)  # threads of BLAS stay awake for a while, and would take part in what comes next
                 with threadpool_limits(n_threads):
                     begun, used = time.perf_counter(), time.process_time()
                     action()

@@ -28,7 +28,7 @@ from .predicting import ExpansionClassifier
 # A weight is at most e^30: by then its row has decided the round anyway.
 LARGEST_LOG_WEIGHT = 30.0
 # Below this many numbers one thread is faster than several: the work is less than the cost of waking them.
-SMALL = 2**20
+SMALL = 2**22
 
 
 def in_few_blocks(rows: Rows | np.ndarray) -> Rows:

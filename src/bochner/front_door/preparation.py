@@ -36,7 +36,7 @@ _GLANCE = Evidence(n_rows=500, n_iterations=10, standardize=False)
 # The share of ranks that is tried, and the nats a row that it must gain.
 _RANKS, _CLEARLY = 0.5, 1e-3
 # Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
-_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**30
+_ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
 
 
 def is_elsewhere(X: Any) -> bool:
