@@ -4,10 +4,11 @@
     python tools/dist.py --out FOLDER --no-demo    elsewhere, and without the demo, which takes a minute
 
 1. builds both with ``build``; 2. compares their contents with the sources: nothing missing, nothing that does not belong there; 3. ``twine check --strict``; 4. installs
-each without extras into a new virtual environment, where ``import bochner``, a model in three lines, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
+each without extras into a new virtual environment, where ``import bochner``, the README's first lines, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import tarfile
@@ -20,16 +21,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "bochner"
 # What a reader of the sdist must find beside the sources.
 ALWAYS = ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "Makefile")
-THREE_LINES = """
+NO_EXTRAS = """
 import sys
-from sklearn.datasets import load_diabetes
-from bochner import SpectralRegressor
-X, y = load_diabetes(return_X_y=True)
-model = SpectralRegressor(random_state=0).fit(X[::2], y[::2])
-assert model.score(X[1::2], y[1::2]) > 0.4, model.score(X[1::2], y[1::2])
 extras = {"matplotlib", "pandas", "dask", "onnx", "rich", "skops"} & set(sys.modules)
 assert not extras, extras
 """
+
+
+def first_lines() -> str:
+    """The first block of Python in the README, which must run without extras."""
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    return block[1] + NO_EXTRAS
 
 
 def sources(package: Path = PACKAGE) -> set[str]:
@@ -105,7 +108,7 @@ def tried(archive: Path, *, demo: bool) -> None:
                 "-c",
                 "import bochner; assert bochner.__file__.startswith(__import__('sys').prefix)",
             ],
-            [str(binaries / "python"), "-c", THREE_LINES],
+            [str(binaries / "python"), "-c", first_lines()],
             [str(binaries / "bochner"), "info"],
             *([[str(binaries / "bochner"), "demo"]] if demo else []),
         ):
