@@ -417,7 +417,7 @@ MUTANTS: list[Mutant] = [
                 "factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
                 "factors = 1 / np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
             ),
-            "boost-worst-epoch!": ("held_out_losses[-1] < lowest:", "held_out_losses[-1] > lowest:"),
+            "boost-worst-epoch!": ("held_out_losses[-1] < self.lowest:", "held_out_losses[-1] > self.lowest:"),
             "boost-worst-round": ("if validation_losses[-1] < best_loss:", "if validation_losses[-1] > best_loss:"),
             "boost-phase-shift": (
                 "cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)",
