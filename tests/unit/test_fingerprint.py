@@ -2,6 +2,7 @@
 
 import pytest
 
+import bochner
 from bochner.experiments._catalog import discover
 from bochner.experiments._fingerprint import run_fingerprint
 
@@ -85,3 +86,10 @@ def test_experiments_that_share_a_protocol_are_told_apart_and_known():
     sources = {name: experiment.source for name, experiment in discover()[0].items()}
     assert "unknown" not in sources.values()
     assert len(set(sources.values())) == len(sources)
+
+
+def test_the_version_is_that_of_the_library_that_runs(monkeypatch):
+    before = run_fingerprint("bochner.experiments.rff_sampling")
+    assert before == run_fingerprint("bochner.experiments.rff_sampling", bochner.__version__)
+    monkeypatch.setattr(bochner, "__version__", "99.0")
+    assert run_fingerprint("bochner.experiments.rff_sampling") != before

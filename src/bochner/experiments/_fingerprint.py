@@ -2,8 +2,8 @@
 
 import ast
 import hashlib
+import importlib
 import importlib.util
-from importlib.metadata import version
 from pathlib import Path
 
 _Wanted = tuple[str, str]  # a module's name, and a name in it
@@ -30,7 +30,12 @@ def run_fingerprint(module: str, library: str | None = None) -> str:
         reached[wanted], further = files[name].part(part)
         waiting += further
     text = "\n".join(f"{key}\n{reached[key]}" for key in sorted(reached))
-    return hashlib.sha256(f"{version('bochner') if library is None else library}\n{text}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{_version() if library is None else library}\n{text}".encode()).hexdigest()[:12]
+
+
+def _version() -> str:
+    """Of the library that runs, which need not be the one that is installed."""
+    return importlib.import_module(__name__.partition(".")[0]).__version__
 
 
 class _Source:
