@@ -176,13 +176,35 @@ def test_rows_elsewhere_and_rows_in_parts_agree(tmp_path):
         parts.partial_fit(X[rows], y[rows])
     assert not parts._statistics.tiled
     assert_near(parts, whole, X)
-    assert_near(sound().fit(da.from_array(X, chunks=(9000, -1)), da.from_array(y, chunks=7000)), whole, X)
+    there = sound().fit(da.from_array(X, chunks=(9000, -1)), da.from_array(y, chunks=7000))
+    assert there._statistics.tiled
+    assert_near(there, whole, X)
     # What was summed in tiles says so ever after.
     both = sound().fit(X, y).merge(sound().partial_fit(X[:1000], y[:1000]))
     again = sound().fit(X, y).partial_fit(X[:1000], y[:1000])
     assert both._statistics.tiled
     assert again._statistics.tiled
     assert_near(both, again, X)
+
+
+def test_weighted_rows_of_a_cluster_are_summed_in_tiles_too():
+    da = pytest.importorskip("dask.array")
+    X, y = data()
+    weights = np.linspace(0.5, 2, len(X))
+    there = [da.from_array(part, chunks=9000) for part in (X, y, weights)]
+    found = sound().fit(*there)
+    assert found._statistics.tiled
+    assert_near(found, sound().fit(X, y, weights), X)
+
+
+def test_rows_that_no_worker_can_hold_are_summed_in_float64(monkeypatch):
+    """A look at some of them, to know whether tiles will do, would read them once more."""
+    da = pytest.importorskip("dask.array")
+    X, y = data()
+    monkeypatch.setattr("bochner._compute.dask_rows.has_room", lambda n_bytes: False)
+    with pytest.warns(UserWarning, match="no room to hold them"):
+        found = sound(alpha=[0.1, 1.0]).fit(da.from_array(X, chunks=(9000, -1)), y)
+    assert not found._statistics.tiled
 
 
 def test_other_libraries_arrays_are_summed_in_tiles_too(monkeypatch):

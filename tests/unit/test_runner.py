@@ -325,6 +325,28 @@ def test_results_of_earlier_code_are_counted(lab):
     assert one["seconds"] == 6
 
 
+def test_cases_that_another_scale_has_run_are_taken_over(lab, tmp_path):
+    lab("one")
+    (few,) = run_all(lab, "one", scale="smoke")
+    (more,) = run_all(lab, "one", scale="quick")
+    assert (tmp_path / "log").read_text().count("end") == 12  # six of the twelve were there
+    assert errors(more)[:3] == errors(few)[:3]
+    assert errors(more)[6:9] == errors(few)[3:]
+    run_all(lab, "one", scale="quick", fresh=True)
+    assert (tmp_path / "log").read_text().count("end") == 24
+
+
+def test_what_an_earlier_version_ran_at_another_scale_is_run_again(lab, tmp_path):
+    lab("one")
+    run_all(lab, "one", scale="smoke")
+    path = result_path(lab.out, "one", "smoke")
+    older = [json.loads(line) | {"source": "of before"} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in older))
+    (more,) = run_all(lab, "one", scale="quick")
+    assert (tmp_path / "log").read_text().count("end") == 6 + 12
+    assert more["n_of_earlier_code"] == 0
+
+
 def test_results_without_a_source_are_older_and_are_renewed_when_asked(lab):
     lab("one")
     experiment = choose(["one"], lab.package)[0]

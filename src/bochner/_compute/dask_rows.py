@@ -43,6 +43,11 @@ class DaskRows(Rows):
         self.block_size, self.names = block_size, names
         self._groups = _Groups(self.source, names, held)
 
+    @property
+    def looks_cost_little(self):
+        """Where workers hold the rows, or have been asked to and have the room; else a look may read as much as a pass."""
+        return self._groups.are_there()
+
     def sum(self, block, *signals):
         import dask
 
@@ -128,9 +133,15 @@ class _Groups:
         if self.held is None and self.wanted:
             self._hold()
         self.n_passes += 1
-        if self.held is None and self.wanted and self.n_passes == 2 and not is_persisted(self.source):
+        if self.wanted and self.n_passes == 2 and not self.are_there():
             warn_of_rereading(self._bytes())
         return self.of_a_look()
+
+    def are_there(self):
+        """Whether the workers have the numbers; where they are to hold them, they do from now on if there is room."""
+        if self.held is None and self.wanted:
+            self._hold()
+        return self.held is not None or is_persisted(self.source)
 
     def of_a_look(self):
         """The same, without the beginning of a pass."""

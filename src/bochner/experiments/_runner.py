@@ -2,16 +2,16 @@
 
 import datetime
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .._environment import machine, versions
-from ._catalog import Experiment, case_key
+from ._catalog import SCALES, Experiment, case_key
 from ._meter import Meter
-from ._store import ResultFile
+from ._store import ResultFile, finished_records
 from ._summary import averaged, beside_published, published
 from ._workers import Outcome, Task, available_cores, run_tasks
 
@@ -41,6 +41,19 @@ class Progress:
             for case, record in zip(self.cases, known)
             if record is None or (self.renew and self.experiment.is_older(record))
         ]
+
+    def take_over(self, paths: Iterable[Path]) -> int:
+        """Keep results of today's code for cases that other scales share, and count them: run again, they would be the same."""
+        lacking = {case_key(case) for case in self.unfinished()}
+        taken = 0
+        for path in paths:
+            for key, record in finished_records(path).items():
+                if key in lacking and not self.experiment.is_older(record):
+                    self.store.append(record)
+                    lacking.discard(key)
+                    taken += 1
+        self.waiting -= taken
+        return taken
 
     def records(self) -> list[dict[str, Any]]:
         """Finished cases in the experiment's own order, so that a resumed run ends like an uninterrupted one."""
@@ -75,7 +88,8 @@ def reproduce(
 ) -> Iterator[dict[str, Any]]:
     """Run what is not finished yet, and yield the summary of each experiment as it completes.
 
-    Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there.  ``fresh`` starts anew,
+    Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there, and takes over cases that were run at
+    another scale.  ``fresh`` starts anew,
     ``renew`` runs again what an earlier version of the code made, ``download`` lets workers ask OpenML for missing data.  A summary is a
     plain dictionary.
     """
@@ -89,7 +103,10 @@ def reproduce(
             store = stack.enter_context(ResultFile(path))
             if store.damaged:
                 say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
-            runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store, renew)
+            run = runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store, renew)
+            shared = 0 if fresh else run.take_over(result_path(out, experiment.name, other) for other in SCALES)
+            if shared:
+                say(f"{shared} cases of {experiment.name} are the same at another scale and were run there.")
         tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
         kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
         if kept:
