@@ -31,7 +31,11 @@ def noise(case):
 
 def pbrff_figure1(side):
     seeds = np.random.default_rng(0).normal(size=30)
-    return quick("pbrff_figure1", lambda case: {"PB": 5 - side + seeds[case["seed"]] / 9, "RBF": 5.0})
+    # Neither: better on one set, and as good as the other on the second.
+    return quick(
+        "pbrff_figure1",
+        lambda case: {"PB": 5 - (side or case["data"] == "bands") + seeds[case["seed"]] / 9, "RBF": 5.0},
+    )
 
 
 def landmark_sets(name, side, result):

@@ -22,7 +22,7 @@ def game_figure(rounds: list[int], drawn: dict[str, Any], plane: Any, harmonics:
     X, y = plane
     peaks = np.array(drawn["peaks"])
     bandwidth = 1.1 * float(np.quantile(np.abs(peaks), 0.99))
-    canvas: Any = plt.figure(figsize=(2.8 * len(rounds), 15.5), layout="constrained")
+    canvas: Any = plt.figure(figsize=(2.4 * len(rounds), 13.3), layout="constrained")
     top, middle, bottom = canvas.subfigures(3, 1, height_ratios=(8.4, 3.6, 3.5))
     axes = top.subplots(3, len(rounds), sharex="row", sharey="row", squeeze=False)
     for column, number, weights, scores in zip(axes.T, rounds, drawn["weights"], drawn["scores"]):

@@ -88,7 +88,14 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
     largest = max(float(weights.max()), 1e-12)
     for label, color in zip(np.unique(y), (BLUE, ORANGE), strict=True):
         rows = np.asarray(y) == label
-        ax.scatter(*X[rows].T, s=0.3 + 9 * weights[rows] / largest, color=color, linewidths=0, label=str(label))
+        ax.scatter(
+            *X[rows].T,
+            s=0.3 + 9 * weights[rows] / largest,
+            color=color,
+            linewidths=0,
+            label=str(label),
+            rasterized=True,
+        )
     ax.set_aspect("equal")
     return ax
 

@@ -82,7 +82,12 @@ def _draw_points(panel, X, y):
     facing = X @ towards > 0
     labels = np.zeros(len(X), dtype=int) if y is None else Labels.of(y, len(X)).codes
     panel.scatter(
-        *X[facing].T, c=labels[facing], cmap=class_colors() if labels.max() < 2 else "viridis", s=8, depthshade=False
+        *X[facing].T,
+        c=labels[facing],
+        cmap=class_colors() if labels.max() < 2 else "viridis",
+        s=8,
+        depthshade=False,
+        rasterized=True,
     )
     panel.set_title("data", **_TITLE)
 
@@ -95,7 +100,7 @@ def _draw_harmonic(panel, measure, atom):
     single = HarmonicMeasure(measure.indices[[atom]], np.ones(1))
     values = single.features(points.reshape(-1, 3)).reshape(polar.shape)
     shades = matplotlib.colormaps["RdBu"](0.5 + values / (2 * np.abs(values).max()))
-    flat = {"rstride": 1, "cstride": 1, "shade": False, "linewidth": 0, "antialiased": False}
+    flat = {"rstride": 1, "cstride": 1, "shade": False, "linewidth": 0, "antialiased": False, "rasterized": True}
     panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **flat)
     degree, position = measure.indices[atom]
     panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", **_TITLE)
