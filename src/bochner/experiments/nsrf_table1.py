@@ -139,13 +139,18 @@ def figure(results: Results) -> Figure:
     names = {"rff": "random features", "okrff": "OKRFF", "game": "MarginGame", "langevin": "MarginGame, Langevin"}
     names["joint"] = "JointDescent"
     for pair, axis in axes.items():
-        for method, name in names.items():
+        ticks: set[int] = set()
+        for k, (method, name) in enumerate(names.items()):  # one color a method, also where another was not run
             runs = [r["accuracy"] for _, r in chosen(results, pair=pair, method=method)]
             if runs:
                 counts = sorted(map(int, runs[0]))
                 values = 100 * np.array([[r[str(m)] for m in counts] for r in runs])
-                axis.errorbar(counts, values.mean(axis=0), values.std(axis=0), marker="o", capsize=2, label=name)
+                look = {"color": f"C{k}", "marker": "o", "capsize": 2, "label": name}
+                axis.errorbar(counts, values.mean(axis=0), values.std(axis=0), **look)
+                ticks.update(counts)
         axis.set(xlabel="number of features", xscale="log")
+        axis.set_xticks(sorted(ticks), labels=[str(m) for m in sorted(ticks)])
+        axis.minorticks_off()
     first = next(iter(axes.values()))
     first.set_ylabel("test accuracy (%)")
     first.legend(loc="lower right")
