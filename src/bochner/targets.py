@@ -162,10 +162,14 @@ def _largest(signs, factors):
 
 @dataclass(frozen=True, eq=False)
 class Labels(Target):
-    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.  Codes may be on a cluster, see ``here``."""
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.  Codes may be on a cluster, see ``here``.
+
+    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want of a word.
+    """
 
     classes: np.ndarray
     codes: Any
+    guessed: bool = False
 
     def __len__(self) -> int:
         return self.codes.shape[0]
@@ -389,7 +393,21 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", g
             stacklevel=2,
         )
         return Values.of(y, n_rows, gather=gather)
-    return Labels.of(y, n_rows, gather=gather)
+    return replace(Labels.of(y, n_rows, gather=gather), guessed=y.dtype.kind in "fiu")
+
+
+def regressed(target: Target) -> Any:
+    """What the squared loss compares scores with, a column for each output: values, or the corners of labels, which have no order.
+
+    Whole numbers that were only guessed to be labels are numbers to whoever asks for the squared loss.
+    """
+    if isinstance(target, Values):
+        return target.rows
+    if not isinstance(target, Labels):
+        raise ValueError(f'loss="squared" needs numbers or labels, but y is a {type(target).__name__}.')
+    if target.guessed:
+        return looked_up(target.classes.astype(np.float64)[:, None], target.codes)
+    return target.corners()
 
 
 def simplex_code(n_classes: int) -> np.ndarray:

@@ -5,8 +5,16 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import DataConversionWarning
 
-from bochner import JointDescent, MarginGame, OptimalAlignment, SpectralFeatures, SpectralRidge, TargetSimilarity
-from bochner.targets import Labels, Values, as_target, simplex_code
+from bochner import (
+    JointDescent,
+    MarginGame,
+    OptimalAlignment,
+    SpectralFeatures,
+    SpectralLogistic,
+    SpectralRidge,
+    TargetSimilarity,
+)
+from bochner.targets import Labels, Values, as_target, regressed, simplex_code
 
 
 def test_labels_are_codes_signs_corners_and_labels_again():
@@ -104,3 +112,28 @@ def test_refusals_name_what_is_wrong(call, message):
 def test_a_column_of_labels_is_taken_with_scikit_learns_warning():
     with pytest.warns(DataConversionWarning):
         assert Labels.of([["a"], ["b"]]).codes.tolist() == [0, 1]
+
+
+def test_the_squared_loss_is_about_values_or_corners_and_whole_numbers_only_where_nobody_called_them_labels():
+    digits = np.array([0, 7, 3, 7, 0])
+    corners = simplex_code(3).T[[0, 2, 1, 2, 0]]
+    np.testing.assert_array_equal(regressed(Values.of(digits)), digits[:, None])
+    np.testing.assert_array_equal(regressed(as_target(digits, 5)), digits[:, None])
+    np.testing.assert_allclose(regressed(as_target(digits, 5, kind="labels")), corners)
+    np.testing.assert_allclose(regressed(Labels.of(digits)), corners)
+    np.testing.assert_allclose(regressed(as_target(digits.astype(str), 5)), corners)
+    with pytest.raises(ValueError, match="needs numbers or labels"):
+        regressed(TargetSimilarity.of_labels(digits))
+
+
+@pytest.mark.parametrize("learner", [JointDescent(2, loss="squared"), MarginGame(3, loss="squared")], ids=repr)
+def test_a_classifiers_labels_have_no_order_in_a_learner_of_squares(learner):
+    """Renamed classes are the same problem: the frequencies learned inside a classifier follow the partition of the rows alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.searchsorted([-0.5, 0.5], np.sin(X[:, 0]))
+    found = []
+    for names in ([0, 1, 2], [5, 60, 700]):  # other numbers in the same order
+        model = SpectralLogistic(SpectralFeatures(learner=learner, n_components=5), random_state=0)
+        found.append(model.fit(X, np.array(names)[y]).measure_.frequencies)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, as_rows, entries, entrywise, fold, looked_up
-from ..targets import Labels, Target, Values
+from .._compute import Block, Rows, as_rows, entries, entrywise, fold
+from ..targets import Labels, Target, Values, regressed
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 PROJECTIONS = ("exact", "alternating")
@@ -322,7 +322,7 @@ def make_dual(loss: str, target: Target, C: float, weights: Any = None, projecti
     ``"auto"`` is the hinge for labels and the squared loss for values.
     """
     if loss == "squared" or (loss == "auto" and isinstance(target, Values)):
-        return SquaredDual(_numbers(target), C, weights, projection)
+        return SquaredDual(regressed(target), C, weights, projection)
     if not isinstance(target, Labels):
         raise ValueError(
             f'loss="{loss}" needs labels, but y is read as {type(target).__name__}. For regression write loss="squared" or '
@@ -414,12 +414,3 @@ def _clipped(largest, shifts, alpha, targets):
     """clip(α − m y, 0, largest), or without a box for None."""
     moved = alpha - shifts * targets
     return moved if largest is None else np.clip(moved, 0, largest, out=moved)
-
-
-def _numbers(target):
-    """Values as they are, and whole numbers that were read as labels."""
-    if isinstance(target, Values):
-        return target.rows
-    if isinstance(target, Labels) and target.classes.dtype.kind in "fiub":
-        return looked_up(target.classes.astype(np.float64)[:, None], target.codes)
-    raise ValueError(f'loss="squared" needs numbers, but y is read as {type(target).__name__} of another kind.')

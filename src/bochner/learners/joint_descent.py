@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Rows, entries, looked_up, mean_rows, threads_for_rows_only
+from .._compute import Rows, entries, mean_rows, threads_for_rows_only
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent
 from ..expansions import Expansion
 from ..losses import Logistic, Loss, Multinomial, Squared
 from ..measures import FourierMeasure
 from ..repetitions import without_repetitions
-from ..targets import Labels, Target, Values
+from ..targets import Labels, Target, Values, regressed
 from ..wave_gradients import WaveParameters
 from .base import Learned, Learner
 
@@ -55,7 +55,8 @@ class JointDescent(Learner):
         The starting frequencies are those of the measure times this.
     loss : "auto", "log_loss" or "squared", default "auto"
         The log-loss is logistic, or multinomial for more than two classes.  "auto" is the log-loss for labels and the squared loss for
-        values.
+        values.  "squared" regresses labels, where a classifier or ``target="labels"`` calls them so, on the corners of a simplex, and whole
+        numbers that nobody called labels as numbers.
 
     In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``, ``frequency_decay=0``,
     ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start there.
@@ -126,20 +127,16 @@ class JointDescent(Learner):
 
     def _problem(self, target: Target) -> tuple[Loss, Any]:
         """The loss, and the targets as float32 columns."""
-        if isinstance(target, Values) and self.loss != "log_loss":
-            return Squared(), target.rows.astype(np.float32)
-        if isinstance(target, Labels) and self.loss != "squared":
+        if self.loss == "squared" or (self.loss == "auto" and isinstance(target, Values)):
+            return Squared(), regressed(target).astype(np.float32)
+        if isinstance(target, Labels):
             n_classes = len(target.classes)
             if n_classes < 2:
                 raise ValueError(f"JointDescent needs at least 2 classes, y has only 1 class: {target.classes[0]!r}.")
             return (Logistic(), target.signs(np.float32)) if n_classes == 2 else (Multinomial(), target.one_hot())
-        if isinstance(target, Labels) and target.classes.dtype.kind in "fiu":
-            # Whole numbers that nobody called values before.
-            return Squared(), looked_up(target.classes.astype(np.float32)[:, None], target.codes)
-        need = "numbers" if self.loss == "squared" else "labels"
         other = "" if self.loss == "auto" else ', or write loss="auto"'
         raise ValueError(
-            f"JointDescent(loss={self.loss!r}) needs {need}, got a target of type {type(target).__name__}{other}."
+            f"JointDescent(loss={self.loss!r}) needs labels, got a target of type {type(target).__name__}{other}."
         )
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, repetitions
+from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, TargetSimilarity, repetitions
 from bochner.targets import Values
 
 
@@ -227,7 +227,11 @@ def test_bad_parameters_are_named(settings, message):
     [
         ({}, np.ones(20, int), "only 1 class"),
         ({"loss": "log_loss"}, np.linspace(0, 1, 20), "needs labels, got a target of type Values, or write loss"),
-        ({"loss": "squared"}, np.array(["a", "b"] * 10), "needs numbers, got a target of type Labels, or write loss"),
+        (
+            {"loss": "squared"},
+            TargetSimilarity.of_labels(["a", "b"] * 10),
+            "needs numbers or labels, but y is a Target",
+        ),
         ({}, None, "requires y"),
     ],
 )
