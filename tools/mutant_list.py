@@ -337,11 +337,13 @@ MUTANTS: list[Mutant] = [
     ),
     # --- convex losses, kernels and laws of one's own ------------------------------------------------------------------
     *_room(
-        "solvers/convex.py operators/signatures.py operators/custom.py learners/harmonic_chain.py learners/pac_bayes_langevin.py",
+        "solvers/convex.py operator_models.py operators/signatures.py operators/custom.py learners/harmonic_chain.py learners/pac_bayes_langevin.py",
         "unit/test_operator_models.py unit/test_custom_kernel.py unit/learners/test_harmonic_chain.py unit/learners/test_pac_bayes_langevin.py",
         {
             "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
             "convex-diagonal": ("twice = 1 if a == b else 2", "twice = 1"),
+            "convex-covariance": ("centered = targets - mean\n", "centered = targets - targets.mean(axis=0)\n"),
+            "convex-smallest-count": ("fold(np.min, min, values)", "fold(np.min, max, values)"),
             "custom-transform": ("/ (2 * np.pi)) ** n_features", "/ np.pi) ** n_features"),
             "custom-roots": ("np.sqrt(values)[:, None]", "values[:, None]"),
             "chain-counts": ("beta * rise + np.log(ratio)", "beta * rise - np.log(ratio)"),

@@ -131,7 +131,8 @@ def _seeded(estimator, rng):
 def split_counts(counts: int | np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """How often each row counts in two random parts, of which the first has about this share of all.
 
-    A row that counts several times is as many rows that are drawn one by one, the last of them perhaps a part of one.
+    A row that counts several times is as many rows that are drawn one by one, the last of them perhaps a part of one.  One permutation of all
+    rows is drawn, at the client also for rows of a cluster: it is no sum, and the parts of a seed, so its certificate, are the same everywhere.
     """
     counts = np.ones(counts) if isinstance(counts, int) else counts
     copies = np.minimum(np.ceil(counts), _MOST_COPIES).astype(int)

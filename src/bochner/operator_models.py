@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -13,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, mean_rows
+from ._compute import Block, Rows, entrywise, fold, mean_rows
 from ._defaults import NestedDefaults
 from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_weights, refuse_class
@@ -58,23 +59,35 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
     def _defaults(self):
         return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
 
-    def _fit_rows(self, rows, targets, taught: Target, weights, loss: Loss, unit: float) -> None:
-        """The minimum for these targets, (n_samples, n_outputs); a learner of the features learns from ``taught``."""
+    _losses: ClassVar[tuple[type, ...]]
+
+    def _read(self, rows: Rows, y: Any, sample_weight: Any) -> tuple[Target, Any, Any, Loss, float]:
+        """y for a learner of the features and as targets (n_samples, n_outputs), weights, all kept where the rows are; the loss and its unit."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    @reporting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features, then the parameters; a row of weight 2 counts as two rows."""
+        self._check_parameters()
+        rows = self._rows(X, reset=True)
+        taught, targets, weights, loss, unit = self._read(rows, y, sample_weight)
         kernel = self._part("kernel")
         kernel.check_outputs(rows.n_features, targets.shape[1])
         kernel, self._source, self.features_ = operator_source(
             kernel, self._part("features"), self.random_state, rows, taught, weights
         )
-        centered = targets - mean_rows(targets, weights)
-        counted = centered if weights is None else weights[:, None] * centered
-        total = len(targets) if weights is None else weights.sum()
-        self._kernel = kernel.resolved_outputs(counted.T @ centered / total)
+        columns = [targets] if weights is None else [targets, weights]
+        products = fold(partial(_centered_products, mean_rows(*columns)), np.add, *columns)
+        self._kernel = kernel.resolved_outputs(
+            products / (len(rows) if weights is None else fold(np.sum, np.add, weights))
+        )
         problem = ConvexProblem(
             rows, targets, weights, self.measure_, loss, float(self.alpha), bool(self.fit_intercept)
         )
         start = np.zeros(problem.n_unknowns)
         if self.fit_intercept:
-            counts = np.ones(len(targets)) if weights is None else weights
+            counts = entrywise(_ones, targets, np.float64) if weights is None else weights
             start[self.measure_.n_columns :] = loss.start(targets, counts)
         found = minimize_convex(problem, start, self.tol, self.max_iter, unit)
         self.n_iter_ = found.n_iter
@@ -90,6 +103,7 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
         ):  # it does not see what all scores have in common, and where that ends is chance
             constants = constants - constants.mean()
         self._coefficients, self._constants, self.loss_ = coefficients, constants, loss
+        return self
 
     @property
     def kernel_(self) -> OperatorKernel:
@@ -112,11 +126,11 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
             check_is_fitted(self)
         return check_rows(self, X, reset=reset, block_size=self._part("features").block_size)
 
-    def _check_parameters(self, losses: tuple[type, ...]) -> None:
+    def _check_parameters(self) -> None:
         refuse_class(self.loss, "loss")
-        if self.loss is not None and not isinstance(self.loss, losses):
+        if self.loss is not None and not isinstance(self.loss, self._losses):
             names = ", ".join(
-                f"{kind.__name__}(...)" if kind in (Huber, Quantile) else f"{kind.__name__}()" for kind in losses
+                f"{kind.__name__}(...)" if kind in (Huber, Quantile) else f"{kind.__name__}()" for kind in self._losses
             )
             raise TypeError(f"loss of {type(self).__name__} must be None or one of {names}, got {self.loss!r}.")
         check_count(self.n_components, "n_components")
@@ -186,21 +200,17 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     True
     """
 
-    @all_or_nothing
-    @reporting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features, then the parameters; a row of weight 2 counts as two rows."""
-        self._check_parameters((Squared, Huber, Quantile, Poisson))
-        rows = self._rows(X, reset=True)
-        target = Values.of(y, len(rows), owner=type(self).__name__)
-        weights = check_weights(sample_weight, len(rows))
-        loss, values = self.loss or Squared(), np.asarray(target.rows, dtype=np.float64)
-        if isinstance(loss, Poisson) and values.min() < 0:
-            raise ValueError(f"Poisson() needs counts or rates of at least 0, but y reaches {values.min():.3g}.")
+    _losses: ClassVar = (Squared, Huber, Quantile, Poisson)
+
+    def _read(self, rows, y, sample_weight):
+        target = Values.of(y, len(rows), owner=type(self).__name__, gather=rows.is_local)
+        weights = rows.held(check_weights(sample_weight, len(rows), gather=rows.is_local))
+        loss, values = self.loss or Squared(), rows.held(target.rows)
+        if isinstance(loss, Poisson) and (smallest := fold(np.min, min, values)) < 0:
+            raise ValueError(f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}.")
         self._one_dimensional = target.one_dimensional
-        unit = float(np.sqrt(np.average((values - mean_rows(values, weights)) ** 2, axis=0, weights=weights).mean()))
-        self._fit_rows(rows, values, target, weights, loss, unit or 1.0)
-        return self
+        unit = float(np.sqrt(mean_rows((values - mean_rows(values, weights)) ** 2, weights).mean()))
+        return replace(target, rows=values), values, weights, loss, unit or 1.0
 
     @property
     def coef_(self) -> np.ndarray:
@@ -284,13 +294,13 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     _: KW_ONLY
     class_weight: Any = None
 
-    @all_or_nothing
-    @reporting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features, then the parameters; a row of weight 2 counts as two rows."""
-        self._check_parameters((Logistic, Multinomial, Hinge, Exponential))
-        rows = self._rows(X, reset=True)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+    _losses: ClassVar = (Logistic, Multinomial, Hinge, Exponential)
+
+    def _read(self, rows, y, sample_weight):
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
+        )
+        labels, weights = replace(labels, codes=rows.held(labels.codes)), rows.held(weights)
         self.classes_ = labels.classes
         loss: Loss = self.loss or Logistic()
         if isinstance(loss, Logistic | Multinomial):
@@ -300,8 +310,7 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
                 f"Exponential() is a loss for two classes, y has {len(labels.classes)}. Write loss=Logistic() or Hinge()."
             )
         targets = labels.one_hot(np.float64) if isinstance(loss, Multinomial) else labels.signs(np.float64)
-        self._fit_rows(rows, targets, labels, weights, loss, 1.0)
-        return self
+        return labels, targets, weights, loss, 1.0
 
     @property
     def coef_(self) -> np.ndarray:
@@ -333,6 +342,17 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
         return np.log(self.predict_proba(X))
+
+
+def _centered_products(mean, targets, weights=None):
+    """Σ_i h_i (y_i − mean) (y_i − mean)ᵀ."""
+    centered = targets - mean
+    counted = centered if weights is None else weights[:, None] * centered
+    return counted.T @ centered
+
+
+def _ones(targets):
+    return np.ones(len(targets))
 
 
 def _linked_block(scores, loss, X, out):

@@ -33,6 +33,7 @@ from bochner import (
     SpectralRidge,
     TableInputs,
 )
+from bochner.losses import Exponential, Hinge, Huber, Quantile
 
 N = 4100  # more than are compared with each other, which come here
 RNG = np.random.default_rng(0)
@@ -70,8 +71,16 @@ FITTED_THERE = {
     "SpectralLogistic": {"logistic": (SpectralLogistic(LEARNED, class_weight="balanced"), THREE)},
     "OperatorRidge": {"operator ridge": (OperatorRidge(n_components=10, fit_intercept=True), FIELD)},
     "OperatorRidgeClassifier": {"simplex": (OperatorRidgeClassifier(n_components=10), THREE)},
-    "OperatorClassifier": {"softmax": (OperatorClassifier(n_components=6), THREE)},
-    "OperatorRegressor": {"squared": (OperatorRegressor(n_components=6), FIELD)},
+    "OperatorClassifier": {
+        "hinge": (OperatorClassifier(loss=Hinge(), n_components=6), THREE),
+        "exponential": (OperatorClassifier(loss=Exponential(), n_components=6, class_weight="balanced"), TWO),
+        "softmax": (OperatorClassifier(n_components=6), THREE),
+    },
+    "OperatorRegressor": {
+        "quantile": (OperatorRegressor(loss=Quantile(0.7), n_components=6), FIELD),
+        "Huber": (OperatorRegressor(loss=Huber(np.array([0.1])), n_components=6), VALUES),
+        "squared": (OperatorRegressor(n_components=6), FIELD),
+    },
     "FourierBoostingClassifier": {
         "two classes": (FourierBoostingClassifier(**BOOST), TWO),
         "three classes": (FourierBoostingClassifier(**BOOST), THREE),

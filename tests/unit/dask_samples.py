@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from bochner import (
     AscentPeaks,
     CertifiedClassifier,
+    Decomposable,
     EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
@@ -14,6 +15,8 @@ from bochner import (
     JointEpochs,
     LandmarkFeatures,
     MarginGame,
+    OperatorClassifier,
+    OperatorRegressor,
     OperatorRidge,
     OperatorRidgeClassifier,
     OptimalAlignment,
@@ -22,6 +25,7 @@ from bochner import (
     SpectralLogistic,
     SpectralRidge,
 )
+from bochner.losses import Exponential, Hinge, Huber, Poisson, Quantile
 
 da = pytest.importorskip("dask.array")
 
@@ -36,6 +40,7 @@ SETTINGS = {"n_components": 8, "n_candidates": 40}
 # A sample of rows is looked at here, of a size that does not grow with theirs.
 BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(1), "stopping": EarlyStopping(0.01, patience=5)}
 GAME = {"peaks": AscentPeaks(search_rows=150)}
+CONVEX = {"n_components": 4}
 CASES = {
     "plain": (SpectralFeatures(n_components=8), NAMES),
     "PacBayes": (SpectralFeatures(learner=PacBayes(), **SETTINGS), NAMES),
@@ -60,6 +65,14 @@ CASES = {
         SpectralFeatures(learner=MarginGame(2, **GAME, certificate=False), n_components=8),
         SIGNAL,
     ),
+    "convex squared": (OperatorRegressor(Decomposable(output_matrix="covariance"), **CONVEX), TWO),
+    "convex Huber": (OperatorRegressor(loss=Huber(np.array([0.1, 0.2])), **CONVEX), TWO),
+    "convex quantile": (OperatorRegressor(loss=Quantile(0.7), **CONVEX), SIGNAL),
+    "convex Poisson": (OperatorRegressor(loss=Poisson(), **CONVEX), np.floor(np.exp(SIGNAL))),
+    "convex logistic": (OperatorClassifier(**CONVEX), SIGNAL > 0.5),
+    "convex softmax": (OperatorClassifier(**CONVEX, class_weight="balanced"), NAMES),
+    "convex hinge": (OperatorClassifier(loss=Hinge(), **CONVEX), SIGNAL > 0.5),
+    "convex exponential": (OperatorClassifier(loss=Exponential(), **CONVEX, class_weight="balanced"), SIGNAL > 0.5),
     "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
 every_case = pytest.mark.parametrize("name", CASES)

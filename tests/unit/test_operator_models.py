@@ -224,3 +224,57 @@ def test_what_does_not_fit_is_refused(model, error, message):
 def test_too_few_passes_are_told():
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         OperatorClassifier(max_iter=1, alpha=1e-3, random_state=0).fit(X, FIELD[:, 0] > 0)
+
+
+# --- rows of a cluster ---------------------------------------------------------------------------------------------------
+
+
+def there(values, size):
+    da = pytest.importorskip("dask.array")
+    return da.from_array(values, chunks=(size, *values.shape[1:]))
+
+
+@pytest.mark.parametrize("limit", [0, 2048])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (OperatorClassifier(class_weight="balanced"), np.digitize(FIELD[:, 0], [-0.3, 0.3])),
+        (OperatorRegressor(Decomposable(output_matrix="covariance"), Huber(np.array([0.2, 0.3]))), FIELD),
+        (OperatorRegressor(loss=Poisson()), np.floor(np.exp(FIELD[:, 0]))),
+    ],
+    ids=["softmax", "Huber", "Poisson"],
+)
+def test_targets_and_weights_here_and_there_give_one_model(model, y, limit, monkeypatch):
+    """By the whole Hessian and by conjugate gradients, with weights that are no whole numbers.
+
+    (Conjugate gradients towards a rounded corner follow the rounding of sums: blocks in memory alone bring 1e-8.)
+    """
+    monkeypatch.setattr(convex, "_MOST_UNKNOWNS", limit)
+    weights = np.arange(70) % 4 / 3
+    model.set_params(n_components=5, random_state=0)
+    expected = model.fit(X, y, weights)
+    expected = np.append(expected.coef_, expected.intercept_)
+    for target, counts in ((there(y, 30), there(weights, 13)), (y, there(weights, 13)), (there(y, 30), weights)):
+        found = model.fit(there(X, 17), target, counts)
+        np.testing.assert_allclose(np.append(found.coef_, found.intercept_), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (OperatorRegressor(), np.where(X[:, 0] > 0.9, np.nan, FIELD[:, 0])),
+        (OperatorRegressor(), np.where(X > 0.9, np.inf, FIELD)),
+        (OperatorRegressor(loss=Poisson()), FIELD),
+        (OperatorClassifier(), np.where(X[:, 0] > 0.9, np.nan, 1.0)),
+        (OperatorClassifier(loss=Exponential()), np.digitize(FIELD[:, 0], [-0.3, 0.3])),
+        (OperatorClassifier(), np.ones(70)),
+    ],
+    ids=["NaN", "infinity", "negative counts", "NaN among labels", "three classes", "one class"],
+)
+def test_targets_of_a_cluster_are_refused_in_the_words_for_arrays(model, y):
+    sentences = []
+    for rows, target in ((X, y), (there(X, 17), there(y, 30))):
+        with pytest.raises(ValueError, match=r"\w+") as raised:
+            model.fit(rows, target)
+        sentences.append(str(raised.value))
+    assert sentences[0] == sentences[1]

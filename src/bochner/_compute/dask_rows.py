@@ -78,7 +78,7 @@ class DaskRows(Rows):
         return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
 
     def held(self, signal):
-        return self._aligned(signal).persist()
+        return None if signal is None else self._aligned(signal).persist()
 
     def assert_all_finite(self):
         self.sum(_nothing)

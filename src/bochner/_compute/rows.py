@@ -97,7 +97,7 @@ class Rows(ABC):
 
     @abstractmethod
     def held(self, signal: Any) -> Any:
-        """Numbers with one entry a row, kept where the rows are: for signals of many sums."""
+        """Numbers with one entry a row, kept where the rows are: for signals of many sums; None stays None."""
 
     @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:

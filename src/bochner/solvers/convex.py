@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, tiles
+from .._compute import Block, Rows, as_dense, fold, tiles
 from .._progress import track
 from ..losses import Loss
 from ..operators import OperatorMeasure
@@ -59,6 +59,11 @@ class ConvexProblem:
         return np.append(
             np.full(self.measure.n_columns, self.alpha), np.zeros(self.n_unknowns - self.measure.n_columns)
         )
+
+    @cached_property
+    def _total(self) -> float:
+        """The rows' weight."""
+        return float(len(self.rows) if self.weights is None else fold(np.sum, np.add, self.weights))
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -138,8 +143,7 @@ class ConvexProblem:
         """
         held = self._penalties
         if self.constant and self.loss.rounded(1.0) is not self.loss:
-            total = float(len(self.rows) if self.weights is None else self.weights.sum())
-            held = held + _HELD_CONSTANT * total * (held == 0)
+            held = held + _HELD_CONSTANT * self._total * (held == 0)
         if self._whole:
             return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
         at = self.coefficients(reached.coefficients)
