@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-from ._compute import is_remote, smallest_reaching
+from ._compute import fold, is_remote, mean_rows, smallest_reaching
 from ._validation import refuse_class
 
 __all__ = [
@@ -366,12 +366,12 @@ def _miss(targets, scores):
 
 
 def _weighted_mean(targets, weights):
-    return np.average(targets.astype(np.float64), axis=0, weights=weights)
+    return mean_rows(targets.astype(np.float64), weights)
 
 
 def _bounded_mean(targets, weights):
     """The mean of ±1 targets, off ±1 by as much as half a row would bring."""
-    limit = 1 - 1 / (2 * max(np.sum(weights), 1.0))
+    limit = 1 - 1 / (2 * max(fold(np.sum, np.add, weights), 1.0))
     return np.clip(_weighted_mean(targets, weights), -limit, limit)
 
 
