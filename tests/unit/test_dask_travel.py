@@ -29,6 +29,7 @@ from bochner._compute import (
     smallest_reaching,
 )
 from bochner._compute.dask_inputs import group_bounds, group_sizes
+from bochner.boosting import calibration, published
 from bochner.learners import game_value, joint_descent
 from bochner.losses import weighted_quantile
 from bochner.targets import Labels, Values, as_target
@@ -80,6 +81,8 @@ def test_neither_rows_nor_targets_come_to_the_client(name, watched, monkeypatch)
     monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
     monkeypatch.setattr(game_value, "_MACHINE_ENTRIES", 2**12)
     monkeypatch.setattr(certificates, "_MOST_TAILS", 2**12)
+    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 400)
+    monkeypatch.setattr(published, "IMPORTANCE_ROWS", 400)
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
