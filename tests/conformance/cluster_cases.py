@@ -77,9 +77,8 @@ FITTED_THERE = {
         "three classes": (FourierBoostingClassifier(**BOOST), THREE),
     },
     "GBRFF1Classifier": {
-        "random landmarks": (GBRFF1Classifier(2, n_components=3, landmark="random"), THREE),
-        "one coordinate": (GBRFF1Classifier(2, n_components=1, landmark=1, calibrated=False), THREE),
         "learned landmarks": (GBRFF1Classifier(2, n_components=4, class_weight="balanced", calibrated=False), TWO),
+        "random landmarks": (GBRFF1Classifier(2, n_components=3, landmark="random"), TWO),
     },
     "GBRFF2Classifier": {
         "three classes": (GBRFF2Classifier(2, rephase=True, calibrated=False), THREE),

@@ -88,8 +88,9 @@ class GBRFF2Classifier(PublishedBooster):
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
-        Fit a second model without a quarter of the rows, which then say by how much ``predict_proba`` must flatten the margins: they grow
-        with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and margins for odds.
+        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much ``predict_proba`` must flatten the
+        margins: they grow with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and
+        margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None

@@ -69,13 +69,13 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         )
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
+        rows.assert_all_finite()  # a first pass, from which on rows of a cluster are held there
         if not continued:
             self.classes_, self.loss_ = labels.classes, Exponential()
             self.prior_ = self._part("prior", SpectralPrior).resolved(rows, weights)
             self._seed = int(as_generator(self.random_state).integers(2**63))
         else:
             self._check_same_classes(labels)
-        rows.assert_all_finite()
         rows, signs = in_few_blocks(rows), one_a_column(rows, labels.signs())
         counts = rows.held(entrywise(_ones, labels.codes, np.float64) if weights is None else weights)
         self._boost(rows, signs, counts, continued)
@@ -89,7 +89,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
         different = without_repetitions(rows, labels, counts, in_order=True)
         rng = np.random.default_rng(self._seed)
-        drawn = held_out_rows(different.target.codes, len(labels.classes), different.weights, rng)
+        codes = rows.held(different.target.codes)
+        drawn = held_out_rows(codes, len(labels.classes), different.weights, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
         held = np.sort(different.given_numbers(drawn))
