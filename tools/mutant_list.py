@@ -353,7 +353,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- boosting ----------------------------------------------------------------------------------------------------
     *_room(
-        "boosting/published.py boosting/gbrff1.py boosting/gbrff2.py",
+        "boosting/published.py boosting/margins.py boosting/gbrff1.py boosting/gbrff2.py",
         "reference/test_boosting_formulas.py unit/test_gbrff_classifiers.py",
         {
             "gbrff-step": ("return 0.5 * float(np.log((total + edge", "return float(np.log((total + edge"),
@@ -368,12 +368,25 @@ MUTANTS: list[Mutant] = [
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
             "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
-            "gbrff1-random-row": ("totals = np.cumsum(counts)", "totals = np.cumsum(np.ones(len(counts)))"),
+            "gbrff1-random-row": ("place = row_at_share(counts,", "place = row_at_share(np.ones(len(counts)),"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
     ),
     *_room(
-        "boosting/published.py landmarks.py solvers/direct.py targets.py repetitions.py certificates.py _compute/boosting_kernels.py",
+        "boosting/published.py boosting/margins.py boosting/gbrff2.py boosting/calibration.py _compute/columns.py _compute/dask_rows.py",
+        "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
+        {
+            "gbrff-there-loss": ("[column @ counts for column in columns]", "[column.sum() for column in columns]"),
+            "gbrff-there-weights": ("            self.weights[k] = self._held_weights(k)\n", ""),
+            "gbrff-there-random-row": ("left = amount - (reached[place - 1] if place else 0.0)", "left = amount"),
+            "gbrff-there-held-out": ("rows.held(cleared(counts, held))", "counts"),
+            "gbrff-there-strides": ("        return fold(block, np.add, *columns)\n    turns,", "        return fold(block, np.add, *(part[::2] for part in columns))\n    turns,"),
+            "gbrff-there-read-again": ("if self._groups.held is not None:\n            return self._map_of_groups", "if False:\n            return self._map_of_groups"),
+            "gbrff-held-out-of-many": ("size = max(_MOST_HELD_OUT * n_members // n_rows if many else", "size = max(_MOST_HELD_OUT if many else"),
+        },
+    ),
+    *_room(
+        "boosting/published.py boosting/margins.py landmarks.py solvers/direct.py targets.py repetitions.py certificates.py _compute/boosting_kernels.py",
         "conformance/test_estimator_laws.py unit/test_operator_ridge.py unit/test_certificates.py unit/test_boosting_kernels.py unit/test_landmarks.py",
         {
             "weights-of-a-step": ("bound_minimizer(signs * prediction, counts * weights)", "bound_minimizer(signs * prediction, weights)"),

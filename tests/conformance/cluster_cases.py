@@ -85,6 +85,14 @@ FITTED_THERE = {
         "two classes": (FourierBoostingClassifier(**BOOST), TWO),
         "three classes": (FourierBoostingClassifier(**BOOST), THREE),
     },
+    "GBRFF1Classifier": {
+        "learned landmarks": (GBRFF1Classifier(2, n_components=4, class_weight="balanced", calibrated=False), TWO),
+        "random landmarks": (GBRFF1Classifier(2, n_components=3, landmark="random"), TWO),
+    },
+    "GBRFF2Classifier": {
+        "three classes": (GBRFF2Classifier(2, rephase=True, calibrated=False), THREE),
+        "two classes": (GBRFF2Classifier(2), TWO),
+    },
     "FourierBoostingRegressor": {"huber": (FourierBoostingRegressor("huber", **BOOST), VALUES)},
     "CertifiedClassifier": {"certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1), THREE)},
     "KernelMachine": {"exact machine": (KernelMachine(alpha=0.1), VALUES)},
@@ -94,12 +102,6 @@ FITTED_THERE = {
 
 # Fitted on rows in memory only; the sentence says what to write instead.  Those that predict do so there, lazily.
 FITTED_HERE = {
-    "GBRFF1Classifier": (
-        GBRFF1Classifier(n_rounds=3, n_components=4, calibrated=False),
-        TWO,
-        "Use FourierBoostingClassifier",
-    ),
-    "GBRFF2Classifier": (GBRFF2Classifier(n_rounds=3, calibrated=False), TWO, "Use FourierBoostingClassifier"),
     "OperatorKernelRidge": (OperatorKernelRidge(), FIELD, "use OperatorRidge for a Dask array"),
 }
 IN_MEMORY = {

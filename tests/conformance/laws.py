@@ -11,8 +11,6 @@ from sklearn.utils import get_tags
 from bochner import (
     AscentPeaks,
     CertifiedClassifier,
-    GBRFF1Classifier,
-    GBRFF2Classifier,
     JointDescent,
     KernelMachine,
     LandmarkFeatures,
@@ -32,12 +30,8 @@ from bochner._compute import LocalRows
 from bochner.boosting.booster import FourierBooster
 
 N_ROWS = 90
-# Exact comparisons, and algorithms that pass over the rows many times a round, refuse rows on a cluster.
-NEEDS_ROWS_HERE = (
-    GBRFF1Classifier,
-    GBRFF2Classifier,
-    OperatorKernelRidge,
-)
+# Exact comparisons refuse rows on a cluster.
+NEEDS_ROWS_HERE = (OperatorKernelRidge,)
 # Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
 # Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bochner import FourierBoostingClassifier, FourierBoostingRegressor, Gaussian, GBRFF2Classifier
-from bochner.boosting.published import bound_minimizer
+from bochner.boosting.margins import bound_minimizer
 from bochner.boosting.rounds import QuadraticModel
 
 seeds = st.integers(0, 2**32 - 1)

@@ -8,7 +8,8 @@ from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
 from bochner.boosting import gbrff2
 from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block, random_row
 from bochner.boosting.gbrff2 import best_phase, frequency_objective
-from bochner.boosting.published import bound_minimizer, in_few_blocks
+from bochner.boosting.margins import bound_minimizer
+from bochner.boosting.published import in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
 from bochner.losses import Exponential, Logistic, Multinomial, Squared
 from bochner.measures import FourierMeasure

@@ -11,6 +11,8 @@ from bochner import (
     EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
     JointDescent,
     JointEpochs,
     LandmarkFeatures,
@@ -41,6 +43,7 @@ SETTINGS = {"n_components": 8, "n_candidates": 40}
 BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(1), "stopping": EarlyStopping(0.01, patience=5)}
 GAME = {"peaks": AscentPeaks(search_rows=150)}
 CONVEX = {"n_components": 4}
+STEPS = {"max_iterations": 3}  # each passes over all rows, and multiplies what rounding has left
 CASES = {
     "plain": (SpectralFeatures(n_components=8), NAMES),
     "PacBayes": (SpectralFeatures(learner=PacBayes(), **SETTINGS), NAMES),
@@ -58,6 +61,10 @@ CASES = {
     "boosting of two": (FourierBoostingClassifier(**BOOST, class_weight="balanced"), SIGNAL > 0.5),
     "boosting": (FourierBoostingClassifier(**BOOST), NAMES),
     "boosting of values": (FourierBoostingRegressor("huber", **BOOST), TWO),
+    "GBRFF1": (GBRFF1Classifier(2, n_components=3, **STEPS), SIGNAL > 0.5),
+    "GBRFF1 of random rows": (GBRFF1Classifier(2, n_components=3, landmark="random", calibrated=False), NAMES),
+    "GBRFF2": (GBRFF2Classifier(2, class_weight="balanced", **STEPS), SIGNAL > 0.5),
+    "GBRFF2 of several": (GBRFF2Classifier(2, rephase=True, calibrated=False, **STEPS), NAMES),
     "JointDescent": (SpectralFeatures(learner=JointDescent(1), n_components=8), NAMES),
     "JointDescent of values": (SpectralFeatures(learner=JointDescent(1), n_components=8), TWO),
     "MarginGame": (SpectralFeatures(learner=MarginGame(2, **GAME), n_components=8), SIGNAL > 0.5),

@@ -50,7 +50,7 @@ def in_memory():
 
 
 # What all forms come to is the same for those who go over the rows again and again; for these, two of them are enough in the quick suite.
-PATIENT = ("boosting", "JointDescent", "MarginGame", "certified", "logistic", "convex")
+PATIENT = ("boosting", "GBRFF", "JointDescent", "MarginGame", "certified", "logistic", "convex")
 EVERY_FORM = [
     pytest.param(
         name, form, marks=[pytest.mark.long] if name.startswith(PATIENT) and form not in ("gaps", "frame") else []

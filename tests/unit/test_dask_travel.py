@@ -22,15 +22,18 @@ from bochner import (
 from bochner._compute import (
     as_rows,
     batches,
+    cleared,
     clusters,
     dask_rows,
     entries,
     fold,
     read_column,
+    row_at_share,
     rows_of_code,
     smallest_reaching,
 )
 from bochner._compute.dask_inputs import group_bounds, group_sizes
+from bochner.boosting import calibration, published
 from bochner.learners import game_value, joint_descent
 from bochner.losses import weighted_quantile
 from bochner.targets import Labels, Values, as_target
@@ -82,6 +85,8 @@ def test_neither_rows_nor_targets_come_to_the_client(name, watched, monkeypatch)
     monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
     monkeypatch.setattr(game_value, "_MACHINE_ENTRIES", 2**12)
     monkeypatch.setattr(certificates, "_MOST_TAILS", 2**12)
+    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 400)
+    monkeypatch.setattr(published, "IMPORTANCE_ROWS", 400)
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
@@ -216,6 +221,53 @@ def test_columns_are_folded_and_looked_up_where_they_are():
 
 def _plus(left, right):
     return left + right
+
+
+def test_rows_are_cleared_and_found_by_their_share_where_columns_are():
+    weights = RNG.integers(0, 4, size=200).astype(float)
+    there = da.from_array(weights, chunks=(30,))
+    gaps = da.concatenate([there[:0], there[:50], there[:0], there[50:], there[:0]])
+    numbers = np.array([0, 3, 49, 50, 199])
+    expected = np.where(np.isin(np.arange(200), numbers), 0.0, weights)
+    reached = np.cumsum(weights)
+    for column in (weights, there, gaps):
+        np.testing.assert_array_equal(cleared(column, numbers), expected)
+        np.testing.assert_array_equal(column, weights)
+        for share in (0.0, 0.3, 0.5, 0.77, 1 - 1e-9, 1.0):
+            beyond = np.flatnonzero(reached > share * reached[-1])
+            assert row_at_share(column, share) == (beyond[0] if len(beyond) else 199)
+
+
+def test_maps_of_rows_that_are_held_read_nothing_again():
+    reads = []
+
+    def read(block):
+        if len(block):
+            reads.append(len(block))
+        return block
+
+    gaps = da.concatenate([chunked(X, 30)[:900], chunked(X, 30)[:0], chunked(X, 30)[900:]])
+    rows = as_rows(gaps.map_blocks(read, meta=np.empty((0, 0))), held=True)
+    signal = chunked(SIGNAL, 700)
+    before = [rows.map(_twice, signals=[signal]), rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL])]
+    rows.sum(_count)
+    assert sum(reads) == N
+    after = [rows.map(_twice, signals=[signal]), rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL])]
+    assert after[0].chunks == rows.held(signal).chunks == (group_sizes(gaps.chunks[0]),)
+    for found, expected in zip(after, (2 * X[:, 0] + SIGNAL, (2 * X + SIGNAL[:, None]).astype(np.float32))):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    assert sum(reads) == N
+    np.testing.assert_array_equal(before[0], after[0])
+    np.testing.assert_array_equal(before[1], after[1])
+
+
+def _twice(block, signal, out):
+    out[...] = 2 * block[:, 0] + signal
+
+
+def _both_twice(block, signal, out):
+    out[...] = 2 * block + signal[:, None]
 
 
 def test_quantiles_are_found_where_columns_are():

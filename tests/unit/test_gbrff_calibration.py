@@ -58,10 +58,20 @@ def test_separated_rows_ask_for_a_finite_slope():
 def test_a_quarter_of_every_class_is_held_out():
     codes = np.repeat([0, 1, 2], [40, 2, 9])
     counts = np.ones(51)
-    held = held_out_rows(codes, counts, np.random.default_rng(0))
-    assert [np.sum(held & (codes == k)) for k in range(3)] == [10, 1, 2]
+    held = held_out_rows(codes, 3, counts, np.random.default_rng(0))
+    assert np.all(np.diff(held) > 0)
+    assert np.bincount(codes[held]).tolist() == [10, 1, 2]
     counts[41] = 0
-    assert held_out_rows(codes, counts, np.random.default_rng(0)) is None
+    assert held_out_rows(codes, 3, counts, np.random.default_rng(0)) is None
+
+
+def test_at_most_ten_thousand_rows_are_held_out_each_class_by_its_share():
+    codes, counts = np.repeat([0, 1, 2], [400_000, 99_998, 2]), np.ones(500_000)
+    counts[:100_000] = 0
+    held = held_out_rows(codes, 3, counts, np.random.default_rng(0))
+    assert held.min() >= 100_000
+    assert np.all(np.diff(held) > 0)
+    assert np.bincount(codes[held]).tolist() == [7500, 2499, 1]
 
 
 def test_a_class_of_one_row_keeps_the_odds_of_the_loss():

@@ -197,14 +197,6 @@ def test_any_alignment_learner_weighs_the_frequencies(moons):
 
 
 @pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
-def test_rows_on_a_cluster_are_refused_in_one_sentence(cls, moons):
-    X, y = moons
-    rows = pytest.importorskip("dask.array").from_array(X, chunks=(100, 2))
-    with pytest.raises(TypeError, match=f"{cls.__name__} passes over the rows many times"):
-        cls().fit(rows, y)
-
-
-@pytest.mark.parametrize("cls", [GBRFF1Classifier, GBRFF2Classifier])
 def test_a_failed_refit_leaves_the_old_model(cls, moons):
     X, y = moons
     model = cls(n_rounds=2, random_state=0).fit(X, y)

@@ -6,6 +6,7 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 from .batches import BatchPlan, enough_rows, walked
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .columns import (
+    cleared,
     entries,
     entrywise,
     extent,
@@ -13,6 +14,7 @@ from .columns import (
     looked_up,
     mean_rows,
     read_column,
+    row_at_share,
     rows_of_code,
     smallest_reaching,
     totals,

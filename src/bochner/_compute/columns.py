@@ -75,6 +75,28 @@ def entries(column: Any, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(computed(column[wanted])[0])[places.ravel()]
 
 
+def cleared(column: Any, numbers: np.ndarray) -> Any:
+    """The column with zeros in the rows of these sorted numbers, where it is."""
+    if not is_remote(column):
+        return _cleared(column, numbers)
+    import dask
+    import dask.array as da
+
+    sizes, clear = column.chunks[0], dask.delayed(_cleared)
+    stops = np.cumsum(sizes)
+    pieces = np.split(numbers, np.searchsorted(numbers, stops[:-1]))
+    parts = zip(column.to_delayed().ravel(), pieces, stops, sizes, strict=True)
+    return da.concatenate(
+        [da.from_delayed(clear(part, own - (stop - size)), (size,), column.dtype) for part, own, stop, size in parts]
+    )
+
+
+def _cleared(column, numbers):
+    column = column.copy()
+    column[numbers] = 0
+    return column
+
+
 def totals(codes: Any, n_codes: int, weights: Any = None) -> np.ndarray:
     """How often, or with which weight, each code occurs."""
     columns = [codes] if weights is None else [codes, weights]
@@ -111,6 +133,31 @@ def _count(code, codes):
 
 def _places(code, codes, ranks):
     return np.flatnonzero(codes == code)[ranks]
+
+
+def row_at_share(weights: Any, share: float) -> int:
+    """The number of the row with which the weights, added up from the first row on, exceed this share of all weight."""
+    if not is_remote(weights):
+        reached = np.cumsum(weights)
+        return _first_beyond(reached, share * reached[-1])
+    import dask
+
+    parts, sizes = weights.to_delayed().ravel(), np.array(weights.chunks[0])
+    filled = np.flatnonzero(sizes)
+    reached = np.cumsum(computed(*map(dask.delayed(np.sum), parts[filled])))
+    amount = share * reached[-1]
+    place = _first_beyond(reached, amount)
+    left = amount - (reached[place - 1] if place else 0.0)
+    (found,) = computed(dask.delayed(_place_at)(parts[filled[place]], left))
+    return int(sizes[: filled[place]].sum()) + found
+
+
+def _place_at(weights, amount):
+    return _first_beyond(np.cumsum(weights), amount)
+
+
+def _first_beyond(reached, amount):
+    return min(int(np.searchsorted(reached, amount, side="right")), len(reached) - 1)
 
 
 def extent(values: Any, center: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray, float]:

@@ -64,6 +64,8 @@ class DaskRows(Rows):
         if out is not None:
             raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
         dtype = np.dtype(self.dtype if dtype is None else dtype)
+        if self._groups.held is not None:
+            return self._map_of_groups(block, n_columns, dtype, signals)
         function = partial(_partition_map, n_columns, dtype, self.block_size, self.names, [s.ndim for s in signals])
         columns = [self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals]
         shape: dict[str, Any] = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
@@ -71,14 +73,28 @@ class DaskRows(Rows):
             shape = {"chunks": (self.source.chunks[0],), "drop_axis": 1, "meta": np.empty(0, dtype)}
         return self.source.map_blocks(function, *columns, block=dask.delayed(block), dtype=dtype, **shape)
 
-    def _aligned(self, signal):
-        """A signal as a Dask array whose chunks are those of the rows."""
+    def _map_of_groups(self, block, n_columns, dtype, signals):
+        """From the groups that the workers hold: nothing is read again, and there are as many tasks as in a sum."""
+        import dask
         import dask.array as da
 
-        return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
+        groups, sizes = self._groups.of_a_look()
+        function = dask.delayed(partial(_group_map, block, n_columns, dtype, self.block_size))
+        pieces = zip(groups, *(_in_pieces(signal, sizes) for signal in signals), strict=True)
+        shape = () if n_columns is None else (n_columns,)
+        return da.concatenate(
+            [da.from_delayed(function(*parts), (size, *shape), dtype) for size, parts in zip(sizes, pieces)]
+        )
+
+    def _aligned(self, signal, sizes=None):
+        """A signal as a Dask array whose chunks are those of the rows, or of these sizes."""
+        import dask.array as da
+
+        sizes = self.source.chunks[0] if sizes is None else sizes
+        return da.asarray(signal).rechunk({0: sizes} | dict.fromkeys(range(1, signal.ndim), -1))
 
     def held(self, signal):
-        return None if signal is None else self._aligned(signal).persist()
+        return None if signal is None else self._aligned(signal, self._groups.of_a_look()[1]).persist()
 
     def assert_all_finite(self):
         self.sum(_nothing)
@@ -222,6 +238,19 @@ def _partition_map(n_columns, dtype, block_size, names, dimensions, X, *signals,
     columns = [_finite_signal(s[:, 0] if ndim == 1 else s) for s, ndim in zip(signals, dimensions, strict=True)]
     (part,) = _checked(block_id[0], names, X)
     return LocalRows(part, block_size).map(block, n_columns, dtype=dtype, signals=columns)
+
+
+def _group_map(block, n_columns, dtype, block_size, parts, *signals):
+    """The map over the partitions of a group, one after the other."""
+    start, columns = 0, [_finite_signal(signal) for signal in signals]
+    out = np.empty((sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype)
+    for part in parts:
+        rows = slice(start, start + part.shape[0])
+        start = rows.stop
+        if part.shape[0]:
+            signals_of_part = [column[rows] for column in columns]
+            LocalRows(part, block_size).map(block, n_columns, out=out[rows], signals=signals_of_part)
+    return out
 
 
 def _taken(parts, numbers):

@@ -21,7 +21,7 @@ def open_rows(path: str | PathLike[str], columns: Sequence[str] | None = None, *
 
     A Parquet file (``.parquet``, ``.pq``) is read by pieces of its row groups and decoded once a pass, a text file (``.csv``, ``.tsv``,
     with a header) is parsed once a pass, and a ``.npy`` file is mapped into memory.  Text and Parquet need pyarrow.  Descent, which meets
-    rows in random order, copies their numbers into a temporary file first.  Methods that want all rows at once refuse such rows; those
+    rows in random order, and GBRFF, which passes over them many times a round, copy their numbers into a temporary file first.  Methods that want all rows at once refuse such rows; those
     of a memory map they take.
 
     Parameters
@@ -160,6 +160,9 @@ class FileRows(Rows):
             numbers[rows] = piece.source
             release_pages(numbers, rows)
         return LocalRows(numbers)
+
+    def at_hand(self):
+        return self._copy
 
     def assert_all_finite(self):
         for _ in self._pieces():

@@ -133,7 +133,7 @@ class EarlyStopping(BaseEstimator):
         if self.fraction == 0:
             return np.empty(0, int)
         share = min(self.fraction, _MOST_APART / n_rows)
-        codes, n_codes = _codes_that_count(strata, n_strata, weights)
+        codes, n_codes = codes_that_count(strata, n_strata, weights)
         members = np.array([n_rows]) if codes is None else totals(codes, n_codes + 1)[:n_codes]
         chosen = []
         for code, n_members in enumerate(members.tolist()):
@@ -145,7 +145,7 @@ class EarlyStopping(BaseEstimator):
         return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, int)
 
 
-def _codes_that_count(strata, n_strata, weights):
+def codes_that_count(strata: Any, n_strata: int, weights: Any) -> tuple[Any, int]:
     """The codes of the rows, and how many codes there are; one more, which is not counted, for rows without weight.  None where all are alike."""
     if weights is None:
         return strata, n_strata

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from .._compute import rows_of_code, totals
 from ..losses import Loss, class_probabilities
+from .booster import codes_that_count
 
 # One row of so many is held out, of every class.
 _HELD_OUT = 4
+# Rows held out at most: the slope of as many is known to its second digit, and the rest is better learned from.
+_MOST_HELD_OUT = 10_000
 # The logarithms between which a slope is looked for.
 _LOG_SLOPES = (-7.0, 3.0)
 
 
-def held_out_rows(codes: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
-    """A random quarter of the rows of each class as a mask, at least one; None where a class has no two rows that count."""
-    held = np.zeros(len(codes), dtype=bool)
-    for code in np.unique(codes):
-        own = np.flatnonzero((codes == code) & (counts > 0))
-        if len(own) < 2:
-            return None
-        held[rng.permutation(own)[: max(len(own) // _HELD_OUT, 1)]] = True
-    return held
+def held_out_rows(codes: Any, n_codes: int, counts: Any, rng: np.random.Generator) -> np.ndarray | None:
+    """Sorted numbers of a random quarter of the rows of each class, at most 10 000 in all, but one of each; None where a class has no two
+    rows that count.  Codes and counts may be on a cluster.
+    """
+    codes, _ = codes_that_count(codes, n_codes, counts)
+    members = totals(codes, n_codes + 1)[:n_codes]
+    if members.min() < 2:
+        return None
+    n_rows, held = int(members.sum()), []
+    many = n_rows > _HELD_OUT * _MOST_HELD_OUT
+    for code, n_members in enumerate(members.tolist()):
+        size = max(_MOST_HELD_OUT * n_members // n_rows if many else n_members // _HELD_OUT, 1)
+        # Of many rows no order of all is made.
+        ranks = rng.choice(n_members, size, replace=False) if many else rng.permutation(n_members)[:size]
+        held.append(rows_of_code(codes, code, ranks))
+    return np.sort(np.concatenate(held))
 
 
 def margin_slope(loss: Loss, scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:

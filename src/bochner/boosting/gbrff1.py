@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows, as_dense
+from .._compute import Block, Rows, as_dense, row_at_share
 from .._validation import check_count
 from ..learners import AlignmentLearner, PacBayes
 from ..measures import FourierMeasure
@@ -53,8 +53,9 @@ class GBRFF1Classifier(PublishedBooster):
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
-        Fit a second model without a quarter of the rows, which then say by how much ``predict_proba`` must flatten the margins: they grow
-        with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and margins for odds.
+        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much ``predict_proba`` must flatten the
+        margins: they grow with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and
+        margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -95,11 +96,11 @@ class GBRFF1Classifier(PublishedBooster):
         self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 
-    def _weak_learner(self, rows, signal, counts, rng):
-        n_samples, n_frequencies = counts.sum(), self.n_components
+    def _weak_learner(self, rows, signal, counts, n_samples, rng):
+        n_frequencies = self.n_components
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
         measure = FourierMeasure(frequencies, np.ones(n_frequencies))
-        kept = len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
+        kept = rows.is_local and len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
         points = rows
         rows, kernel = (in_few_blocks(measure.features(rows)), None) if kept else (rows, measure)
 
@@ -126,10 +127,8 @@ class GBRFF1Classifier(PublishedBooster):
         equal = np.full(n_frequencies, 1 / n_frequencies)
         shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
-        prediction = rows.map(
-            Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies), dtype=np.float64
-        )
-        return frequencies, phases, shares, prediction
+        block = Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies)
+        return frequencies, phases, shares, rows.held(rows.map(block, dtype=np.float64))
 
     def _descended(self, objective, n_features):
         """From the origin by L-BFGS, in all coordinates or along one."""
@@ -167,10 +166,9 @@ class GBRFF1Classifier(PublishedBooster):
         self._part("learner", AlignmentLearner).check_parameters()
 
 
-def random_row(rows: Rows, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
     """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows in its place."""
-    totals = np.cumsum(counts)
-    place = min(int(np.searchsorted(totals, rng.random() * totals[-1], side="right")), len(totals) - 1)
+    place = row_at_share(counts, rng.random())
     return as_dense(rows.take(np.array([place])))[0].astype(np.float64)
 
 

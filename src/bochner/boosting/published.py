@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, threads_for_rows_only
+from .._compute import LocalRows, Rows, cleared, entries, entrywise, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -23,10 +23,9 @@ from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .calibration import held_out_rows, margin_slope
 from .importances import IMPORTANCE_ROWS, derivative_importances
+from .margins import Margins, one_a_column
 from .predicting import ExpansionClassifier
 
-# A weight is at most e^30: by then its row has decided the round anyway.
-LARGEST_LOG_WEIGHT = 30.0
 # Below this many numbers one thread is faster than several: the work is less than the cost of waking them.
 SMALL = 2**22
 
@@ -37,18 +36,6 @@ def in_few_blocks(rows: Rows | np.ndarray) -> Rows:
     if not rows.in_memory:
         return rows
     return rows.in_blocks(-(-len(rows) // (1 if np.prod(rows.shape) <= SMALL else 8)))
-
-
-def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
-    """α = ½ ln(S₊/S₋), S± = Σ (1 ± y h) w with ``agreement`` = y h in [−1, 1]; minimises the bound √(S₊S₋) on the loss.
-
-    As in Algorithms 2 and 3; the text above them has numerator and denominator exchanged, which raises the loss.
-    A perfect weak learner has S₋ = 0: 10⁻¹⁰ of the total weight is added to both, so |α| stays below 12.
-    """
-    total = weights.sum()
-    edge = weights @ agreement
-    guard = 1e-10 * total
-    return 0.5 * float(np.log((total + edge + guard) / (total - edge + guard)))
 
 
 @dataclass(eq=False, repr=False)
@@ -75,52 +62,51 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
         rows = check_rows(self, X, reset=not continued)
-        if not rows.is_local:
-            raise TypeError(
-                f"{type(self).__name__} passes over the rows many times a round and works on arrays in memory or memory "
-                "maps, not on Dask arrays. Use FourierBoostingClassifier, which samples and streams."
-            )
         self._check_rows(rows)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        rows = rows.at_hand()
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
+        )
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
+        rows.assert_all_finite()  # a first pass, from which on rows of a cluster are held there
         if not continued:
             self.classes_, self.loss_ = labels.classes, Exponential()
             self.prior_ = self._part("prior", SpectralPrior).resolved(rows, weights)
             self._seed = int(as_generator(self.random_state).integers(2**63))
         else:
             self._check_same_classes(labels)
-        counts = np.ones(len(rows)) if weights is None else weights
-        rows, signs = in_few_blocks(rows), np.ascontiguousarray(labels.signs().T)
+        rows, signs = in_few_blocks(rows), one_a_column(rows, labels.signs())
+        counts = rows.held(entrywise(_ones, labels.codes, np.float64) if weights is None else weights)
         self._boost(rows, signs, counts, continued)
         self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
-        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), counts[some])
+        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), entries(counts, some))
         return self
 
     def _held_out_slope(self, rows, signs, labels, counts):
         """The slope that fits rows which a second model, of the same draws, has not learned from; 1 where none can be spared."""
-        codes = labels.codes
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
         different = without_repetitions(rows, labels, counts, in_order=True)
-        in_order = different.given_numbers(np.arange(len(different.rows)))
-        drawn = held_out_rows(codes[in_order], counts[in_order], np.random.default_rng(self._seed))
+        rng = np.random.default_rng(self._seed)
+        codes = rows.held(different.target.codes)
+        drawn = held_out_rows(codes, len(labels.classes), different.weights, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
-        held = np.zeros(len(rows), dtype=bool)
-        held[in_order] = drawn
+        held = np.sort(different.given_numbers(drawn))
         other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
-        # Rows of weight zero take no part, and nothing is copied.
-        other._boost(rows, signs, np.where(held, 0.0, counts), continued=False, told=False)
-        scores = other.expansion_.evaluate(rows)[held]
-        return margin_slope(self.loss_, scores, codes[held], counts[held])
+        # Rows of weight zero take no part, and no row is copied.
+        other._boost(rows, signs, rows.held(cleared(counts, held)), continued=False, told=False)
+        scores = entries(other.expansion_.evaluate(rows), held)
+        return margin_slope(self.loss_, scores, entries(labels.codes, held), entries(counts, held))
 
     def _boost(self, rows, signs, counts, continued, told=True):
         """All rounds; ``told`` to callbacks and progress bars."""
         n_outputs = len(signs)
         if not continued:
-            start, losses = self.loss_.start(signs.T, counts), np.zeros((0, n_outputs))
+            start = np.concatenate([self.loss_.start(own[:, None], counts) for own in signs])
+            losses = np.zeros((0, n_outputs))
             expansion = Expansion.constant(start, rows.n_features)
         else:
             expansion, losses = self.expansion_, self.train_loss_
@@ -132,41 +118,33 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
                 f"Write n_components={held}, or warm_start=False to begin anew."
             )
         check_more_rounds(self.n_rounds, done)
-        scores = np.ascontiguousarray(expansion.evaluate(rows).T, dtype=np.float64)
-        weights = np.exp(np.minimum(-signs * scores, LARGEST_LOG_WEIGHT))
-        added, fresh_losses = [], []
-        rounds, shares = range(done, self.n_rounds), counts / counts.sum()
+        margins = Margins(rows, signs, counts, one_a_column(rows, expansion.evaluate(rows)))
+        added, fresh_losses, rounds = [], [], range(done, self.n_rounds)
         for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
-                    self._round(
-                        rows, signs[k], scores[k], weights[k], counts, np.random.default_rng([self._seed, t, k])
-                    )
-                    for k in range(n_outputs)
+                    self._round(rows, margins, k, np.random.default_rng([self._seed, t, k])) for k in range(n_outputs)
                 ]
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
                 added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
-            fresh_losses.append(weights @ shares)
+            fresh_losses.append(margins.losses())
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
             expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
             losses = np.concatenate([losses, fresh_losses])
         self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, len(losses)
 
-    def _round(self, rows, signs, scores, weights, counts, rng):
-        """One weak learner; updates ``scores`` and ``weights``, returns its frequencies, phases and signed amplitudes."""
-        # The weights are not normalised: they stand inside an exponential, so their scale is part of the objective.
-        frequencies, phases, shares, prediction = self._weak_learner(rows, signs * weights, counts, rng)
-        step = self.learning_rate * bound_minimizer(signs * prediction, counts * weights)
-        scores += step * prediction
-        np.multiply(-signs, scores, out=weights)
-        np.exp(np.minimum(weights, LARGEST_LOG_WEIGHT, out=weights), out=weights)
-        return frequencies, phases, step * shares
+    def _round(self, rows, margins, k, rng):
+        """One weak learner and the step along it; returns its frequencies, phases and signed amplitudes."""
+        frequencies, phases, shares, prediction = self._weak_learner(
+            rows, margins.signal(k), margins.counts, margins.n_samples, rng
+        )
+        return frequencies, phases, margins.step(k, prediction, self.learning_rate) * shares
 
     @abstractmethod
-    def _weak_learner(self, rows, signal, counts, rng):
-        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count."""
+    def _weak_learner(self, rows, signal, counts, n_samples, rng):
+        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count n in all."""
 
     def _check_rows(self, rows):
         """Complain about parameters that do not fit the rows."""
@@ -185,3 +163,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")
         self._part("prior", SpectralPrior)
+
+
+def _ones(codes):
+    return np.ones(len(codes))

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
 from .._columns import counted, quantile
-from .._compute import Block, as_dense, as_rows, gathered
+from .._compute import Block, as_dense, as_rows, entries, gathered, is_remote
 from .._compute.grams import ProductKernel, RadialKernel
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure
@@ -205,12 +205,12 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
-        weights = gathered(weights)
+        weights = weights if is_remote(weights) else gathered(weights)  # those of a cluster stay there
         some = rows.spread(_MEDIAN_ROWS, weights)
         distances = pdist(as_dense(rows.take(some)).astype(np.float64), metric)
         if weights is None:
             return float(np.median(distances)) if len(distances) else 0.0
-        counts = weights[some]
+        counts = entries(weights, some)
         # h equal rows are h (h − 1) / 2 pairs that lie nowhere apart.
         pairs = np.outer(counts, counts)[np.triu_indices(len(counts), 1)]
         pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)

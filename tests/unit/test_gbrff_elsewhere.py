@@ -1,0 +1,147 @@
+"""GBRFF1 and GBRFF2 on rows that are elsewhere: the model of arrays, from sums that travel and numbers that stay."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, open_rows, repetitions
+from bochner._compute import file_rows
+from bochner._compute.file_rows import FileRows
+from bochner.boosting import calibration, gbrff2
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+N = 700
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+SIGNAL = np.sin(2 * X[:, 0]) + X[:, 1] / 2 + 0.3 * RNG.normal(size=N)
+TWO = SIGNAL > 0.2
+THREE = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL)]
+WEIGHTS = RNG.uniform(0.5, 2, size=N) * (RNG.random(N) > 0.2)
+# A few iterations of L-BFGS: each multiplies what rounding has left of two sums in another order.
+MODELS = {
+    "learned landmarks": GBRFF1Classifier(3, 4, max_iterations=3, random_state=0),
+    "random landmarks": GBRFF1Classifier(3, 4, landmark="random", class_weight="balanced", random_state=0),
+    "one coordinate": GBRFF1Classifier(3, 1, landmark=1, calibrated=False, random_state=0),
+    "one coordinate of several": GBRFF1Classifier(3, 4, landmark=2, max_iterations=3, random_state=0),
+    "another learner": GBRFF1Classifier(2, 4, learner=OptimalAlignment(), max_iterations=0, random_state=0),
+    "frequencies": GBRFF2Classifier(3, learning_rate=0.5, random_state=0),
+    "phases again": GBRFF2Classifier(3, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
+    "drawn frequencies": GBRFF2Classifier(3, max_iterations=0, calibrated=False, random_state=0),
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+@pytest.fixture(autouse=True)
+def few_rows_stay_there(monkeypatch):
+    """Strides, held-out rows and partitions of few rows as those of many."""
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
+    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 70)
+
+
+def there(values, size):
+    parts = da.from_array(values, chunks=(size, *values.shape[1:]))
+    return da.concatenate([parts[:300], parts[:0], parts[300:]])
+
+
+def of_unknown_lengths(values, size):
+    return da.from_array(values, chunks=(size, *values.shape[1:]))[da.from_array(np.ones(N, bool), chunks=size)]
+
+
+def assert_same(found, expected):
+    for model in (found, expected):
+        assert np.all(np.diff(model.train_loss_, axis=0) <= 1e-12)
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), **close)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), **close)
+    np.testing.assert_allclose(found.train_loss_, expected.train_loss_, **close)
+    np.testing.assert_allclose(found.feature_importances_, expected.feature_importances_, **close)
+    if hasattr(expected, "landmarks_"):
+        np.testing.assert_allclose(found.landmarks_, expected.landmarks_, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("target", ["two", "three and weights"])
+@every_model
+def test_the_model_of_a_cluster_is_that_of_arrays(name, target):
+    y, weights = (TWO, None) if target == "two" else (THREE, WEIGHTS)
+    expected = clone(MODELS[name]).fit(X, y, weights)
+    weights = None if weights is None else there(weights, 90)
+    assert_same(clone(MODELS[name]).fit(there(X, 110), there(y, 60), weights), expected)
+
+
+@pytest.mark.parametrize("name", ["random landmarks", "frequencies"])
+def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
+    expected = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
+    assert_same(clone(MODELS[name]).fit(of_unknown_lengths(X, 110), of_unknown_lengths(THREE, 60), WEIGHTS), expected)
+    assert_same(clone(MODELS[name]).fit(there(X, 110), THREE, there(WEIGHTS, 30)), expected)
+
+
+@pytest.mark.parametrize("name", ["one coordinate of several", "frequencies"])
+def test_a_warm_start_goes_on_there(name):
+    whole = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
+    parts = clone(MODELS[name]).set_params(n_rounds=1, warm_start=True)
+    parts.fit(there(X, 110), there(THREE, 60), there(WEIGHTS, 90)).set_params(n_rounds=3)
+    assert_same(parts.fit(there(X, 50), there(THREE, 170), there(WEIGHTS, 90)), whole)
+
+
+@every_model
+def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
+    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 40)
+    model = clone(MODELS[name]).set_params(calibrated=True, n_rounds=2)
+    expected = clone(model).fit(X, TWO, WEIGHTS)
+    found = model.fit(there(X, 110), there(TWO, 60), there(WEIGHTS, 90))
+    assert found.slope_ == pytest.approx(expected.slope_, rel=1e-12)
+    assert found.slope_ != 1.0
+
+
+def test_some_rows_decide_where_a_phase_is_looked_for_and_all_of_them_what_it_is():
+    turns, counts = RNG.normal(size=N), RNG.integers(3, size=N).astype(float)
+    expected = gbrff2.best_phase(turns, SIGNAL, counts)
+    columns = [there(column, 110) for column in (turns, SIGNAL, counts)]
+    assert gbrff2.best_phase(*columns) == pytest.approx(expected, abs=1e-12)
+
+
+def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
+    reads, tasks = [], []
+
+    def read(block):
+        reads.append(len(block))
+        return block
+
+    def counting(graph, keys, **keywords):
+        graph = dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)
+        tasks[-1] += len(graph)
+        return dask.get(graph, keys)
+
+    with dask.config.set(scheduler=counting):
+        for n_rounds in (2, 4, 6):
+            reads.clear()
+            tasks.append(0)
+            rows = there(X, 110).map_blocks(read, meta=np.empty((0, 0)))
+            # Without L-BFGS, whose number of looks varies.
+            GBRFF2Classifier(n_rounds, max_iterations=0, random_state=0).fit(rows, there(THREE, 60))
+            assert sum(reads) == N
+    assert tasks[2] - tasks[1] == tasks[1] - tasks[0] > 0
+
+
+def test_bad_numbers_there_are_refused_even_without_a_round():
+    spoilt = np.where(np.arange(3 * N).reshape(N, 3) == 700, np.nan, X)
+    for n_rounds in (0, 2):
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            GBRFF2Classifier(n_rounds).fit(there(spoilt, 110), there(TWO, 60))
+
+
+@every_model
+def test_files_are_read_once_into_a_copy(name, tmp_path, monkeypatch):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(file_rows, "STREAMED_BYTES", 2**12)  # a map of a temporary file, filled in pieces
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "label": THREE}
+    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=200)
+    rows = open_rows(tmp_path / "rows.parquet", target="label")
+    passes, pieces = [], FileRows._pieces
+    monkeypatch.setattr(FileRows, "_pieces", lambda self: passes.append(1) or pieces(self))
+    found = clone(MODELS[name]).fit(rows, rows.y, WEIGHTS)
+    assert len(passes) == 1
+    assert_same(found, clone(MODELS[name]).fit(X, THREE, WEIGHTS))
+    np.testing.assert_array_equal(found.predict(rows), found.predict(X))
