@@ -25,7 +25,7 @@ FLOORS = [
         "_environment",
     },
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "scoring"},
+    {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "row_draws", "scoring"},
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),

@@ -15,12 +15,13 @@ from ._compute import (
     Block,
     entries,
     entrywise,
-    evenly_spread,
     fold,
+    gathered,
     is_remote,
     looked_up,
     smallest_reaching,
     totals,
+    weights_or_ones,
 )
 from ._defaults import NestedDefaults
 from ._random import as_generator
@@ -32,6 +33,7 @@ from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
+from .row_draws import split_counts
 from .scoring import ClassifierScore
 from .solvers import feature_block
 from .solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
@@ -41,8 +43,6 @@ from .targets import Labels
 _WIDTHS = np.logspace(-2, 1, 13)
 # How far the posterior's mean moves from the prior's; any number may be tried, the bound holds for all at once.
 _MOVES = np.linspace(0, 1, 21)
-# A row that counts more often than this is split in as many pieces.
-_MOST_COPIES = 4000
 # Width and move are chosen on as many rows as cost this many normal tails a trial; the bound then looks at all rows.
 _MOST_TAILS = 2**19
 # How exactly the logistic regressions are solved, and in how many passes at most; a certificate holds for whatever they find.
@@ -126,21 +126,6 @@ def _seeded(estimator, rng):
     ]
     estimator.set_params(**{name: int(rng.integers(2**31)) for name in unseeded})
     return estimator
-
-
-def split_counts(counts: int | np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """How often each row counts in two random parts, of which the first has about this share of all.
-
-    A row that counts several times is as many rows that are drawn one by one, the last of them perhaps a part of one.  One permutation of all
-    rows is drawn, at the client also for rows of a cluster: it is no sum, and the parts of a seed, so its certificate, are the same everywhere.
-    """
-    counts = np.ones(counts) if isinstance(counts, int) else counts
-    copies = np.minimum(np.ceil(counts), _MOST_COPIES).astype(int)
-    order = rng.permutation(np.repeat(np.arange(len(counts)), copies))
-    n_first = min(max(int(share * len(order)), 1), len(order) - 1)
-    first, second = (np.bincount(part, minlength=len(counts)) for part in (order[:n_first], order[n_first:]))
-    size = counts / np.maximum(copies, 1)
-    return first * size, second * size
 
 
 def _squared_error(y, prediction):
@@ -237,24 +222,26 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         target, _ = Labels.weighted(
             y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
         )
-        counts = check_weights(sample_weight, len(rows))
+        counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
         caveat = caveat_of(counts)
         different = without_repetitions(rows, target, counts)
         rows, target, counts = different.rows, different.target, different.weights
         self.classes_, codes = target.classes, target.codes
         costs = target.costs(self.class_weight, counts)
         rng = as_generator(self.random_state)
-        first, second = split_counts(len(rows) if counts is None else counts, self.prior_share, rng)
+        each = weights_or_ones(counts, codes)
+        first, second = (rows.held(part) for part in split_counts(each, self.prior_share, rng))
         features = _seeded(clone(self._part("features")), rng)
         weighed = first if costs is None else first * costs
-        if isinstance(features, SpectralFeatures) and not rows.is_local:
+        if isinstance(features, FeatureMap) and not rows.is_local:
             # Rows of weight zero teach nothing, and none has to leave the cluster.
             self.features_ = features.fit(rows, target, weighed)
         else:
-            taught, first_weights = np.flatnonzero(first), None
+            drawn, first_weights = gathered(first), None
+            taught = np.flatnonzero(drawn)
             if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
                 # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
-                taught = np.repeat(np.arange(len(rows)), first.astype(int))
+                taught = np.repeat(np.arange(len(rows)), drawn.astype(int))
             elif counts is not None or costs is not None:
                 first_weights = entries(weighed, taught)
             given = target.decode(entries(codes, taught))
@@ -331,9 +318,9 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         scores = rows.held(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
         scale = _median_margin(scores, first) or 1.0
         tails = 1 if len(step) == 1 else len(step) * len(_NODES)
-        looked = evenly_spread(np.flatnonzero(second), max(1, _MOST_TAILS // tails))
-        seen, seen_codes, seen_counts = entries(scores, looked), entries(codes, looked), second[looked]
-        total = second[second > 0].sum()
+        looked = rows.spread(max(1, _MOST_TAILS // tails), second)
+        seen, seen_codes, seen_counts = (entries(column, looked) for column in (scores, codes, second))
+        total = float(fold(np.sum, np.add, second))
         n_counted = max(1, int(total))
 
         # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
@@ -384,7 +371,7 @@ def _median_margin(scores, counts):
         some = counts > 0
         distinct, shares = counted(margins[some], counts[some])
         return quantile(distinct, shares, 0.5)
-    half = counts.sum() / 2
+    half = fold(np.sum, np.add, counts) / 2
     low = smallest_reaching(margins, counts, half * (1 - 1e-12))
     return (low + smallest_reaching(margins, counts, half * (1 + 1e-12), beyond=True)) / 2
 

@@ -10,7 +10,8 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ._compute import Rows, as_dense, entries, rows_of_code, threads_of_others
+from ._compute import Rows, as_dense, codes_that_count, entries, rows_of_code, threads_of_others, totals
+from .row_draws import drawn_rows
 from .targets import Labels, TargetSimilarity
 
 # Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
@@ -47,12 +48,7 @@ def choose_landmarks(
     groups = _groups(rows, target if per_label else None, weights)
     counts = shares([group.size for group in groups], n_landmarks)
     if rule == "random":
-        chosen = [
-            group.numbers(rng.choice(group.size, size=count, replace=False, p=group.chances))
-            for group, count in zip(groups, counts)
-            if count
-        ]
-        indices = np.concatenate(chosen)
+        indices = np.concatenate([group.drawn(count, rng) for group, count in zip(groups, counts) if count])
         chosen_targets = None if target is None else entries(_targets_of(target), indices)
         order = np.argsort(indices)  # rows are taken in their own order
         taken = np.empty((len(indices), rows.n_features))
@@ -67,7 +63,7 @@ def choose_landmarks(
         points_of_group = rows.take(some)
         # k-means is NumPy's; scikit-learn before 1.8 fails in it where dispatch is asked for.
         with threads_of_others(), config_context(array_api_dispatch=False):
-            clusters.fit(points_of_group, sample_weight=None if weights is None else weights[some])
+            clusters.fit(points_of_group, sample_weight=None if weights is None else entries(weights, some))
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
@@ -97,24 +93,28 @@ def shares(sizes: list[int], total: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Rows that landmarks are chosen among: how many, the numbers of those of some ranks, and how likely each is drawn."""
+    """Rows that landmarks are chosen among: how many, the numbers of those of some ranks, and where they have weights, these (zero elsewhere)."""
 
     size: int
     numbers: Callable
-    chances: np.ndarray | None = None
+    weights: Any = None
+
+    def drawn(self, count, rng):
+        """Numbers of so many different rows, in proportion to the weights."""
+        if self.weights is not None:
+            return drawn_rows(self.weights, count, rng)
+        return self.numbers(rng.choice(self.size, size=count, replace=False))
 
 
 def _groups(rows, target, weights):
     """The rows of each class of labels, or all rows, without those of weight zero."""
-    by_label = isinstance(target, Labels)
-    if weights is None:
-        if not by_label:
-            return [_Group(len(rows), np.asarray)]
-        sizes = target.totals()
-        return [_Group(int(size), partial(rows_of_code, target.codes, code)) for code, size in enumerate(sizes)]
-    codes = target.codes if by_label else np.zeros(len(rows), dtype=int)
-    members = [np.flatnonzero((codes == code) & (weights > 0)) for code in range(codes.max() + 1)]
-    return [_Group(len(some), some.__getitem__, weights[some] / weights[some].sum()) for some in members]
+    if not isinstance(target, Labels) and weights is None:
+        return [_Group(len(rows), np.asarray)]
+    codes, n_codes = (target.codes, len(target.classes)) if isinstance(target, Labels) else (None, 1)
+    codes, n_codes = codes_that_count(codes, n_codes, weights)
+    sizes = totals(codes, n_codes + 1)[:n_codes].tolist()
+    own = [None if weights is None else weights * (codes == code) for code in range(n_codes)]
+    return [_Group(size, partial(rows_of_code, codes, code), own[code]) for code, size in enumerate(sizes)]
 
 
 def _targets_of(target):
@@ -123,7 +123,7 @@ def _targets_of(target):
 
 def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
     """The most frequent label of each cluster, or the mean of its factors."""
-    counts = np.ones(len(rows)) if weights is None else weights[rows]
+    counts = np.ones(len(rows)) if weights is None else entries(weights, rows)
     if isinstance(target, Labels):
         votes = np.zeros((n_clusters, len(target.classes)))
         np.add.at(votes, (clusters, entries(target.codes, rows)), counts)

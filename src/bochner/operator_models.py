@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, Rows, entrywise, fold, mean_rows
+from ._compute import Block, Rows, fold, mean_rows, weights_or_ones
 from ._defaults import NestedDefaults
 from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_weights, refuse_class
@@ -87,7 +87,7 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
         )
         start = np.zeros(problem.n_unknowns)
         if self.fit_intercept:
-            counts = entrywise(_ones, targets, np.float64) if weights is None else weights
+            counts = weights_or_ones(weights, targets)
             start[self.measure_.n_columns :] = loss.start(targets, counts)
         found = minimize_convex(problem, start, self.tol, self.max_iter, unit)
         self.n_iter_ = found.n_iter
@@ -349,10 +349,6 @@ def _centered_products(mean, targets, weights=None):
     centered = targets - mean
     counted = centered if weights is None else weights[:, None] * centered
     return counted.T @ centered
-
-
-def _ones(targets):
-    return np.ones(len(targets))
 
 
 def _linked_block(scores, loss, X, out):

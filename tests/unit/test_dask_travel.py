@@ -9,7 +9,6 @@ from dask_samples import CASES, NAMES, SIGNAL, TWO, N, X, chunked, every_case, f
 from sklearn.base import clone
 
 from bochner import (
-    CertifiedClassifier,
     Gaussian,
     LandmarkFeatures,
     OperatorClassifier,
@@ -28,7 +27,7 @@ from bochner._compute import (
     entries,
     fold,
     read_column,
-    row_at_share,
+    rows_at_shares,
     rows_of_code,
     smallest_reaching,
 )
@@ -98,8 +97,7 @@ def test_neither_rows_nor_targets_come_to_the_client(name, watched, monkeypatch)
         if isinstance(model, OperatorClassifier | OperatorRegressor):  # whose objective is summed in as many steps then
             model.set_params(alpha=copies)
         model.fit(rows, column)
-        if not isinstance(model, LandmarkFeatures | CertifiedClassifier):  # which draw rows by their weights, here
-            model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 900))
+        model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 900))
         if hasattr(model, "score"):
             model.score(rows, column)
         travelled.append(watched.bytes - before)
@@ -233,9 +231,9 @@ def test_rows_are_cleared_and_found_by_their_share_where_columns_are():
     for column in (weights, there, gaps):
         np.testing.assert_array_equal(cleared(column, numbers), expected)
         np.testing.assert_array_equal(column, weights)
-        for share in (0.0, 0.3, 0.5, 0.77, 1 - 1e-9, 1.0):
-            beyond = np.flatnonzero(reached > share * reached[-1])
-            assert row_at_share(column, share) == (beyond[0] if len(beyond) else 199)
+        shares = np.array([0.0, 0.3, 0.5, 0.77, 1 - 1e-9])
+        wanted = [np.flatnonzero(reached > share * reached[-1])[0] for share in shares]
+        np.testing.assert_array_equal(rows_at_shares(column, shares), wanted)
 
 
 def test_maps_of_rows_that_are_held_read_nothing_again():

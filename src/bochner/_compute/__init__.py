@@ -7,6 +7,7 @@ from .batches import BatchPlan, enough_rows, walked
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
 from .columns import (
     cleared,
+    codes_that_count,
     entries,
     entrywise,
     extent,
@@ -14,10 +15,11 @@ from .columns import (
     looked_up,
     mean_rows,
     read_column,
-    row_at_share,
+    rows_at_shares,
     rows_of_code,
     smallest_reaching,
     totals,
+    weights_or_ones,
 )
 from .dask_inputs import gathered, is_remote, opened, remote_frame
 from .dask_rows import as_rows

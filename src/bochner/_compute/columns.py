@@ -61,6 +61,15 @@ def entrywise(function: Callable, column: Any, dtype: Any, n_columns: int | None
     return column.map_blocks(partial(_on_part, function), dtype=dtype, **shape)
 
 
+def weights_or_ones(weights: Any, column: Any) -> Any:
+    """The weights of the rows, or where there are none a one for each entry of a column, where that is; ones take no memory."""
+    return entrywise(_ones, column, np.float64) if weights is None else weights
+
+
+def _ones(column):
+    return np.broadcast_to(np.float64(1), len(column))
+
+
 def looked_up(table: np.ndarray, codes: Any) -> Any:
     """table[codes], where the codes are."""
     return entrywise(partial(np.take, table, axis=0), codes, table.dtype, table.shape[1] if table.ndim == 2 else None)
@@ -107,6 +116,21 @@ def _totals(n_codes, codes, weights=None):
     return np.bincount(codes, weights, minlength=n_codes)
 
 
+def codes_that_count(strata: Any, n_strata: int, weights: Any) -> tuple[Any, int]:
+    """The codes of the rows, and how many codes there are; one more, which is not counted, for rows without weight.  None where all are alike."""
+    if weights is None:
+        return strata, n_strata
+    if strata is None:
+        return entrywise(_without_weight, weights, np.uint8), 1
+    # Beyond all codes, in a type that has room for it.
+    dtype = np.min_scalar_type(n_strata)
+    return strata.astype(dtype) * (weights > 0) + n_strata * (weights <= 0).astype(dtype), n_strata
+
+
+def _without_weight(weights):
+    return (weights <= 0).astype(np.uint8)
+
+
 def rows_of_code(codes: Any, code: int, ranks: np.ndarray) -> np.ndarray:
     """Numbers of the rows that have this code, the first of them of rank 0; ``ranks`` in any order."""
     if not is_remote(codes):
@@ -135,29 +159,34 @@ def _places(code, codes, ranks):
     return np.flatnonzero(codes == code)[ranks]
 
 
-def row_at_share(weights: Any, share: float) -> int:
-    """The number of the row with which the weights, added up from the first row on, exceed this share of all weight."""
+def rows_at_shares(weights: Any, shares: np.ndarray) -> np.ndarray:
+    """Numbers of the rows with which the weights, added up from the first row on, exceed these shares of all weight; never one without weight."""
     if not is_remote(weights):
         reached = np.cumsum(weights)
-        return _first_beyond(reached, share * reached[-1])
+        return _first_beyond(reached, shares * reached[-1])
     import dask
 
     parts, sizes = weights.to_delayed().ravel(), np.array(weights.chunks[0])
-    filled = np.flatnonzero(sizes)
-    reached = np.cumsum(computed(*map(dask.delayed(np.sum), parts[filled])))
-    amount = share * reached[-1]
-    place = _first_beyond(reached, amount)
-    left = amount - (reached[place - 1] if place else 0.0)
-    (found,) = computed(dask.delayed(_place_at)(parts[filled[place]], left))
-    return int(sizes[: filled[place]].sum()) + found
+    reached = np.cumsum(computed(*map(dask.delayed(np.sum), parts)))
+    amounts = shares * reached[-1]
+    places = _first_beyond(reached, amounts)
+    left = amounts - np.append(0.0, reached)[places]
+    looked = np.unique(places)
+    find = dask.delayed(_places_beyond)
+    found = computed(*(find(parts[place], left[places == place]) for place in looked))
+    numbers = np.empty(len(shares), int)
+    for place, within in zip(looked, found, strict=True):
+        numbers[places == place] = int(sizes[:place].sum()) + within
+    return numbers
 
 
-def _place_at(weights, amount):
-    return _first_beyond(np.cumsum(weights), amount)
+def _places_beyond(weights, amounts):
+    return _first_beyond(np.cumsum(weights), amounts)
 
 
-def _first_beyond(reached, amount):
-    return min(int(np.searchsorted(reached, amount, side="right")), len(reached) - 1)
+def _first_beyond(reached, amounts):
+    """The first place beyond each amount; of amounts that rounding has brought to the end, the last place with which something is reached."""
+    return np.minimum(np.searchsorted(reached, amounts, side="right"), np.searchsorted(reached, reached[-1]))
 
 
 def extent(values: Any, center: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray, float]:
@@ -202,16 +231,20 @@ def _both(left, right):
 _DIGIT = 8
 
 
-def smallest_reaching(values: Any, weights: Any, amount: float, *, beyond: bool = False) -> float:
+def smallest_reaching(
+    values: Any, weights: Any, amount: float, *, beyond: bool = False, read: Callable | None = None
+) -> float:
     """The smallest of the values (n_rows,) that with all smaller ones has at least this weight; with ``beyond``, more than it.
 
-    Numbers of 64 bits are found eight bits a pass, by the weight of each digit: nothing is sorted, and no value travels.
+    Numbers of 64 bits are found eight bits a pass, by the weight of each digit: nothing is sorted, and no value travels.  ``read`` makes values
+    and weights of a part of the two columns, where they are not these themselves.
     """
+    read = _as_they_are if read is None else read
     found, shift, below = np.uint64(0), 64, 0.0
     while shift:
         n_bits = min(_DIGIT, shift)
         shift -= n_bits
-        of_digits = fold(partial(_digit_weights, found, shift, n_bits), np.add, values, weights)
+        of_digits = fold(partial(_digit_weights, read, found, shift, n_bits), np.add, values, weights)
         reached = below + np.cumsum(of_digits)
         digit = int(np.searchsorted(reached, amount, side="right" if beyond else "left"))
         digit = min(digit, int(np.flatnonzero(of_digits)[-1]))
@@ -224,8 +257,13 @@ def smallest_reaching(values: Any, weights: Any, amount: float, *, beyond: bool 
 _SIGN = np.uint64(2**63)
 
 
-def _digit_weights(found, shift, n_bits, values, weights):
+def _as_they_are(values, weights):
+    return values, weights
+
+
+def _digit_weights(read, found, shift, n_bits, values, weights):
     """The weight of each next digit, of the numbers whose digits so far are ``found``."""
+    values, weights = read(values, weights)
     bits = (values + 0.0).astype(np.float64).view(np.uint64)  # without negative zeros
     bits = np.where(bits & _SIGN, ~bits, bits | _SIGN) >> np.uint64(shift)  # in the order of the numbers
     own = (bits >> np.uint64(n_bits)) == found

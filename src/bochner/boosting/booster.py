@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import entrywise, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
+from .._compute import codes_that_count, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -143,21 +143,6 @@ class EarlyStopping(BaseEstimator):
                 ranks = rng.choice(n_members, size, replace=False)
                 chosen.append(ranks if codes is None else rows_of_code(codes, code, ranks))
         return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, int)
-
-
-def codes_that_count(strata: Any, n_strata: int, weights: Any) -> tuple[Any, int]:
-    """The codes of the rows, and how many codes there are; one more, which is not counted, for rows without weight.  None where all are alike."""
-    if weights is None:
-        return strata, n_strata
-    if strata is None:
-        return entrywise(_without_weight, weights, np.uint8), 1
-    # Beyond all codes, in a type that has room for it.
-    dtype = np.min_scalar_type(n_strata)
-    return strata.astype(dtype) * (weights > 0) + n_strata * (weights <= 0).astype(dtype), n_strata
-
-
-def _without_weight(weights):
-    return (weights <= 0).astype(np.uint8)
 
 
 @dataclass(eq=False, repr=False)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .._compute import rows_of_code, totals
+from .._compute import codes_that_count, rows_of_code, totals
 from ..losses import Loss, class_probabilities
-from .booster import codes_that_count
 
 # One row of so many is held out, of every class.
 _HELD_OUT = 4

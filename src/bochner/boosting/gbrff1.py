@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows, as_dense, row_at_share
+from .._compute import Block, Rows, as_dense, rows_at_shares
 from .._validation import check_count
 from ..learners import AlignmentLearner, PacBayes
 from ..measures import FourierMeasure
@@ -168,8 +168,8 @@ class GBRFF1Classifier(PublishedBooster):
 
 def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
     """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows in its place."""
-    place = row_at_share(counts, rng.random())
-    return as_dense(rows.take(np.array([place])))[0].astype(np.float64)
+    place = rows_at_shares(counts, rng.random(1))
+    return as_dense(rows.take(place))[0].astype(np.float64)
 
 
 def landmark_block(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, cleared, entries, entrywise, threads_for_rows_only
+from .._compute import LocalRows, Rows, cleared, entries, threads_for_rows_only, weights_or_ones
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -77,7 +77,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         else:
             self._check_same_classes(labels)
         rows, signs = in_few_blocks(rows), one_a_column(rows, labels.signs())
-        counts = rows.held(entrywise(_ones, labels.codes, np.float64) if weights is None else weights)
+        counts = rows.held(weights_or_ones(weights, labels.codes))
         self._boost(rows, signs, counts, continued)
         self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
@@ -163,7 +163,3 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")
         self._part("prior", SpectralPrior)
-
-
-def _ones(codes):
-    return np.ones(len(codes))

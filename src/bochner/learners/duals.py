@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, as_rows, entries, entrywise, fold
+from .._compute import Block, Rows, as_rows, entries, fold, weights_or_ones
 from ..targets import Labels, Target, Values, regressed
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -114,7 +114,7 @@ class HingeDual:
     def __init__(self, targets, C, weights=None, projection="exact"):
         self.targets = targets
         self.C = C
-        self.weights = entrywise(_ones, targets, np.float64) if weights is None else weights
+        self.weights = weights_or_ones(weights, targets)
         self.total = float(fold(np.sum, np.add, self.weights))  # of rows, each counted as often as its weight says
         self.projection = projection
 
@@ -379,11 +379,6 @@ def _column_squares(columns, weights):
 
 def _squares_around(center, columns, weights):
     return weights @ (columns - center) ** 2
-
-
-def _ones(targets):
-    """Ones that take no memory."""
-    return np.broadcast_to(np.float64(1), len(targets))
 
 
 def _signed_sum(alpha, targets, weights):

@@ -1,0 +1,77 @@
+"""Random choices among rows: of the right size and law, one by one for rows that count several times, and the same on a cluster."""
+
+import numpy as np
+import pytest
+
+from bochner._compute import gathered, is_remote, rows_at_shares
+from bochner.row_draws import drawn_rows, split_counts
+
+
+def chunked(values, size=7):
+    """In partitions of one length, with one that has no rows."""
+    da = pytest.importorskip("dask.array")
+    parts = da.from_array(values, chunks=(size,))
+    return da.concatenate([parts[:14], parts[:0], parts[14:]])
+
+
+def test_split_counts_take_copies_one_by_one(seed):
+    counts = np.array([1.0, 5.0, 0.4, 2.5, 0.0])
+    first, second = split_counts(counts, 0.5, np.random.default_rng(seed))
+    np.testing.assert_allclose(first + second, counts)
+    assert first[1] == int(first[1])
+    assert min(first.sum(), second.sum()) > 0
+    many, _ = split_counts(np.full(4, 1000.0), 0.25, np.random.default_rng(seed))
+    assert many.sum() == 1000
+    assert np.max(np.abs(many - 250)) < 5 * np.sqrt(1000 * 0.25 * 0.75)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "share", "n_first"), [(6, 0.5, 3), (7, 0.5, 3), (100, 0.3, 30), (3, 0.01, 1), (3, 0.99, 2)]
+)
+def test_parts_of_rows_that_count_once_have_their_sizes(n_rows, share, n_first, seed):
+    first, second = split_counts(np.ones(n_rows), share, np.random.default_rng(seed))
+    assert set(first) | set(second) <= {0.0, 1.0}
+    assert (first.sum(), second.sum()) == (n_first, n_rows - n_first)
+
+
+def test_every_pair_of_rows_is_as_likely():
+    """Of all ways to put two of five rows into the first part, none is preferred: a chi-square of ten cells."""
+    rng, found = np.random.default_rng(0), np.zeros((5, 5))
+    n_draws = 4000
+    for _ in range(n_draws):
+        first, _ = split_counts(np.ones(5), 0.4, rng)
+        found[tuple(np.flatnonzero(first))] += 1
+    cells = found[np.triu_indices(5, 1)]
+    assert cells.sum() == n_draws
+    assert np.sum((cells - n_draws / 10) ** 2 / (n_draws / 10)) < 9 + 5 * np.sqrt(2 * 9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_parts_of_a_cluster_are_those_of_memory(weighted, seed):
+    counts = np.random.default_rng(5).choice([0.0, 0.5, 1.0, 2.0, 3.5], size=60) if weighted else np.ones(60)
+    here = split_counts(counts, 0.5, np.random.default_rng(seed))
+    there = split_counts(chunked(counts), 0.5, np.random.default_rng(seed))
+    for part, other in zip(here, there):
+        assert is_remote(other)
+        np.testing.assert_array_equal(gathered(other), part)
+
+
+@pytest.mark.parametrize("where", [np.asarray, chunked])
+def test_rows_at_shares_of_the_weight(where):
+    weights = np.array([0.0, 2.0, 0.0, 1.0, 1.0, *np.zeros(15)])
+    found = rows_at_shares(where(weights), np.array([0.0, 0.49, 0.5, 0.74, 0.75, 0.999, 1.0]))
+    assert found.tolist() == [1, 1, 3, 3, 4, 4, 4]
+
+
+@pytest.mark.parametrize("where", [np.asarray, chunked])
+def test_drawn_rows_are_those_of_numpys_choice(where, seed):
+    """The same rule as that of a generator, which wants all chances in memory."""
+    weights = np.random.default_rng(1).choice([0.0, 1.0, 1.0, 8.0], size=60)
+    found = drawn_rows(where(weights), 20, np.random.default_rng(seed))
+    wanted = np.random.default_rng(seed).choice(60, 20, replace=False, p=weights / weights.sum())
+    assert found.tolist() == wanted.tolist()
+
+
+def test_all_rows_with_weight_can_be_drawn(seed):
+    weights = np.array([1e20, 1.0, 0.0, 1e-20])
+    assert sorted(drawn_rows(weights, 3, np.random.default_rng(seed)).tolist()) == [0, 1, 3]
