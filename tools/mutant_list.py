@@ -488,6 +488,17 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_room(
+        "row_draws.py _compute/columns.py targets.py",
+        "unit/test_row_draws.py unit/test_targets.py",
+        {
+            "draws-places": ("stream.advance(int(placed[0, 0]) - int(copies[0]))", "stream.advance(int(placed[0, 0]))"),
+            "draws-size": ("(copies - first) * size", "copies * size"),
+            "draws-again": ("cleared(weights, np.sort(found)) if len(found) else weights", "weights"),
+            "draws-shares": ("left = amounts - np.append(0.0, reached)[places]", "left = amounts"),
+            "target-regressed!": ("    if target.guessed:", '    if target.classes.dtype.kind in "fiu":'),
+        },
+    ),
+    *_room(
         "expansions.py targets.py alignment.py",
         "conformance/test_value_laws.py reference/test_alignment_double_sums.py unit/test_rows.py unit/test_targets.py",
         {
