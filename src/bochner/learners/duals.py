@@ -19,6 +19,8 @@ LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 PROJECTIONS = ("exact", "alternating")
 # Up to so many rows what is known of them is worked on as whole arrays, and of more in blocks of as many.
 _MANY_ROWS = 2**14
+# Of a few numbers a row, so many rows are done before a second thread has woken up.
+_LIGHT_ROWS = 2**18
 _SWEEPS = 10
 
 
@@ -128,7 +130,7 @@ class HingeDual:
             return self
         part = copy(self)
         part.targets, part.weights = rows.held(self.targets), rows.held(self.weights)
-        part.rows = in_long_blocks(as_rows(part.targets, rows.block_size))
+        part.rows = in_long_blocks(as_rows(part.targets, rows.block_size), _LIGHT_ROWS)
         return part
 
     def sum(self, function, *columns):
@@ -337,9 +339,9 @@ def make_dual(loss: str, target: Target, C: float, weights: Any = None, projecti
     return kind(target.signs(np.int8), C, weights, projection)
 
 
-def in_long_blocks(rows: Rows) -> Rows:
+def in_long_blocks(rows: Rows, n_rows: int = _MANY_ROWS) -> Rows:
     """The same rows in longer blocks, for work so light that the calls of short ones would cost as much, and hold up other threads."""
-    return rows.in_blocks(_MANY_ROWS) if rows.block_size == "auto" else rows
+    return rows.in_blocks(n_rows) if rows.block_size == "auto" else rows
 
 
 # --- functions of blocks of what is known of each row --------------------------------------------------------------------

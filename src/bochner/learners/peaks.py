@@ -27,6 +27,8 @@ _COMPARED_ROWS = 500
 # Pure noise has peaks of height about d / n, at norms up to a few R; this times d / n is the penalty that removes them.
 _NOISE_FACTOR = 0.3
 _LARGEST_PENALTY = 0.03
+# A step of so many products (some ten milliseconds) is done by one thread before a second one has woken up and been heard.
+_ALONE = 2**25
 # Where walkers start: 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
 _START_SPREAD = np.sqrt(1.5)
 
@@ -172,7 +174,9 @@ class BoundSearch(PreparedSearch):
         self.compared = as_dense(rows.take(rows.spread(_COMPARED_ROWS, weights))).astype(np.float64)
 
     def _fetched(self, numbers):
-        return as_rows(self.rows.take(numbers).astype(np.float32)), numbers
+        rows = as_rows(self.rows.take(numbers).astype(np.float32))
+        few = rows.shape[0] * rows.shape[1] * self.search.n_walkers <= _ALONE
+        return rows.in_blocks(len(rows)) if few else rows, numbers
 
     def find(self, signal, rng, top=None):
         """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
