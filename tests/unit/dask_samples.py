@@ -82,7 +82,12 @@ CASES = {
     "convex exponential": (OperatorClassifier(loss=Exponential(), **CONVEX, class_weight="balanced"), SIGNAL > 0.5),
     "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
-every_case = pytest.mark.parametrize("name", CASES)
+# Siblings of others that go the same way, and take their time: among the long tests.
+SLOW = {"GBRFF1 of random rows", "GBRFF2 of several"}
+SLOW |= {f"convex {loss}" for loss in ("Huber", "quantile", "Poisson", "hinge", "exponential")}
+every_case = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CASES]
+)
 
 
 def chunked(values, size):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dask_samples import CASES, NAMES, RNG, SIGNAL, TWO, N, X, chunked, every_case, fitted, said
+from dask_samples import CASES, NAMES, RNG, SIGNAL, SLOW, TWO, N, X, chunked, every_case, fitted, said
 from sklearn.base import clone, is_classifier, is_regressor
 
 from bochner import OperatorRidge, SmoothScaler, SpectralFeatures, SpectralRidge
@@ -46,14 +46,26 @@ FORMS = {
 
 @pytest.fixture(scope="module")
 def in_memory():
-    return {name: fitted(name) for name in CASES}
+    return Fitted()
+
+
+class Fitted(dict):
+    """Models by their names, fitted when they are first asked for."""
+
+    def __missing__(self, name):
+        self[name] = fitted(name)
+        return self[name]
 
 
 # What all forms come to is the same for those who go over the rows again and again; for these, two of them are enough in the quick suite.
 PATIENT = ("boosting", "GBRFF", "JointDescent", "MarginGame", "certified", "logistic", "convex")
 EVERY_FORM = [
     pytest.param(
-        name, form, marks=[pytest.mark.long] if name.startswith(PATIENT) and form not in ("gaps", "frame") else []
+        name,
+        form,
+        marks=[pytest.mark.long]
+        if name in SLOW or (name.startswith(PATIENT) and form not in ("gaps", "frame"))
+        else [],
     )
     for form in FORMS
     for name in CASES

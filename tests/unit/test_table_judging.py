@@ -204,6 +204,7 @@ def test_labels_are_counted_as_by_sorting_them():
             np.testing.assert_array_equal(mine, expected)
 
 
+@pytest.mark.long
 def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
     """Other labels of held-out rows leave it where it is."""
     split = split_rows(SplitWish("time", "day"), rare, rare["found"].to_numpy(), True, 0, ".")
