@@ -298,6 +298,7 @@ def test_many_labeled_rows_are_classified():
     assert "many rows" in model.path_
 
 
+@pytest.mark.long
 def test_trees_are_a_member_where_asked_for(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
