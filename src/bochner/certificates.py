@@ -233,7 +233,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         first, second = (rows.held(part) for part in split_counts(each, self.prior_share, rng))
         features = _seeded(clone(self._part("features")), rng)
         weighed = first if costs is None else first * costs
-        if isinstance(features, FeatureMap) and not rows.is_local:
+        if isinstance(features, SpectralFeatures) and not rows.is_local:
             # Rows of weight zero teach nothing, and none has to leave the cluster.
             self.features_ = features.fit(rows, target, weighed)
         else:
