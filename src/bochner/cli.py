@@ -87,7 +87,13 @@ def _reproduce(options: argparse.Namespace) -> int:
             _say(f"Skipped {name}: {reason}.")
     if importlib.util.find_spec("matplotlib") is None:
         _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
-    settings = {"n_jobs": options.jobs, "fresh": options.fresh, "renew": options.renew, "download": options.download}
+    settings = {
+        "n_jobs": options.jobs,
+        "fresh": options.fresh,
+        "renew": options.renew,
+        "whole": options.whole,
+        "download": options.download,
+    }
     for summary in reproduce(list(experiments.values()), options.scale, out, **settings, quiet=options.json, say=_say):
         page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
@@ -288,6 +294,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
     reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
     reproduce.add_argument("--renew", action="store_true", help="run again what an earlier version of the code made")
+    reproduce.add_argument("--whole", action="store_true", help="at scale paper, also what takes too long for most")
     reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
 
     told = command("atlas", _atlas, "every table and figure of the papers with its verdict, from finished results")

@@ -58,6 +58,36 @@ def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
     assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {"paper"}
 
 
+def test_a_papers_scale_counts_as_whole_without_what_its_experiment_leaves_out(tmp_path, monkeypatch):
+    experiment = choose(["gbrff_figure1"])[0]
+
+    def left_out(case):
+        """The first seed, a day."""
+        return case["seed"] == 0
+
+    monkeypatch.setattr(experiment.module, "left_out", left_out, raising=False)
+    records = [
+        {"case": case, "result": {"accuracies": [0.5, 0.9]}, "source": experiment.source}
+        for case in experiment.cases("paper")
+    ]
+    for scale, n_lines in (("quick", len(records)), ("paper", len(records) - 2)):
+        lines = [json.dumps(record) + "\n" for record in records[:n_lines]]
+        result_path(tmp_path, "gbrff_figure1", scale).write_text("".join(lines))
+    assert records[-1]["case"]["seed"] == 0
+    row = _row_of("gbrff_figure1", tmp_path)
+    assert row["scale"] == "quick"  # one more is missing than is left out
+    with result_path(tmp_path, "gbrff_figure1", "paper").open("a") as file:
+        file.write(json.dumps(records[-2]) + "\n")
+    row = _row_of("gbrff_figure1", tmp_path)
+    assert row["scale"] == "paper"
+    assert f"{len(records) - 1} of {len(records)} cases (left out: The first seed, a day)" in atlas_markdown([row])
+
+
+def _row_of(name, out):
+    (row,) = [row for row in atlas(out) if row["experiment"] == name]
+    return row
+
+
 def test_the_command_prints_rows_for_people_and_machines(tmp_path, capsys):
     assert main(["atlas", "--out", str(tmp_path)]) == 0
     assert "Gautheron et al. 2020" in capsys.readouterr().out

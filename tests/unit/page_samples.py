@@ -39,6 +39,8 @@ def summary():
         "environment": {EVIL: EVIL_ATTRIBUTE},
         "n_cases": 8,
         "n_finished": 6,
+        "n_left_out": 1,
+        "left_out": EVIL,
         "n_of_earlier_code": 1,
         "seconds": 12.0,
         "skipped": [{"case": {"a": EVIL}, "reason": EVIL}],

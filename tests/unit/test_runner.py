@@ -1,6 +1,7 @@
 """Running experiments: discovery, resuming after a kill, failures, skipped cases, verdicts; with small fake experiments."""
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -91,6 +92,34 @@ def test_results_are_written_summarized_and_not_repeated(lab, tmp_path):
     (fresh,) = run_all(lab, "one", fresh=True)  # on one worker: the same random numbers
     assert (tmp_path / "log").read_text().count("end") == 12
     assert errors(fresh) == errors(summary)
+
+
+LEAVES_OUT = """
+def left_out(case):
+    '''Seeds from 18 on, which take a day.'''
+    return case["seed"] >= 18
+"""
+
+
+def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_when_asked_for(lab, tmp_path):
+    lab("one", EXPERIMENT + LEAVES_OUT)
+    assert [case["seed"] for case in choose(["one"], lab.package)[0].cases("paper")[-4:]] == [18, 19, 18, 19]
+    said: list[str] = []
+    (summary,) = run_all(lab, "one", scale="paper", say=said.append)
+    assert (summary["n_cases"], summary["n_finished"], summary["n_left_out"]) == (40, 36, 4)
+    assert summary["left_out"] == "Seeds from 18 on, which take a day."
+    assert summary["why"] == "36 results"  # left out, not missing
+    assert said == ["4 cases that take too long are left out; --whole runs them."]
+    (whole,) = run_all(lab, "one", scale="paper", whole=True)
+    assert (whole["n_finished"], whole["n_left_out"]) == (40, 0)
+    assert (tmp_path / "log").read_text().count("end") == 40
+    # Smaller scales do without nothing, and results that are there are renewed like all others.
+    lab("two", EXPERIMENT + LEAVES_OUT.replace("18", "5"))
+    assert run_all(lab, "two", scale="quick")[0]["n_finished"] == 12
+    lab("one", EXPERIMENT + LEAVES_OUT, **{"rng.random()": "2 * rng.random()"})
+    importlib.reload(sys.modules[f"{lab.package}.one"])
+    (renewed,) = run_all(lab, "one", scale="paper", renew=True)
+    assert (renewed["n_finished"], renewed["n_of_earlier_code"]) == (40, 0)
 
 
 DRIVER = """

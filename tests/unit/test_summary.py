@@ -170,6 +170,8 @@ def test_text_is_aligned_and_complete():
         "n_of_earlier_code": 2,
         "n_finished": 3,
         "n_cases": 7,
+        "n_left_out": 1,
+        "left_out": "The seventh, a day.",
         "seconds": 100,
         "verdict": "cannot tell",
         "why": "Too few.",
@@ -185,7 +187,7 @@ def test_text_is_aligned_and_complete():
         "Boom: x",
         "2 results come from an earlier",
         "CANNOT TELL. Too few.",
-        "3 of 7 cases",
+        "3 of 7 cases (left out: The seventh, a day), 2 min of work",
         "Rule: Holds when it does.",
     ):
         assert part in text

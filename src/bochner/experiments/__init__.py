@@ -8,6 +8,8 @@ Each module holds
 - ``run(case, rng)``: the result of one case, a plain dictionary of numbers and strings;
 - ``verdict(results)``: ``("holds" | "does not hold" | "cannot tell", why)`` from a list of (case, result) pairs; its documentation quotes the
   sentence of the paper that it judges;
+- optionally ``left_out(case)``: whether the atlas does without a case of the paper's scale because it takes too long; its documentation says which and why,
+  and such cases run last;
 - optionally ``NEEDS`` (names of data sets), ``DEVIATIONS`` (where the protocol is not the paper's), ``TRIED`` (what was tried where the claim
   does not hold), ``figure(results)``, a matplotlib figure drawn from the results alone, and ``tables_shown(results)``, tables of its own as dictionaries of caption, columns and rows.
 

@@ -11,6 +11,7 @@ from .._text import aligned
 from ._catalog import Experiment, choose
 from ._runner import Progress, result_path, summarize
 from ._store import ResultFile, finished_records
+from ._text import cases_done
 
 LETARTE = "Letarte, Morvant and Germain 2019"
 BRAULT = "Brault, Heinonen and d'Alché-Buc 2016"
@@ -84,11 +85,12 @@ def _row(entry: Entry, out: Path) -> dict[str, Any]:
     experiment = _experiments()[entry.experiment]
     row["claim"] = experiment.module.CLAIM
     found = [summary for scale in ("paper", "quick") if (summary := stored_summary(experiment, scale, out))]
-    # The paper's scale where all of it was run; a part of it says less than the whole of a smaller one.
-    whole = [summary for summary in found if summary["n_finished"] == summary["n_cases"]] or found
+    # The paper's scale where all of it was run that is not left out with a reason; a part of it says less than the whole of a smaller one.
+    whole = [one for one in found if one["n_finished"] + one["n_left_out"] == one["n_cases"]] or found
     if not whole:
         return row | {"why": "Not run.", "n_cases": 0, "n_finished": 0, "n_older": 0}
-    told = {key: whole[0][key] for key in ("scale", "verdict", "why", "n_cases", "n_finished", "tried")}
+    kept = ("scale", "verdict", "why", "n_cases", "n_finished", "n_left_out", "left_out", "tried")
+    told = {key: whole[0][key] for key in kept}
     return row | told | {"n_older": whole[0]["n_of_earlier_code"]}
 
 
@@ -102,8 +104,8 @@ def stored_summary(experiment: Experiment, scale: str, out: Path) -> dict[str, A
     """The summary of finished lines, nothing run and nothing written; None where there is no line of the scale's cases."""
     store = ResultFile(result_path(out, experiment.name, scale))
     store.finished = finished_records(store.path)
-    progress = Progress(experiment, experiment.cases(scale), store)
-    return summarize(progress, scale) if progress.records() else None
+    progress = Progress(experiment, scale, store)
+    return summarize(progress) if progress.records() else None
 
 
 _BEGIN, _END = "<!-- bochner atlas -->", "<!-- end of bochner atlas -->"
@@ -156,7 +158,7 @@ def atlas_markdown(rows: list[dict[str, Any]]) -> str:
 def _ours(row: dict[str, Any]) -> str:
     if not row["scale"]:
         return "–"
-    missing = f", {row['n_finished']} of {row['n_cases']} cases" if row["n_finished"] < row["n_cases"] else ""
+    missing = f", {cases_done(row)}" if row["n_finished"] < row["n_cases"] else ""
     older = f", {row['n_older']} of {row['n_finished']} lines of an earlier version" if row["n_older"] else ""
     return f"scale {row['scale']}{missing}{older}"
 

@@ -31,7 +31,7 @@ class Experiment:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations, what was tried."""
+        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations, what was tried, what is left out."""
         return {
             "experiment": self.name,
             "paper": self.module.PAPER,
@@ -40,6 +40,7 @@ class Experiment:
             "caption": _first_paragraph(getattr(self.module, "figure", None)),
             "deviations": _several(self.module, "DEVIATIONS"),
             "tried": getattr(self.module, "TRIED", ""),
+            "left_out": _first_paragraph(getattr(self.module, "left_out", None)),
         }
 
     @property
@@ -63,9 +64,14 @@ class Experiment:
         """Whether a stored result was made by another version of the code, or does not say by which."""
         return record.get("source") != self.source
 
+    def is_left_out(self, case: dict[str, Any], scale: str) -> bool:
+        """Whether the atlas does without a case of the paper's scale, which takes too long; whoever has the time can run it."""
+        return scale == "paper" and hasattr(self.module, "left_out") and self.module.left_out(case)
+
     def cases(self, scale: str) -> list[dict[str, Any]]:
-        """The work at a scale, checked: plain JSON dictionaries, no two alike."""
+        """The work at a scale, checked: plain JSON dictionaries, no two alike; those that are left out come last."""
         cases = [as_json(case) for case in self.module.cases(scale)]
+        cases.sort(key=lambda case: self.is_left_out(case, scale))
         keys = [case_key(case) for case in cases]
         if len(set(keys)) < len(keys):
             twice = next(case for case, key in zip(cases, keys) if keys.count(key) > 1)

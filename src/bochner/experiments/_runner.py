@@ -24,22 +24,29 @@ class Progress:
     """An experiment under way: its cases, its file, and what went wrong so far."""
 
     experiment: Experiment
-    cases: list[dict[str, Any]]
+    scale: str
     store: ResultFile
     renew: bool = False
+    whole: bool = False
     skipped: list[dict[str, Any]] = field(default_factory=list)
     failed: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self):
+        self.cases = self.experiment.cases(self.scale)
         self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """Cases without a result or, when they are to be renewed, with one of an earlier version of the code."""
+        """Cases to run: without a result or, when they are to be renewed, with one of an earlier version of the code.
+
+        Those that the experiment leaves out are among them only when the ``whole`` is asked for.
+        """
+        left_out = [] if self.whole else self.left_out()
         known = [self.store.finished.get(case_key(case)) for case in self.cases]
         return [
             case
             for case, record in zip(self.cases, known)
-            if record is None or (self.renew and self.experiment.is_older(record))
+            if (record is None and case not in left_out)
+            or (record is not None and self.renew and self.experiment.is_older(record))
         ]
 
     def take_over(self, paths: Iterable[Path]) -> int:
@@ -54,6 +61,11 @@ class Progress:
                     taken += 1
         self.waiting -= taken
         return taken
+
+    def left_out(self) -> list[dict[str, Any]]:
+        """Cases without a result that the experiment does without, because they take too long."""
+        missing = (case for case in self.cases if case_key(case) not in self.store.finished)
+        return [case for case in missing if self.experiment.is_left_out(case, self.scale)]
 
     def records(self) -> list[dict[str, Any]]:
         """Finished cases in the experiment's own order, so that a resumed run ends like an uninterrupted one."""
@@ -82,6 +94,7 @@ def reproduce(
     n_jobs: int | None = None,
     fresh: bool = False,
     renew: bool = False,
+    whole: bool = False,
     download: bool = False,
     quiet: bool = False,
     say: Callable[[str], None] = lambda _: None,
@@ -89,9 +102,8 @@ def reproduce(
     """Run what is not finished yet, and yield the summary of each experiment as it completes.
 
     Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there, and takes over cases that were run at
-    another scale.  ``fresh`` starts anew,
-    ``renew`` runs again what an earlier version of the code made, ``download`` lets workers ask OpenML for missing data.  A summary is a
-    plain dictionary.
+    another scale.  ``fresh`` starts anew, ``renew`` runs again what an earlier version of the code made, ``whole`` also runs what an
+    experiment leaves out, ``download`` lets workers ask OpenML for missing data.  A summary is a plain dictionary.
     """
     n_jobs = n_jobs or available_cores()
     with ExitStack() as stack:
@@ -103,15 +115,18 @@ def reproduce(
             store = stack.enter_context(ResultFile(path))
             if store.damaged:
                 say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
-            run = runs[experiment.module.__name__] = Progress(experiment, experiment.cases(scale), store, renew)
+            run = runs[experiment.module.__name__] = Progress(experiment, scale, store, renew, whole)
             shared = 0 if fresh else run.take_over(result_path(out, experiment.name, other) for other in SCALES)
             if shared:
                 say(f"{shared} cases of {experiment.name} are the same at another scale and were run there.")
         tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
-        kept = sum(len(run.cases) for run in runs.values()) - len(tasks)
+        left_out = 0 if whole else sum(len(run.left_out()) for run in runs.values())
+        kept = sum(len(run.cases) for run in runs.values()) - len(tasks) - left_out
         if kept:
             say(f"{kept} of {kept + len(tasks)} cases are finished already.")
-        yield from (summarize(run, scale) for run in runs.values() if run.waiting == 0)
+        if left_out:
+            say(f"{left_out} cases that take too long are left out; --whole runs them.")
+        yield from (summarize(run) for run in runs.values() if run.waiting == 0)
         meter = stack.enter_context(closing(Meter(len(tasks), quiet=quiet)))
         for outcome in stack.enter_context(closing(run_tasks(tasks, n_jobs, download=download))):
             run = runs[outcome.task.module]
@@ -119,7 +134,7 @@ def reproduce(
             meter.advance(run.experiment.name)
             if run.waiting == 0:
                 meter.close()
-                yield summarize(run, scale)
+                yield summarize(run)
 
 
 def result_path(out: Path, name: str, scale: str) -> Path:
@@ -127,31 +142,32 @@ def result_path(out: Path, name: str, scale: str) -> Path:
     return out / f"{name}.{scale}.jsonl"
 
 
-def summarize(run: Progress, scale: str) -> dict[str, Any]:
+def summarize(run: Progress) -> dict[str, Any]:
     """Everything a reader is shown about an experiment, as plain JSON values."""
     experiment, records = run.experiment, run.records()
     pairs = [(record["case"], record["result"]) for record in records]
-    left_out = len(run.cases) - len(records)
+    missing, left_out = len(run.cases) - len(records), len(run.left_out())
     try:
         verdict, why = experiment.module.verdict(pairs) if pairs else ("cannot tell", "No case was run.")
         if verdict not in VERDICTS:
             raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     except Exception as error:
         verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
-        if not left_out:  # all results are there, so this is a mistake in the experiment and must be seen
+        if not missing:  # all results are there, so this is a mistake in the experiment and must be seen
             run.failed.append({"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()})
-    if left_out:
-        why += f" {left_out} of {len(run.cases)} cases are missing."
+    if missing > left_out:
+        why += f" {missing - left_out} of {len(run.cases)} cases are missing."
     paper = published(experiment.name)
     return experiment.words | {
-        "scale": scale,
+        "scale": run.scale,
         "verdict": verdict,
         "why": why,
-        "command": f"bochner reproduce {experiment.name} --scale {scale}",
+        "command": f"bochner reproduce {experiment.name} --scale {run.scale}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "environment": describe_environment(),
         "n_cases": len(run.cases),
         "n_finished": len(records),
+        "n_left_out": left_out,
         "n_of_earlier_code": sum(experiment.is_older(record) for record in records),
         "seconds": round(sum(record.get("seconds", 0.0) for record in records), 2),
         "skipped": run.skipped,

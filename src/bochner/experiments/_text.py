@@ -41,7 +41,13 @@ def of_earlier_code(summary: dict[str, Any]) -> list[str]:
 def work_done(summary: dict[str, Any]) -> str:
     """How many cases are finished, and the time they took."""
     took = f", {duration(summary['seconds'])} of work" if summary["seconds"] else ""
-    return f"{summary['n_finished']} of {summary['n_cases']} cases{took}"
+    return f"{cases_done(summary)}{took}"
+
+
+def cases_done(summary: dict[str, Any]) -> str:
+    """How many cases are finished and, where some are left out, which and why."""
+    left_out = f" (left out: {summary['left_out'].rstrip('.')})" if summary["n_left_out"] else ""
+    return f"{summary['n_finished']} of {summary['n_cases']} cases{left_out}"
 
 
 def overview_text(summaries: list[dict[str, Any]]) -> str:
