@@ -83,7 +83,8 @@ CASES = {
     "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
 # Siblings of others that go the same way, and take their time: among the long tests.
-SLOW = {"GBRFF1", "GBRFF1 of random rows", "GBRFF2 of several"}
+SLOW = {"GBRFF1", "GBRFF1 of random rows", "GBRFF2 of several", "boosting of two", "boosting of values"}
+SLOW |= {"classifier of two", "JointDescent of values", "MarginGame of values"}
 SLOW |= {f"convex {loss}" for loss in ("Huber", "quantile", "Poisson", "logistic", "hinge", "exponential")}
 every_case = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CASES]

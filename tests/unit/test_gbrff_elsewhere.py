@@ -30,7 +30,12 @@ MODELS = {
     "phases again": GBRFF2Classifier(3, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
     "drawn frequencies": GBRFF2Classifier(3, max_iterations=0, calibrated=False, random_state=0),
 }
-every_model = pytest.mark.parametrize("name", MODELS)
+# One of each way through the rounds is among the quick tests; siblings take their time.
+QUICK = ("learned landmarks", "frequencies", "drawn frequencies")
+LONG = pytest.mark.long
+every_model = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [LONG]) for name in MODELS]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,14 +75,14 @@ def test_the_model_of_a_cluster_is_that_of_arrays(name, target):
     assert_same(clone(MODELS[name]).fit(there(X, 110), there(y, 60), weights), expected)
 
 
-@pytest.mark.parametrize("name", ["random landmarks", "frequencies"])
+@pytest.mark.parametrize("name", ["random landmarks", pytest.param("frequencies", marks=LONG)])
 def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
     expected = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
     assert_same(clone(MODELS[name]).fit(of_unknown_lengths(X, 110), of_unknown_lengths(THREE, 60), WEIGHTS), expected)
     assert_same(clone(MODELS[name]).fit(there(X, 110), THREE, there(WEIGHTS, 30)), expected)
 
 
-@pytest.mark.parametrize("name", ["one coordinate of several", "frequencies"])
+@pytest.mark.parametrize("name", ["one coordinate of several", pytest.param("frequencies", marks=LONG)])
 def test_a_warm_start_goes_on_there(name):
     whole = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
     parts = clone(MODELS[name]).set_params(n_rounds=1, warm_start=True)
