@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -61,9 +62,9 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
 
     _losses: ClassVar[tuple[type, ...]]
 
+    @abstractmethod
     def _read(self, rows: Rows, y: Any, sample_weight: Any) -> tuple[Target, Any, Any, Loss, float]:
         """y for a learner of the features and as targets (n_samples, n_outputs), weights, all kept where the rows are; the loss and its unit."""
-        raise NotImplementedError
 
     @all_or_nothing
     @reporting

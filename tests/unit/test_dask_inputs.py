@@ -8,7 +8,14 @@ import scipy.sparse as sp
 from dask_samples import CASES, NAMES, RNG, SIGNAL, SLOW, TWO, N, X, chunked, every_case, fitted, said
 from sklearn.base import clone, is_classifier, is_regressor
 
-from bochner import OperatorRidge, SmoothScaler, SpectralFeatures, SpectralRidge
+from bochner import (
+    CertifiedClassifier,
+    LandmarkFeatures,
+    OperatorRidge,
+    SmoothScaler,
+    SpectralFeatures,
+    SpectralRidge,
+)
 from bochner.targets import Labels
 
 da = pytest.importorskip("dask.array")
@@ -113,6 +120,17 @@ def test_weights_on_a_cluster(name):
     if is_classifier(model) or is_regressor(model):
         there = model.score(chunked(X, 1300), chunked(CASES[name][1], 700), sample_weight=weights)
         assert there == pytest.approx(expected.score(X, CASES[name][1], weights), abs=1e-12)
+
+
+def test_landmarks_of_a_certificate_are_those_in_memory_with_weights_too():
+    """They are learned from the first part, which comes here: weights must not choose others there."""
+    weights = RNG.integers(0, 3, size=N).astype(float)
+    model = CertifiedClassifier(LandmarkFeatures(n_landmarks=6, n_components=8, landmarks="random"), random_state=0)
+    expected = clone(model).fit(X, NAMES, weights)
+    found = clone(model).fit(chunked(X, 1300), chunked(NAMES, 700), chunked(weights, 900))
+    np.testing.assert_array_equal(found.features_.landmarks_, expected.features_.landmarks_)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), rtol=1e-8, atol=1e-8)
+    assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-8)
 
 
 @pytest.mark.parametrize(
