@@ -164,6 +164,7 @@ def test_missing_data_is_said_in_the_list():
         "paper": "p",
         "claim": "c",
         "rule": "r",
+        "left_out": "the last, a day.",
         "deviations": ["d1", "d2"],
         "data": {"mnist": "OpenML", "farm": "nowhere", "wine": "scikit-learn"},
         "cases": {"smoke": 1, "quick": 2, "paper": 3},
@@ -180,7 +181,10 @@ def test_missing_data_is_said_in_the_list():
     assert "Data from scikit-learn: wine Data missing, --download fetches them: mnist" in full
     assert "Data missing, set BOCHNER_DATA: farm" in full
     assert "smoke 3 s (1 case), quick 2 min (2 cases), paper not measured (3 cases)" in full
-    assert "Rule: r Deviation: d1 Deviation: d2" in full
+    assert (
+        "Rule: r Deviation: d1 Deviation: d2 Left out at scale paper, unless --whole asks for it: the last, a day."
+        in full
+    )
 
 
 def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):

@@ -102,6 +102,11 @@ def entry_text(entry: dict[str, Any]) -> str:
     lines += _wrapped(f"Rule: {entry['rule']}") if entry["rule"] else []
     for deviation in entry["deviations"]:
         lines += _wrapped(f"Deviation: {deviation}")
+    lines += (
+        _wrapped(f"Left out at scale paper, unless --whole asks for it: {entry['left_out']}")
+        if entry["left_out"]
+        else []
+    )
     for place, words in _PLACES.items():
         names = [name for name, found in entry["data"].items() if found == place]
         lines += _wrapped(f"Data {words}: {', '.join(names)}") if names else []
