@@ -156,7 +156,7 @@ def summarize(run: Progress) -> dict[str, Any]:
         if not missing:  # all results are there, so this is a mistake in the experiment and must be seen
             run.failed.append({"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()})
     if missing > left_out:
-        why += f" {missing - left_out} of {len(run.cases)} cases are missing."
+        why = f"{why.rstrip('.')}. {missing - left_out} of {len(run.cases)} cases are missing."
     paper = published(experiment.name)
     return experiment.words | {
         "scale": run.scale,
