@@ -18,6 +18,7 @@ def smoke(experiment):
     return results
 
 
+@pytest.mark.long
 def test_figure_1_runs_and_learned_kernels_lead():
     results = smoke(nsrf_figure1)
     test = {(c["data"], c["method"]): r["test"] for c, r in results if "test" in r}

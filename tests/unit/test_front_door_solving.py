@@ -264,6 +264,7 @@ def test_waves_descend_over_the_rows_that_take_part(labels):
         assert solved.held_out.max() <= 1
 
 
+@pytest.mark.long
 def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     X, y = regression(3000, noise=0.3)
     X_test, y_test = regression(500, seed=1, noise=0.0)

@@ -177,6 +177,7 @@ def test_labels_teach_the_features():
     np.testing.assert_allclose(model.measure_.frequencies, alone.measure_.frequencies)
 
 
+@pytest.mark.long
 def test_the_features_of_all_rows_are_never_held(tmp_path):
     rng = np.random.default_rng(0)
     n_rows = 60_000
