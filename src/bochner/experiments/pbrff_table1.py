@@ -19,8 +19,9 @@ DEVIATIONS = (
 )
 
 TRIED = (
-    "RBF and PB have the same landmarks, γ, grid of C and solver. PB loses on mnist 5/6, as in the paper, and on ads, of which we have other rows than the paper. Solved to the minimum, the same linear problem favors RBF on most sets "
-    "(the columns with a star): the printed lead is that of a solver stopped early."
+    "RBF and PB have the same landmarks, γ, grid of C and solver. On the authors' split PB loses on mnist 5/6, as in the paper, and on farm, where validation rows choose a β that is not the best on test rows (with β = 1 PB has 15.3 % "
+    "to 16.2 % of RBF). Over several splits of the quick scale it loses on mnist 5/6 and on ads, of which we have other rows than the paper. Solved to the minimum, the same linear problem favors RBF on most sets (the columns with a "
+    "star): the printed lead is that of a solver stopped early."
 )
 _SETTINGS: dict[str, Case] = {
     "smoke": {"D": [8, 64], "beta": [1.0, 10.0], "C": [1.0], "rows": 200},
@@ -79,8 +80,9 @@ def verdict(results: Results) -> tuple[str, str]:
             slack = 2 * values.std(ddof=1) if len(values) > 1 else max(0.25 * printed, 0.25)
             if values.mean() - slack > printed:
                 missed.append(f"{name} {column} {values.mean():.2f} for {printed}")
+    chance = "chance" if max(len(errors["PB"]) for errors in found.values()) > 1 else "a quarter, on one split"
     compared = (
-        f"above the paper's figure by more than chance: {', '.join(missed)}"
+        f"above the paper's figure by more than {chance}: {', '.join(missed)}"
         if missed
         else "every figure of the paper is reached"
     )
