@@ -175,7 +175,7 @@ def verdict(results: Results) -> tuple[str, str]:
         if ours < mean - spread - 0.05:  # rounded as printed; a better figure is no failure
             # The spread is that of single splits, and so three standard errors of nine.
             missed = off if ours < mean - 3 * spread / np.sqrt(n) - 0.05 else doubtful
-            missed.append(f"{table} GBRFF2 {ours:.1f} on {n} splits (published {mean} ± {spread})")
+            missed.append(f"{table} GBRFF2 {ours:.1f} on {n} split{'s' * (n > 1)} (published {mean} ± {spread})")
     in_order = [
         dict(sorted(found.items(), key=lambda item: sign * item[1])) for found, sign in ((average, -1), (ranks, 1))
     ]
