@@ -63,3 +63,15 @@ def test_table_1_compares_equal_numbers_of_features_and_names_what_refutes():
     assert word == "does not hold"
     assert "refuted: automobile/truck 100 for 5000" in why
     assert nsrf_table1.verdict([pair for pair in made_up(lambda m: 2 / m) if pair[0]["seed"] < 2])[0] == "cannot tell"
+
+
+def test_table_1_is_drawn_where_some_seeds_have_more_features_than_others():
+    pytest.importorskip("matplotlib")
+    results = [
+        (case, {"accuracy": {str(m): 0.5 + m / 1e4 + case["seed"] / 100 for m in case["counts"]}})
+        for case in nsrf_table1.cases("paper")
+    ]
+    drawn = nsrf_table1.figure(results)
+    game = next(bars for bars in drawn.axes[0].containers if bars.get_label() == "MarginGame")
+    # Ten seeds have 20 features, three of them 5000.
+    np.testing.assert_allclose(np.asarray(game.lines[0].get_ydata())[[0, -1]], [50.2 + 4.5, 100 + 1.0])

@@ -153,7 +153,7 @@ def summarize(run: Progress) -> dict[str, Any]:
             raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
     except Exception as error:
         verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
-        if not missing:  # all results are there, so this is a mistake in the experiment and must be seen
+        if missing == left_out:  # all results are there, so this is a mistake in the experiment and must be seen
             run.failed.append({"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()})
     if missing > left_out:
         why = f"{why.rstrip('.')}. {missing - left_out} of {len(run.cases)} cases are missing."
@@ -200,6 +200,6 @@ def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
     try:
         return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
     except Exception as error:
-        if summary["n_finished"] == summary["n_cases"]:
+        if summary["n_finished"] + summary["n_left_out"] == summary["n_cases"]:
             summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": traceback.format_exc()})
         return None
