@@ -74,4 +74,4 @@ def test_table_1_is_drawn_where_some_seeds_have_more_features_than_others():
     drawn = nsrf_table1.figure(results)
     game = next(bars for bars in drawn.axes[0].containers if bars.get_label() == "MarginGame")
     # Ten seeds have 20 features, three of them 5000.
-    np.testing.assert_allclose(np.asarray(game.lines[0].get_ydata())[[0, -1]], [50.2 + 4.5, 100 + 1.0])
+    np.testing.assert_allclose(np.asarray(game.lines[0].get_ydata(), dtype=float)[[0, -1]], [50.2 + 4.5, 100 + 1.0])
