@@ -40,14 +40,13 @@ class Progress:
 
         Those that the experiment leaves out are among them only when the ``whole`` is asked for.
         """
-        left_out = [] if self.whole else self.left_out()
         known = [self.store.finished.get(case_key(case)) for case in self.cases]
-        return [
-            case
-            for case, record in zip(self.cases, known)
-            if (record is None and case not in left_out)
-            or (record is not None and self.renew and self.experiment.is_older(record))
-        ]
+        return [case for case, record in zip(self.cases, known) if self._is_due(case, record)]
+
+    def _is_due(self, case, record):
+        if record is None:
+            return self.whole or not self.experiment.is_left_out(case, self.scale)
+        return self.renew and self.experiment.is_older(record)
 
     def take_over(self, paths: Iterable[Path]) -> int:
         """Keep results of today's code for cases that other scales share, and count them: run again, they would be the same."""
