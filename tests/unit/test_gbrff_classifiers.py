@@ -166,6 +166,20 @@ def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, m
         np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
 
 
+def test_waves_are_kept_where_the_rows_themselves_have_room_for_as_much(tmp_path, monkeypatch):
+    from bochner._compute import LocalRows
+    from bochner.boosting import gbrff1
+
+    X = np.zeros((100, 6))
+    np.save(tmp_path / "rows.npy", X)
+    in_a_file = LocalRows(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    assert gbrff1.keeps_waves(in_a_file, 50)  # few, wherever they are
+    monkeypatch.setattr(gbrff1, "_KEPT_BYTES", 100 * 2 * 8)
+    assert [gbrff1.keeps_waves(LocalRows(X), n) for n in (1, 3, 4)] == [True, True, False]
+    assert [gbrff1.keeps_waves(LocalRows(X.astype(np.float32)), n) for n in (2, 3, 4)] == [True, True, False]
+    assert [gbrff1.keeps_waves(in_a_file, n) for n in (1, 2)] == [True, False]
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_warm_start_refuses_another_number_of_frequencies_a_round(n_classes):
     X, y = make_classification(80, n_informative=4, n_classes=n_classes, random_state=0)

@@ -15,7 +15,8 @@ from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
 from .published import PublishedBooster, in_few_blocks
 
-# A round's cosines are kept between evaluations up to this size, and computed again beyond it.
+# A round's cosines are kept between evaluations up to this size, or that of the rows in memory.  Beyond it they are computed again, which
+# takes four times as long.
 _KEPT_BYTES = 2**28
 
 
@@ -100,9 +101,11 @@ class GBRFF1Classifier(PublishedBooster):
         n_frequencies = self.n_components
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
         measure = FourierMeasure(frequencies, np.ones(n_frequencies))
-        kept = rows.is_local and len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize <= _KEPT_BYTES
-        points = rows
-        rows, kernel = (in_few_blocks(measure.features(rows)), None) if kept else (rows, measure)
+        points, kernel = rows, None
+        if keeps_waves(rows, n_frequencies):
+            rows = in_few_blocks(measure.features(rows))
+        else:
+            rows, kernel = rows.in_blocks("auto"), measure
 
         def total(function, phases):
             return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal, counts)
@@ -164,6 +167,15 @@ class GBRFF1Classifier(PublishedBooster):
         super()._check_parameters()
         check_count(self.n_components, "n_components")
         self._part("learner", AlignmentLearner).check_parameters()
+
+
+def keeps_waves(rows: Rows, n_frequencies: int) -> bool:
+    """Whether the cosines and sines of all rows are kept: whoever has the rows in memory has room for as much again."""
+    if not rows.is_local:
+        return False
+    number = np.dtype(rows.dtype).itemsize
+    room = max(_KEPT_BYTES, len(rows) * rows.n_features * number if rows.in_memory else 0)
+    return len(rows) * 2 * n_frequencies * number <= room
 
 
 def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
