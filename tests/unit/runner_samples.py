@@ -1,0 +1,64 @@
+"""A laboratory of small fake experiments, for tests of the runner."""
+
+import json
+import textwrap
+
+import pytest
+
+from bochner.experiments._catalog import choose
+from bochner.experiments._runner import reproduce
+
+EXPERIMENT = """
+import os, time
+from pathlib import Path
+PAPER, CLAIM = "Table 0", "Numbers are numbers."
+LOG = Path(os.environ.get("FAKE_LOG", "/dev/null"))
+def cases(scale):
+    return [{"method": m, "seed": s} for m in ("a", "b") for s in range({"smoke": 3, "quick": 6, "paper": 20}[scale])]
+def run(case, rng):
+    with LOG.open("a") as log:
+        log.write(f"start {os.getpid()} {case['method']}{case['seed']}\\n")
+    time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+    with LOG.open("a") as log:
+        log.write(f"end {os.getpid()} {case['method']}{case['seed']}\\n")
+    return {"error": rng.random(), "threads": os.environ["OMP_NUM_THREADS"]}
+def verdict(results):
+    '''Holds
+    always.
+
+    Really.'''
+    return "holds", f"{len(results)} results"
+"""
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """Write a package of fake experiments; returns a function that adds one."""
+    package = f"fakelab_{abs(hash(str(tmp_path)))}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+
+    def add(name, source=EXPERIMENT, **replacements):
+        for old, new in replacements.items():
+            source = source.replace(old, new)
+        (folder / f"{name}.py").write_text(textwrap.dedent(source))
+        return package
+
+    add.package = package
+    add.out = tmp_path / "out"
+    return add
+
+
+def run_all(lab, *names, scale="smoke", n_jobs=1, **options):
+    return list(reproduce(choose(names, lab.package), scale, lab.out, n_jobs=n_jobs, quiet=True, **options))
+
+
+def errors(summary):
+    return [entry["result"]["error"] for entry in summary["results"]]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
