@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -61,11 +60,30 @@ def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
         on_cluster = da.from_array(rows, chunks=(1100, 6))
         np.testing.assert_allclose(fit(on_cluster, y), expected, rtol=0, atol=atol)
         victim = next(iter(client.run(os.getpid).values()))
-        started = time.perf_counter()
+        orders = counted_orders(monkeypatch)
         fit(on_cluster, y)
-        threading.Timer(0.5 * (time.perf_counter() - started), os.kill, (victim, signal.SIGKILL)).start()
+        assert len(orders) > 4
+        orders = counted_orders(monkeypatch, len(orders) // 2, lambda: os.kill(victim, signal.SIGKILL))
         np.testing.assert_allclose(fit(on_cluster, y), expected, rtol=0, atol=atol)
         assert victim not in client.run(os.getpid).values()
+
+
+def counted_orders(monkeypatch, which=None, act=None):
+    """A list that grows with everything the client orders from the cluster; while the given one is at work, something happens."""
+    orders = []
+
+    def counting(name, given):
+        def order(*args, **keywords):
+            orders.append(name)
+            if len(orders) == which:
+                threading.Timer(0.01, act).start()
+            return given(*args, **keywords)
+
+        return order
+
+    for name in ("get", "compute", "persist"):
+        monkeypatch.setattr(distributed.Client, name, counting(name, getattr(distributed.Client, name)))
+    return orders
 
 
 @pytest.mark.long
