@@ -85,8 +85,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.names == ["all"]:
         for name, reason in discover()[1].items():
             _say(f"Skipped {name}: {reason}.")
-    if importlib.util.find_spec("matplotlib") is None:
-        _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
+    _say_where_figures_are_missing()
     settings = {
         "n_jobs": options.jobs,
         "fresh": options.fresh,
@@ -111,14 +110,24 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _atlas(options: argparse.Namespace) -> int:
-    from .experiments._atlas import atlas, atlas_markdown, atlas_text
+    from .experiments._atlas import atlas, atlas_markdown, atlas_text, write_pages
 
-    rows = atlas(Path(options.out))
+    out, failed = Path(options.out), 0
+    if options.pages:
+        _say_where_figures_are_missing()
+        index, failed = write_pages(out)
+        _say(f"Index of all pages: {index}")
+    rows = atlas(out)
     if options.json:
         print(json.dumps(rows, indent=2))
     else:
         print(atlas_markdown(rows) if options.markdown else atlas_text(rows))
-    return 0
+    return EXIT_FAILED_CASES if failed else 0
+
+
+def _say_where_figures_are_missing():
+    if importlib.util.find_spec("matplotlib") is None:
+        _say("Figures are left out: they need matplotlib, pip install 'bochner[plot]'.")
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -299,6 +308,7 @@ def _parser() -> argparse.ArgumentParser:
 
     told = command("atlas", _atlas, "every table and figure of the papers with its verdict, from finished results")
     told.add_argument("--out", **folder, help="folder of results (default: results)")
+    told.add_argument("--pages", action="store_true", help="write a page of each, and their index; run nothing")
     told.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
 
     about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .._text import aligned
-from ._catalog import Experiment, choose
-from ._runner import Progress, result_path, summarize
+from ._catalog import Experiment, ExperimentError, choose
+from ._runner import Progress, drawn, result_path, summarize
 from ._store import ResultFile, finished_records
 from ._text import cases_done
 
@@ -84,14 +84,11 @@ def _row(entry: Entry, out: Path) -> dict[str, Any]:
         return row | {"why": entry.remark, "n_cases": 0, "n_finished": 0, "n_older": 0}
     experiment = _experiments()[entry.experiment]
     row["claim"] = experiment.module.CLAIM
-    found = [summary for scale in ("paper", "quick") if (summary := stored_summary(experiment, scale, out))]
-    # The paper's scale where all of it was run that is not left out with a reason; a part of it says less than the whole of a smaller one.
-    whole = [one for one in found if one["n_finished"] + one["n_left_out"] == one["n_cases"]] or found
-    if not whole:
+    shown = shown_summary(experiment, out)
+    if shown is None:
         return row | {"why": "Not run.", "n_cases": 0, "n_finished": 0, "n_older": 0}
     kept = ("scale", "verdict", "why", "n_cases", "n_finished", "n_left_out", "left_out", "tried")
-    told = {key: whole[0][key] for key in kept}
-    return row | told | {"n_older": whole[0]["n_of_earlier_code"]}
+    return row | {key: shown[key] for key in kept} | {"n_older": shown["n_of_earlier_code"]}
 
 
 @cache
@@ -106,6 +103,33 @@ def stored_summary(experiment: Experiment, scale: str, out: Path) -> dict[str, A
     store.finished = finished_records(store.path)
     progress = Progress(experiment, scale, store)
     return summarize(progress) if progress.records() else None
+
+
+def shown_summary(experiment: Experiment, out: Path) -> dict[str, Any] | None:
+    """The summary that the atlas shows; None where nothing was run.
+
+    It is of the paper's scale where all of that was run that is not left out with a reason: a part of it says less than the whole of a
+    smaller one.
+    """
+    found = [summary for scale in ("paper", "quick") if (summary := stored_summary(experiment, scale, out))]
+    whole = [one for one in found if one["n_finished"] + one["n_left_out"] == one["n_cases"]]
+    return next(iter(whole or found), None)
+
+
+def write_pages(out: Path) -> tuple[Path, int]:
+    """The page of every row with lines in ``out``, at the scale that the atlas shows, and their index; nothing is run.
+
+    Returns the index and how many figures or rules failed.
+    """
+    from ..pages import write_experiment, write_index
+
+    experiments = _experiments().values()
+    shown = [(experiment, summary) for experiment in experiments if (summary := shown_summary(experiment, out))]
+    if not shown:
+        raise ExperimentError(f"{out} holds no finished results. Write bochner reproduce NAME --out {out} first.")
+    for experiment, summary in shown:
+        write_experiment(summary, out, drawn(experiment, summary))
+    return write_index(out), sum(len(summary["failed"]) for _, summary in shown)
 
 
 _BEGIN, _END = "<!-- bochner atlas -->", "<!-- end of bochner atlas -->"

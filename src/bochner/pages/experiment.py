@@ -49,6 +49,7 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         class_=f"verdict {_VERDICT_STYLES[summary['verdict']]}",
     )
     work = work_done(summary) + (" on one core" if summary["seconds"] else "")
+    environment = " · ".join(f"{name} {value}" for name, value in summary["environment"].items())
     averages = _averages(summary["table"])
     n_rows = len(summary["table"]["rows"])
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
@@ -79,9 +80,10 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section(
             "How it was made",
             tag("pre", tag("code", summary["command"])),
-            tag("p", f"{work}; {summary['date']}."),
+            tag("p", f"{work}."),
             bullets([f"{note}." for note in of_earlier_code(summary)]),
-            tag("p", " · ".join(f"{name} {value}" for name, value in summary["environment"].items()), class_="soft"),
+            # Results may be older, or of another machine.
+            tag("p", f"This page was written {summary['date']} by {environment}.", class_="soft"),
         ),
         section("All results", _all_results(summary["results"])),
         tag("p", Markup(" · ".join(links)), class_="soft"),
