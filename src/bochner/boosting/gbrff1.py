@@ -38,7 +38,8 @@ class GBRFF1Classifier(PublishedBooster):
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
     n_components : int, default 10
-        K, the frequencies of a weak learner.
+        K, the frequencies of a weak learner.  Their waves of all rows are kept during a round, in at most 256 MiB or as much as X takes in
+        memory; where they would need more, they are computed again and again, and a fit takes four times as long.
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
         N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
     learner : AlignmentLearner, default ``PacBayes()``
