@@ -368,7 +368,7 @@ MUTANTS: list[Mutant] = [
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
             "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
-            "gbrff1-random-row": ("place = row_at_share(counts,", "place = row_at_share(np.ones(len(counts)),"),
+            "gbrff1-random-row": ("place = rows_at_shares(counts,", "place = rows_at_shares(np.ones(len(counts)),"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
     ),
@@ -378,7 +378,6 @@ MUTANTS: list[Mutant] = [
         {
             "gbrff-there-loss": ("[column @ counts for column in columns]", "[column.sum() for column in columns]"),
             "gbrff-there-weights": ("            self.weights[k] = self._held_weights(k)\n", ""),
-            "gbrff-there-random-row": ("left = amount - (reached[place - 1] if place else 0.0)", "left = amount"),
             "gbrff-there-held-out": ("rows.held(cleared(counts, held))", "counts"),
             "gbrff-there-strides": ("        return fold(block, np.add, *columns)\n    turns,", "        return fold(block, np.add, *(part[::2] for part in columns))\n    turns,"),
             "gbrff-there-read-again": ("if self._groups.held is not None:\n            return self._map_of_groups", "if False:\n            return self._map_of_groups"),
@@ -394,7 +393,6 @@ MUTANTS: list[Mutant] = [
             "weights-left-out": ("units = np.minimum(weights, 1) if units is None", "units = weights if units is None"),
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, gathered(weights))", "totals = np.bincount(places)"),
-            "weights-split": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
             "weights-certified": ("self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found", "self.gibbs_bound_ = found"),
         },
@@ -491,6 +489,7 @@ MUTANTS: list[Mutant] = [
         "row_draws.py _compute/columns.py targets.py",
         "unit/test_row_draws.py unit/test_targets.py",
         {
+            "draws-copies": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
             "draws-places": ("stream.advance(int(placed[0, 0]) - int(copies[0]))", "stream.advance(int(placed[0, 0]))"),
             "draws-size": ("(copies - first) * size", "copies * size"),
             "draws-again": ("cleared(weights, np.sort(found)) if len(found) else weights", "weights"),
