@@ -116,6 +116,7 @@ def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys
 
 
 def test_a_figure_that_fails_on_stored_results_is_told(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
     name = "gbrff_figure1"
     (tmp_path / f"{name}.quick.jsonl").write_bytes((ROOT / "results" / f"{name}.quick.jsonl").read_bytes())
     monkeypatch.setattr(choose([name])[0].module, "figure", lambda results: 1 / 0)
