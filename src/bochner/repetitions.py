@@ -1,12 +1,34 @@
-"""Equal rows of equal target as one row that counts more: weights and repetitions then give one and the same model."""
+"""Equal rows: merged into one row that counts more, and told apart as copies or as independent observations.
+
+Two rows of a table that agree in every cell and in the target are one of two things.
+
+*Copies* of one observation: the table was exported twice, rows were oversampled or drawn with replacement, or a row has a
+weight above one.  A row is then left out together with all its copies and all its weight, and copies are on the same side
+of every split.  Otherwise a model is evaluated on rows that it has seen.
+
+*Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or another.  Equal rows are
+then independent observations.  Leaving out all rows of one outcome would leave only the other outcome at these inputs, so
+one observation is left out at a time, and equal rows may be on both sides of a split.
+
+``EqualRows`` decides which of the two a table has.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._compute import LocalRows, Rows, as_dense, gathered
+from ._compute import LocalRows, Rows, as_dense, column_keys, gathered, row_keys
 from .targets import Labels, Target, Values
+
+# Equal rows are ties if at least this share of the repeated rows has inputs that also occur with another outcome.
+_CONTESTED_SHARE = 0.15
+# Weights are counts of observations if they are multiples of a common unit, up to this relative error.
+_ROUNDING = 1e-6
+# The smallest unit that is looked for, relative to the smallest weight.
+_SMALLEST_UNIT = 1e-3
 
 # Rows that are compared with each other: so many, of so many numbers in all.
 FEW_ROWS = 4000
@@ -79,3 +101,132 @@ def target_columns(target: Target | None) -> list[np.ndarray]:
     if isinstance(target, Labels):
         return [target.codes]
     return [target.rows if isinstance(target, Values) else target.similarity().factors]
+
+
+# --- copies or ties -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class EqualRows:
+    """Groups of rows with equal inputs and equal targets.
+
+    ``groups`` (n_rows,) is the group of each row, ``first`` (n_groups,) its first row, ``totals`` (n_groups,) its summed
+    weight; ``unit`` is the weight of one observation.
+    """
+
+    groups: np.ndarray
+    first: np.ndarray
+    totals: np.ndarray
+    unit: float
+    are_ties: bool
+
+    @classmethod
+    def of(
+        cls,
+        first: np.ndarray,
+        groups: np.ndarray,
+        inputs: np.ndarray,
+        target: Target,
+        weights: np.ndarray | None = None,
+    ) -> EqualRows:
+        """Decide from the group of each row, its ``inputs`` (equal numbers for equal inputs), its target and its weight.
+
+        Equal rows are ties if the target has few levels and most repeated rows have inputs that also occur with another
+        outcome.  Copies of a row never disagree with it.
+        """
+        weights = np.ones(len(groups)) if weights is None else weights
+        totals = np.bincount(groups, weights, minlength=len(first))
+        unit = _observation_weight(totals, weights, is_table_of_counts=len(first) == len(groups))
+        repeated = totals > unit * (1 + _ROUNDING)
+        _, inputs_of_groups = np.unique(inputs[first], return_inverse=True)
+        n_outcomes = np.bincount(inputs_of_groups.ravel(), totals > 0)
+        contested = repeated & (n_outcomes[inputs_of_groups.ravel()] > 1)
+        few_levels = isinstance(target, Labels) or _n_levels(target, first) <= len(first) / 2
+        are_ties = bool(
+            repeated.any() and few_levels and totals[contested].sum() >= _CONTESTED_SHARE * totals[repeated].sum()
+        )
+        return cls(groups, first, totals, float(unit), are_ties)
+
+    def left_out_weights(self) -> np.ndarray:
+        """Return the weight that leaves the training rows with each row: of all its copies, or of one observation."""
+        totals = self.totals[self.groups]
+        return np.minimum(totals, self.unit) if self.are_ties else totals
+
+    def with_copies(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sorted numbers of these rows and of all their copies; ties have none."""
+        if self.are_ties:
+            return np.sort(numbers)
+        chosen = np.zeros(len(self.first), dtype=bool)
+        chosen[self.groups[numbers]] = True
+        return np.flatnonzero(chosen[self.groups])
+
+    def split_groups(self) -> np.ndarray:
+        """Return a number for each row; rows of the same number belong on the same side of a split."""
+        return np.arange(len(self.groups)) if self.are_ties else self.groups
+
+    def repeated_share(self) -> float:
+        """Return the share of the rows that repeat an earlier row."""
+        return 1 - len(self.first) / len(self.groups)
+
+
+def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | None:
+    """Find equal rows by their keys; None if every row occurs once and all weights are equal.
+
+    One pass over the rows.  The keys, one number per row, are held in memory.
+    """
+    inputs, weights = row_keys(rows), gathered(weights)
+    return equal_keys(inputs, target, weights)
+
+
+def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = None) -> EqualRows | None:
+    """Find equal rows by keys of their inputs, see ``equal_rows``."""
+    columns = [np.asarray(column, dtype=np.float64) for column in target_columns(target.here())]
+    keys = column_keys(np.column_stack([inputs, *columns]))
+    all_weigh_the_same = weights is None or np.ptp(weights) == 0
+    if all_weigh_the_same and not _has_duplicates(keys):
+        return None
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return EqualRows.of(first, groups.ravel(), inputs, target.here(), weights)
+
+
+def _has_duplicates(keys):
+    in_order = np.sort(keys)
+    return bool(np.any(in_order[1:] == in_order[:-1]))
+
+
+def _n_levels(target, first):
+    return len(np.unique(column_keys(np.column_stack(target_columns(target.take(first))))))
+
+
+def _observation_weight(totals, weights, is_table_of_counts):
+    """Return the weight of one observation.
+
+    Rows that are all different have weights that count observations, if these have a common unit: 3, 6 and 9 are one, two
+    and three observations.  Rows that are repeated are one observation each, whose weight is the mean weight.
+    """
+    present = weights[weights > 0]
+    unit = _common_unit(totals[totals > 0])
+    if unit is None:
+        return present.mean()
+    return unit if is_table_of_counts else max(unit, present.mean())
+
+
+def _common_unit(totals):
+    """Return the greatest common divisor of positive numbers, or None if there is none of a sensible size.
+
+    >>> float(_common_unit(np.array([1.5, 3.0, 4.5])))
+    1.5
+    >>> _common_unit(np.array([1.0, np.pi]))
+    """
+    values = np.unique(totals)
+    unit, least = values[0], _SMALLEST_UNIT * values[0]
+    for value in values[1:]:
+        tolerance = _ROUNDING * unit
+        while True:
+            rest = value - unit * np.round(value / unit)
+            if abs(rest) <= tolerance:
+                break
+            value, unit = unit, abs(rest)
+            if unit < least:
+                return None
+    return unit

@@ -27,6 +27,7 @@ from .dask_tables import RemoteTable
 from .file_rows import FileRows, open_rows
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
+from .row_keys import column_keys, row_keys
 from .rows import (
     Block,
     LocalRows,
