@@ -9,11 +9,12 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, clone
 
-from ._compute import as_dense, as_rows, threads_for_rows_only
+from ._compute import LocalRows, as_dense, as_rows, threads_for_rows_only
 from ._compute.matrices import add_outer_products, invert, symmetric_product
 from ._validation import check_count, check_positive, check_weights, refuse_class
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
 from .priors.base import MATERN_ORDERS
+from .repetitions import equal_rows
 from .targets import Labels, TargetSimilarity, Values, as_target
 
 # In units of a column's standard deviation; logarithms where the name says so.
@@ -147,8 +148,9 @@ class Evidence(BaseEstimator):
         """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that go with it.
 
         The numbers of ``prior`` are not looked at: learning starts from a common rate.  y holds labels or values, told apart as
-        everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  A row of weight h counts as h rows: its noise is λ / h, and n
-        is the sum of the weights.  Rows of weight zero are never drawn.
+        everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  Weights are relative: the noise of a row of weight h is λ / h,
+        with weights scaled to mean one.  Copies of a row are merged.  Equal rows that are independent observations, because
+        the same inputs occur with different outcomes, count as so many rows.  Rows of weight zero are never drawn.
         """
         n_rows, n_iterations = check_count(self.n_rows, "n_rows", minimum=2), self._checked("n_iterations")
         n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
@@ -159,7 +161,8 @@ class Evidence(BaseEstimator):
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(n_rows, n_refining), weights, rng)
         taken = as_dense(data.take(rows)).astype(np.float64)
-        weights = None if weights is None else weights[rows]
+        different, weights = _merged(taken, target.take(rows), None if weights is None else weights[rows])
+        taken, rows = taken[different], rows[different]
         centered = taken - np.average(taken, axis=0, weights=weights)
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
 
@@ -252,6 +255,16 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
     if len(candidates) > n_rows:
         candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
     return candidates
+
+
+def _merged(X, target, weights):
+    """Return the numbers of the different rows, and their weights; None if all weigh the same."""
+    equal = equal_rows(LocalRows(X), target, weights)
+    if equal is None:
+        return np.arange(len(X)), None
+    first = np.sort(equal.first)
+    totals = equal.totals[equal.groups[first]]
+    return first, totals / (equal.unit if equal.are_ties else totals.mean())
 
 
 def _varies(target, rows):

@@ -29,14 +29,12 @@ _BLOCK_BYTES = 2**25
 class Solution:
     """Dual coefficients a (n_samples, n_outputs), the intercept b (n_outputs,), and residuals of fits that leave a row out.
 
-    ``left_out`` leaves all of it out, ``unit_out`` one unit of its weight (all where it weighs less): of a row of weight 3, which counts
-    as three equal rows, one of the three.
+    A row is left out with all its weight, or with the share of it that the system was asked to leave out.
     """
 
     dual: np.ndarray
     intercept: np.ndarray
     left_out: np.ndarray | None = None
-    unit_out: np.ndarray | None = None
 
 
 def left_out_residuals(
@@ -69,15 +67,13 @@ class EigenPath:
         self.weights, self.fit_intercept = weights, fit_intercept
         self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
 
-    def solve(self, alpha: float) -> Solution:
-        """The solution for one ridge, with its leave-one-out residuals: O(n²)."""
+    def solve(self, alpha: float, share: np.ndarray | float = 1.0) -> Solution:
+        """Solve for one ridge, with residuals of the fits without ``share`` of the weight of each row: O(n²)."""
         inverse = 1 / (self.values + alpha)
         solved = self.vectors @ (inverse[:, None] * self.projections)
         dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
         diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
-        left_out = left_out_residuals(dual, diagonal, alpha, self.weights)
-        unit = 1 / np.maximum(self.weights, 1.0)
-        return Solution(dual, intercept, left_out, left_out_residuals(dual, diagonal, alpha, self.weights, unit))
+        return Solution(dual, intercept, left_out_residuals(dual, diagonal, alpha, self.weights, share))
 
 
 class CholeskySystem:
@@ -136,18 +132,19 @@ class InverseSystem:
         self.weights, self.alpha = weights, alpha
         self.flat = self.inverse.sum(axis=1, dtype=np.float64)
 
-    def solve(self, targets: np.ndarray, counts: np.ndarray) -> tuple[Solution, np.ndarray]:
-        """The solution, with a free intercept, and ∂ ``unit_out`` / ∂ log α; ``counts`` says how many units of weight a row holds."""
+    def solve(self, targets: np.ndarray, observations: np.ndarray | None = None) -> tuple[Solution, np.ndarray]:
+        """Return the solution, with a free intercept, and ∂ ``left_out`` / ∂ log α.
+
+        A row that stands for several ``observations`` is left out with the weight of one of them, else with all of it.
+        """
         center = np.average(
             targets, axis=0, weights=self.weights
         )  # rounding is then that of deviations, not of the mean
         plain = self._times(targets - center)
         dual, shift, taken = _with_intercept(np.column_stack([plain, self.flat]), True)
         diagonal = np.diag(self.inverse).astype(np.float64) - taken
-        unit = 1 / np.maximum(counts, 1.0)
-        arguments = self.alpha, self.weights
-        left_out = left_out_residuals(dual, diagonal, *arguments)
-        unit_out = left_out_residuals(dual, diagonal, *arguments, unit)
+        unit = np.ones(len(dual)) if observations is None else 1 / np.maximum(observations, 1.0)
+        left_out = left_out_residuals(dual, diagonal, self.alpha, self.weights, unit)
         # C = G − flat flatᵀ / Σ flat, and ∂C/∂α = −C h⁻¹ C.
         scaled = dual / self.weights[:, None]
         dual_slope = -(self._times(scaled) - np.outer(self.flat, self.flat @ scaled) / self.flat.sum())
@@ -159,11 +156,11 @@ class InverseSystem:
         remainder = 1 - unit * (1 - diagonal * share)
         moved = share[:, None] * (dual + self.alpha * dual_slope)
         moved -= (
-            np.where(np.isfinite(unit_out), unit_out, 0)
+            np.where(np.isfinite(left_out), left_out, 0)
             * (unit * share * (diagonal + self.alpha * diagonal_slope))[:, None]
         )
         slopes = moved / np.where(remainder > _SMALLEST_REMAINDER, remainder, np.inf)[:, None]
-        return Solution(dual, center + shift, left_out, unit_out), slopes
+        return Solution(dual, center + shift, left_out), slopes
 
     def _times(self, columns):
         return (self.inverse @ columns.astype(self.inverse.dtype)).astype(np.float64)

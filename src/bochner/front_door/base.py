@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,15 @@ from .families import checked_priors, each_family, family_names
 from .members import LEAST_WEIGHT, Blend, Member, Members
 from .notebook import model_html, quick_importances
 from .parameters import on_n_jobs
-from .preparation import all_prepared, is_elsewhere, merged, taken, with_ranks_where_better
+from .preparation import (
+    Prepared,
+    all_prepared,
+    is_elsewhere,
+    merge_equal_rows,
+    repetition_note,
+    select_rows,
+    with_ranks_where_better,
+)
 from .solving import Problem, Solved, solve_holding_out, solve_leaving_out
 from .trees import TreeMember, cross_fitted_trees
 from .waves import Stream, solve_descending
@@ -80,11 +89,14 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         check_flag(self.trees, "trees")
         return checked_priors(self.priors)
 
-    def _prepared(self, X, target, kept, counts, rng):
-        """(prepared rows, their numbers in X, their target, their counts): all different ones, or a sample where there are too many.
+    def _without_repetitions(self, X, target, weights):
+        """Merge equal rows if there are too many rows in memory for exact kernels; others are merged by ``_prepared``."""
+        if is_elsewhere(X) or X.shape[0] <= self.max_exact_rows:
+            return X, target, weights
+        return merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)
 
-        Also fits the preparation of columns.
-        """
+    def _prepared(self, X, target, kept, weights, rng) -> Prepared:
+        """Fit the preparation of columns, and prepare all rows, or a sample if there are too many for exact kernels."""
         many = X.shape[0] > self.max_exact_rows
         rows = np.arange(X.shape[0])
         if many:
@@ -92,25 +104,27 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
             if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
                 rows = np.flatnonzero(kept)[rows]
-            X = taken(X, rows)
-            target, counts = target.take(rows).here(), np.ones(len(rows)) if counts is None else entries(counts, rows)
-        inputs = TableInputs(self.categorical_features).fit(X, sample_weight=counts)
-        Z = inputs.transform(X)
-        if not many:
-            rows, counts = merged(Z, target, counts)
-            X, Z, target = taken(X, rows), Z[rows], target.take(rows)
-        self.inputs_ = with_ranks_where_better(inputs, X, Z, target, counts, rng)
+            X = select_rows(X, rows)
+            target = target.take(rows).here()
+            weights = np.ones(len(rows)) if weights is None else entries(weights, rows)
+        inputs = TableInputs(self.categorical_features).fit(X, sample_weight=weights)
+        prepared, equal = Prepared.of(inputs.transform(X), target, weights, 0 if many else _LEAVE_ONE_OUT_ROWS)
+        self._repetitions, self._has_ties = repetition_note(equal), equal.are_ties
+        X = select_rows(X, prepared.rows)
+        self.inputs_ = with_ranks_where_better(inputs, X, prepared.Z, prepared.target, prepared.counts, rng)
         self.n_features_in_ = inputs.n_features_in_
         names = vars(inputs).get("feature_names_in_")  # only where the columns of a frame are called by text
         if names is not None:
             self.feature_names_in_ = names
-        return Z if self.inputs_ is inputs else self.inputs_.transform(X), rows, target, counts
+        Z = prepared.Z if self.inputs_ is inputs else self.inputs_.transform(X)
+        return replace(prepared, Z=Z, rows=rows[prepared.rows])
 
     def _stream(self, X, Y, kept, weights):
         """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
         if X.shape[0] <= self.max_exact_rows:
             return None
-        kept = kept if is_elsewhere(X) else np.ones(X.shape[0], dtype=bool)
+        if not is_elsewhere(X):
+            kept, weights = np.ones(X.shape[0], dtype=bool), weights / weights.mean()
         return Stream(all_prepared(self.inputs_, X), Y, kept, weights)
 
     def _evidence(self, n_rows):
@@ -158,6 +172,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
         n_held = n_rows if exact else _n_held(n_rows if stream is None else int(stream.kept.sum()))
+        n_held = n_held if exact else min(n_held, n_rows // 2)  # a sample with many copies has fewer rows
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
         names, generators = family_names(priors)[: len(learned)], rng.spawn(len(learned))
@@ -178,7 +193,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             else f"exact by conjugate gradients: {n_rows} different rows; {n_held} were held out to choose and to blend, then all fitted"
         )
         if stream is not None:
-            stream = stream.without(rows[order[n_rows - n_held :]])
+            stream = stream.without(rows[order[n_rows - n_held :]], and_equal=not self._has_ties)
             for k in tasks.each("passing over all rows", names):
                 begun = time.perf_counter()
                 solved.append(solve_descending(stream, learned[k], is_classifier(self), judge, rng))
@@ -199,6 +214,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             solved.append(Solved(grown, held_out, np.nan))
             seconds.append(time.perf_counter() - begun)
             members, names = [*members, None], [*names, "trees"]
+        self.path_ += self._repetitions
         self._some_rows = problem.Z[:: max(1, n_rows // _IMPORTANCE_ROWS)][:_IMPORTANCE_ROWS]
         return self._blended(names, members, solved, judge, seconds), order[n_rows - n_held :]
 

@@ -18,7 +18,6 @@ from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
 from .preparation import is_elsewhere
-from .solving import Problem
 
 _ADVICE = "Use SpectralRegressor for values."
 
@@ -80,25 +79,29 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     @with_callbacks
     @on_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralClassifier:
-        """Learn priors, solve, blend.  A row of weight h counts as h rows (weights all below one are scaled to mean one)."""
+        """Learn the priors, solve, and blend.
+
+        Weights are relative: multiplying all of them by a constant changes nothing.  Equal rows count as copies of one
+        observation, unless the same inputs occur with different labels; see the user guide on weights and repeated rows.
+        """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
-        X, n_given, kept, counts = self._received(X, sample_weight)
-        labels = self._read_labels(y, n_given, kept, counts, is_elsewhere(X))
+        X, n_given, kept, weights = self._received(X, sample_weight)
+        labels = self._read_labels(y, n_given, kept, weights, is_elsewhere(X))
+        X, labels, weights = self._without_repetitions(X, labels, weights)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
-        all_labels, all_counts = labels, counts
         for _ in tasks.each("preparing", ["columns"]):
-            Z, rows, labels, counts = self._prepared(X, labels, kept, counts, rng)
-        costs = all_labels.costs(self.class_weight, all_counts)
-        problem = Problem(
-            Z, _columns(labels, np.float64), counts, np.ones(len(rows)) if costs is None else entries(costs, rows)
+            prepared = self._prepared(X, labels, kept, weights, rng)
+        costs = labels.costs(self.class_weight, weights)
+        problem = prepared.problem(
+            _columns(prepared.target, np.float64), None if costs is None else entries(costs, prepared.rows)
         )
-        own = self._learning_rows(len(rows), len(priors), rng)
-        learned, seconds = self._learn_families(priors, problem, labels, own, tasks)
-        weights = costs if all_counts is None else all_counts if costs is None else all_counts * costs
-        stream = self._stream(X, _columns(all_labels, np.float32), kept, weights)
-        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
-        self.link_ = ProbabilityLink.of(_class_scores(scores), labels.codes[held], problem.weights[held])
+        own = self._learning_rows(len(prepared.rows), len(priors), rng)
+        learned, seconds = self._learn_families(priors, problem, prepared.target, own, tasks)
+        total = costs if weights is None else weights if costs is None else weights * costs
+        stream = self._stream(X, _columns(labels, np.float32), kept, total)
+        scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
+        self.link_ = ProbabilityLink.of(_class_scores(scores), prepared.target.codes[held], problem.weights[held])
         self.classes_ = labels.classes
         tasks.finished("blending", dict)
         tasks.close(dict)

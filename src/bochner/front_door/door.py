@@ -13,7 +13,7 @@ from .._columns import column_kind, is_frame, table_column
 from .._compute import Block, FileRows, LocalRows, RemoteTable, Rows, as_dense, is_remote, opened
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
-from .preparation import counted_elsewhere, is_elsewhere, taken
+from .preparation import counted_elsewhere, is_elsewhere, select_rows
 
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
@@ -31,9 +31,9 @@ class TableDoor:
     inputs_: TableInputs
 
     def _received(self, X, sample_weight):
-        """The rows that take part, how many were given, their numbers, and their counts: a row of weight h counts as h rows.
+        """Return the rows that have a weight, how many rows were given, their numbers, and their weights.
 
-        Of rows elsewhere all are given back, a mask in place of numbers, and counts where they are, None for ones.
+        For files and Dask, return all rows, a mask in place of numbers, and weights of mean one, or None.
         """
         X = self._rows_at_the_door(X)
         n_rows = X.shape[0]
@@ -43,10 +43,7 @@ class TableDoor:
             return X, n_rows, *counted_elsewhere(sample_weight, n_rows)
         weights = check_weights(sample_weight, n_rows)
         kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
-        counts = np.ones(n_rows) if weights is None else weights[kept]
-        if counts.max() < 1:  # relative weights, such as some that add up to one
-            counts = counts / counts.mean()
-        return taken(X, kept), n_rows, kept, counts
+        return select_rows(X, kept), n_rows, kept, np.ones(n_rows) if weights is None else weights[kept]
 
     def _rows_at_the_door(self, X):
         """Rows in memory or a memory map as they are; those of a cluster or a file brought here if they are few, else left there."""
@@ -156,7 +153,7 @@ class TableDoor:
         together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
         if together or X.shape[0] <= FRAME_BLOCK:
             return [X]
-        return (taken(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
+        return (select_rows(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
 
     def _prepared_for_looks(self, X):
         check_is_fitted(self)

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._columns import is_frame
+from .._columns import column_kind, column_names, float_column, is_frame, table_column, text_column
 from .._compute import (
     Block,
     FileRows,
     LocalRows,
     RemoteTable,
     Rows,
+    column_keys,
     entrywise,
-    fold,
     gathered,
     mean_rows,
     ordered_map,
     release_scratches,
+    row_keys,
     scratch,
 )
 from .._validation import check_weights
 from ..evidence import Evidence
 from ..inputs import TableInputs
 from ..priors import Laplace
-from ..repetitions import different, target_columns
+from ..repetitions import EqualRows, different, equal_keys, target_columns
 from ..targets import Labels, Values
+from .solving import Problem
 
 # What the choice between numbers and ranks is made by: a few steps on some rows tell which of the two describes a target better.
 _GLANCE = Evidence(n_rows=500, n_iterations=10, standardize=False)
@@ -45,24 +48,23 @@ def is_elsewhere(X: Any) -> bool:
 
 
 def counted_elsewhere(sample_weight: Any, n_rows: int) -> tuple[np.ndarray, Any]:
-    """(which rows take part, what each counts): of rows elsewhere, whose weights may be there too; None where each counts as one."""
+    """Return which rows have a weight, and the weights scaled to mean one; None if none are given.
+
+    For rows in files and on Dask, where the weights may be on Dask too.
+    """
     weights = check_weights(sample_weight, n_rows, gather=False)
     if weights is None:
         return np.ones(n_rows, dtype=bool), None
     kept = gathered(entrywise(_positive, weights, bool))
-    largest = fold(np.max, max, weights)
-    # Relative weights, such as some that add up to one.
-    return kept, weights if largest >= 1 else entrywise(
-        partial(np.multiply, 1 / mean_rows(weights, kept)), weights, np.float64
-    )
+    return kept, entrywise(partial(np.multiply, 1 / mean_rows(weights, kept)), weights, np.float64)
 
 
 def _positive(weights):
     return weights > 0
 
 
-def taken(X: Any, rows: np.ndarray) -> Any:
-    """Some rows, as a frame or an array in memory."""
+def select_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows as a frame or an array in memory."""
     if is_elsewhere(X):
         return X.take(rows)
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
@@ -72,13 +74,95 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if type(X).__module__.split(".")[0] == "pandas" else X[rows]
 
 
-def merged(Z: np.ndarray, target: Labels | Values, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(one row number for each different row of Z and the target, their counts): equal rows are one row that counts more.
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Training rows of a tabular model with their columns prepared; copies of a row are merged.
 
-    In the order of their values, so that neither the order of rows nor how repetitions are written changes a model.
+    ``rows`` are their numbers in X, ``counts`` their weights, of mean one.  Ties may be merged, too: then
+    ``observations`` and ``counts`` are the number of equal rows.  Otherwise ``observations`` is None.
     """
-    first, places = different(np.column_stack([Z, *target_columns(target)]))
-    return first, np.bincount(places, counts)
+
+    Z: np.ndarray
+    rows: np.ndarray
+    target: Any
+    counts: np.ndarray
+    observations: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, Z: np.ndarray, target: Labels | Values, weights: np.ndarray, most_ties: int
+    ) -> tuple[Prepared, EqualRows]:
+        """Merge copies, and ties if that leaves at most ``most_ties`` rows.
+
+        Rows are in the order of their values, so that neither their order nor the way in which repetitions are given
+        changes a model.
+        """
+        first, groups = different(np.column_stack([Z, *target_columns(target)]))
+        equal = EqualRows.of(first, groups, column_keys(Z), target, weights)
+        observations = None
+        if not equal.are_ties:
+            rows, counts = first, equal.totals / equal.totals.mean()
+        elif len(first) <= most_ties:
+            rows, counts = first, equal.totals / equal.unit
+            observations = counts
+        else:
+            rows, counts = np.argsort(groups, kind="stable"), weights / weights.mean()
+            counts = counts[rows]
+        return cls(Z[rows], rows, target.take(rows), counts, observations), equal
+
+    def take(self, numbers: np.ndarray) -> Prepared:
+        """Return some of the rows."""
+        observations = None if self.observations is None else self.observations[numbers]
+        return Prepared(
+            self.Z[numbers], self.rows[numbers], self.target.take(numbers), self.counts[numbers], observations
+        )
+
+    def problem(self, Y: np.ndarray, costs: np.ndarray | None = None) -> Problem:
+        """Return the least-squares problem of these rows for targets Y."""
+        costs = np.ones(len(self.rows)) if costs is None else costs
+        return Problem(self.Z, Y, self.counts, costs, self.observations)
+
+
+def repetition_note(equal: EqualRows) -> str:
+    """Return how equal rows were treated, as the end of a sentence; empty if there are none."""
+    n_repeated = len(equal.groups) - len(equal.first)
+    if not n_repeated:
+        return ""
+    meaning = (
+        "the same inputs occur with different outcomes, so equal rows count as independent observations"
+        if equal.are_ties
+        else "copies, which are left out and held out together"
+    )
+    return f"; {n_repeated} of {len(equal.groups)} rows repeat another row: {meaning}"
+
+
+def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -> tuple[Any, Any, np.ndarray]:
+    """Keep the first of all equal rows in memory, with their summed weight.
+
+    Ties are merged only if at most ``most_ties`` rows remain and all have the same weight, which makes the sums counts.
+    """
+    equal = equal_keys(_table_keys(X), target, weights)
+    if equal is None or len(equal.first) == len(equal.groups):
+        return X, target, weights
+    if equal.are_ties and (len(equal.first) > most_ties or np.ptp(weights) > 0):
+        return X, target, weights
+    first = np.sort(equal.first)
+    return select_rows(X, first), target.take(first), equal.totals[equal.groups[first]]
+
+
+def _table_keys(X):
+    """Return one key per row of a frame or an array."""
+    if not is_frame(X) and X.dtype.kind in "fiub":
+        return row_keys(LocalRows(X))
+    keys = np.zeros(X.shape[0])
+    for j, name in enumerate(column_names(X)):
+        column = table_column(X, j)
+        if is_frame(X) and column_kind(column) != "objects":
+            values = float_column(column, name)
+        else:
+            values = np.unique(text_column(column).astype(str), return_inverse=True)[1].ravel()
+        keys = column_keys(np.column_stack([keys, values]))
+    return keys
 
 
 def with_ranks_where_better(
@@ -103,7 +187,7 @@ def with_ranks_where_better(
     def objective(rows):
         return _GLANCE.learn(Laplace(), rows, seen, rng, counts[some]).objective
 
-    plain, other = ordered_map(objective, [Z[some], ranked.transform(taken(X, some))])
+    plain, other = ordered_map(objective, [Z[some], ranked.transform(select_rows(X, some))])
     return ranked if other < plain - _CLEARLY else inputs
 
 
@@ -121,6 +205,6 @@ def all_prepared(inputs: TableInputs, X: Any) -> Rows:
         X.map(Block(fill, row_bytes=8 * n_columns), n_columns, out=Z)
         return LocalRows(Z)
     for rows in gen_batches(X.shape[0], _ROWS_AT_ONCE):
-        Z[rows] = inputs.transform(taken(X, np.arange(rows.start, rows.stop)))
+        Z[rows] = inputs.transform(select_rows(X, np.arange(rows.start, rows.stop)))
         release_scratches()
     return LocalRows(Z)

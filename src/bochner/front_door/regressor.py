@@ -18,7 +18,7 @@ from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
 from .preparation import is_elsewhere
-from .solving import Problem, solve_leaving_out
+from .solving import solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, ends_of, other_scales
 
@@ -61,30 +61,34 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
     @with_callbacks
     @on_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRegressor:
-        """Learn priors, solve, blend.  A row of weight h counts as h rows (weights all below one are scaled to mean one)."""
+        """Learn the priors, solve, and blend.
+
+        Weights are relative: multiplying all of them by a constant changes nothing.  Equal rows count as copies of one
+        observation, unless the same inputs occur with different outcomes; see the user guide on weights and repeated rows.
+        """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
-        X, n_given, kept, counts = self._received(X, sample_weight)
+        X, n_given, kept, weights = self._received(X, sample_weight)
         values = Values.of(y, n_given, owner=type(self).__name__, gather=not is_elsewhere(X))
         values = values if is_elsewhere(X) else values.take(kept)
+        X, values, weights = self._without_repetitions(X, values, weights)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
-        all_values, all_counts = values.rows, counts
         for _ in tasks.each("preparing", ["columns and target"]):
-            Z, rows, values, counts = self._prepared(X, values, kept, counts, rng)
-            own = self._learning_rows(len(rows), len(priors), rng)
+            prepared = self._prepared(X, values, kept, weights, rng)
+            own = self._learning_rows(len(prepared.rows), len(priors), rng)
             begun = time.perf_counter()
-            if X.shape[0] > self.max_exact_rows:  # the sample says what the target is like, all rows where it ends
-                others = other_scales(values.rows, counts, ends_of(all_values, all_counts))
-            else:
-                others = other_scales(all_values, all_counts)
-            scale, first = self._choose_scale(priors[0], Z, others, values.rows, counts, own[0])
+            ends = None
+            if X.shape[0] > self.max_exact_rows:  # a scale must be valid for all rows, not only for the sample
+                ends = ends_of(values.rows, weights)
+            others = other_scales(prepared.target.rows, prepared.counts, ends)
+            scale, first = self._choose_scale(priors[0], prepared, others, own[0])
             choosing = time.perf_counter() - begun
-        problem = Problem(Z, scale.forward(values.rows), counts, np.ones(len(rows)))
+        problem = prepared.problem(scale.forward(prepared.target.rows))
         learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
-        moved = entrywise(scale.forward, all_values, np.float64, all_values.shape[1])
-        stream = self._stream(X, moved, kept, all_counts)
-        scores, held = self._fit_members(priors, problem, rows, learned, seconds, stream, rng, tasks)
+        moved = entrywise(scale.forward, values.rows, np.float64, values.rows.shape[1])
+        stream = self._stream(X, moved, kept, weights)
+        scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
         strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
         of_strongest = next(one for one in learned if one.prior is strongest)
         judge = problem.take(held)
@@ -95,14 +99,15 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         tasks.close(dict)
         return self
 
-    def _choose_scale(self, prior, Z, others, rows, counts, some):
-        """The scale of the target, and what the first family learned on it, None where there was no choice."""
-        plain = TargetScale.of(rows, counts)
+    def _choose_scale(self, prior, prepared, others, some):
+        """Return the scale of the target, and what the first family learned on it, or None if there was no choice."""
+        rows, counts = prepared.target.rows, prepared.counts
+        plain, sample = TargetScale.of(rows, counts), prepared.take(some)
         if not others:
             return plain, None
 
         def tried(scale):
-            problem = Problem(Z[some], scale.forward(rows[some]), counts[some], np.ones(len(some)))
+            problem = sample.problem(scale.forward(rows[some]))
             learned = self._learn(prior, problem, Values.of(problem.Y))
             nats = learned.objective - scale.mean_log_slope(rows[some], counts[some])
             solved = solve_leaving_out(problem, learned, self._ridge_steps)

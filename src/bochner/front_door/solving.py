@@ -28,20 +28,26 @@ _TOL, _CHOOSING_STEPS, _MAX_STEPS, _NYSTROM, _LEAST_ITERATED_RIDGE, _ROUNDINGS =
 
 @dataclass(frozen=True)
 class Problem:
-    """Prepared rows Z, targets Y (n_samples, n_outputs), and weights: a row of count h and cost c has weight h c."""
+    """Prepared rows Z, targets Y (n_samples, n_outputs), and weights: a row of count h and cost c has weight h c.
+
+    ``observations`` is the number of independent observations that each row stands for, one of which is left out at a
+    time.  None: every row is one observation, and is left out with all its weight.
+    """
 
     Z: np.ndarray
     Y: np.ndarray
     counts: np.ndarray
     costs: np.ndarray
+    observations: np.ndarray | None = None
 
     @property
     def weights(self) -> np.ndarray:
         return self.counts * self.costs
 
     def take(self, rows: np.ndarray) -> Problem:
-        """Some of the rows."""
-        return Problem(self.Z[rows], self.Y[rows], self.counts[rows], self.costs[rows])
+        """Return some of the rows."""
+        observations = None if self.observations is None else self.observations[rows]
+        return Problem(self.Z[rows], self.Y[rows], self.counts[rows], self.costs[rows], observations)
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,10 @@ def expansion_of(learned: LearnedPrior, Z: np.ndarray, solution: Solution, dtype
 
 
 def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> Solved:
-    """All rows, and the exact prediction of each without one unit of it; the ridge follows the slope of their squared error."""
+    """Solve for all rows, and predict each row exactly without it.
+
+    The ridge follows the slope of the squared error of these predictions.  See ``Problem.observations`` for what is left out.
+    """
     weights = problem.weights
     single = len(problem.Z) > _ROWS_FOR_FLOAT32 and learned.noise > _RIDGE_FOR_FLOAT32
     gram = learned_gram(learned, problem.Z.astype(np.float32) if single else problem.Z)
@@ -80,10 +89,10 @@ def solve_leaving_out(problem: Problem, learned: LearnedPrior, n_steps: int) -> 
         if ridge <= _RIDGE_FOR_FLOAT32:
             gram = gram.astype(np.float64, copy=False)
         try:
-            solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.counts)
+            solution, slopes = InverseSystem(gram, weights, ridge).solve(problem.Y, problem.observations)
         except np.linalg.LinAlgError:
             return np.inf, -np.inf
-        left_out = np.asarray(solution.unit_out)
+        left_out = np.asarray(solution.left_out)
         residuals: np.ndarray = np.where(np.isfinite(left_out), left_out, problem.Y - solution.intercept)
         seen[step] = ridge, solution, residuals
         error = np.average(np.sum(residuals**2, axis=1), weights=weights)

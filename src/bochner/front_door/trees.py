@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -64,11 +64,32 @@ def cross_fitted_trees(
     if n_held is not None:
         inner = TreeMember.fitted(problem.take(np.arange(n_rows - n_held)), labels, seed)
         return TreeMember.fitted(problem, labels, seed), inner.evaluate(problem.Z[n_rows - n_held :])
-    held_out = np.empty_like(problem.Y)
-    for fold in np.array_split(rng.permutation(n_rows), min(_FOLDS, n_rows)):
-        others = problem.take(np.setdiff1d(np.arange(n_rows), fold))
+    shares = _fold_shares(problem, rng)
+    held_out = np.zeros_like(problem.Y)
+    for share in shares:
+        held, kept = np.flatnonzero(share), np.flatnonzero(share < 1)
+        others = problem.take(kept)
+        others = replace(others, counts=others.counts * (1 - share[kept]))
         if labels and not np.any(np.ptp(others.Y, axis=0)):  # one class left
-            held_out[fold] = others.Y[0]
+            scores = np.broadcast_to(others.Y[0], (len(held), problem.Y.shape[1]))
         else:
-            held_out[fold] = TreeMember.fitted(others, labels, seed).evaluate(problem.Z[fold])
+            scores = TreeMember.fitted(others, labels, seed).evaluate(problem.Z[held])
+        held_out[held] += share[held, None] * scores
     return TreeMember.fitted(problem, labels, seed), held_out
+
+
+def _fold_shares(problem, rng):
+    """Return the share of each row that is held out in each fold, (n_folds, n_rows).
+
+    A row that stands for several observations is spread over the folds, as rows drawn one by one would be.
+    """
+    n_rows = len(problem.Z)
+    n_folds = min(_FOLDS, n_rows)
+    shares = np.zeros((n_folds, n_rows))
+    for number, fold in enumerate(np.array_split(rng.permutation(n_rows), n_folds)):
+        shares[number, fold] = 1.0
+    if problem.observations is not None:
+        several = np.flatnonzero(problem.observations >= 2)
+        counts = problem.observations[several].astype(int)
+        shares[:, several] = rng.multinomial(counts, np.full(n_folds, 1 / n_folds)).T / counts
+    return shares

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Rows, enough_rows
+from .._compute import Rows, enough_rows, row_keys
 from ..descent import Descent, run_together
 from ..evidence import LearnedPrior
 from ..expansions import Expansion
@@ -35,10 +35,14 @@ class Stream:
     kept: np.ndarray
     weights: Any = None
 
-    def without(self, numbers: np.ndarray) -> Stream:
-        """The same rows, some of which take no part."""
+    def without(self, numbers: np.ndarray, and_equal: bool) -> Stream:
+        """Return the same rows without some of them, and without all rows that are equal to these (``and_equal``)."""
         kept = self.kept.copy()
-        kept[numbers] = False
+        if and_equal:
+            keys = row_keys(self.rows)
+            kept &= ~np.isin(keys, keys[numbers])
+        else:
+            kept[numbers] = False
         return replace(self, kept=kept)
 
     def problem(self) -> Problem:
