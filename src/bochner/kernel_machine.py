@@ -35,6 +35,7 @@ from .kernel_systems import (
     largest_residual,
 )
 from .priors import Laplace, SpectralPrior
+from .repetitions import draw_held_out, equal_rows
 from .ridge.alphas import check_alphas
 from .targets import Values
 
@@ -142,6 +143,9 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         there = data if isinstance(data, TensorRows) and kept.all() else None
         self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
+        equal = equal_rows(LocalRows(rows), values.take(kept), self._weights)
+        # Copies of a row are left out with it.
+        self._left_out_share = 1.0 if equal is None else equal.left_out_weights() / self._weights
         self.solver_ = self._chosen_solver(len(rows))
         for name in ("loo_errors_", "held_out_errors_"):
             self.__dict__.pop(name, None)
@@ -151,7 +155,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         if self.solver_ == "cholesky":
             self._store(rows, self._solve_directly(rows, alphas, several, there))
         else:
-            self._store(rows, self._solve_iteratively(rows, alphas, several))
+            self._store(rows, self._solve_iteratively(rows, alphas, several, equal))
         # Rows of weight zero take no part: their predictions are those without them already.
         self._absent = None if weights is None else (~kept, self.expansion_.evaluate(X[~kept]))
         return self
@@ -179,11 +183,11 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         out[...] = system.variance(self._gram(X, points), at_zero + X**2 @ self._linear)
 
     def leave_one_out(self) -> np.ndarray:
-        """The prediction of each training row by the fit without it (same prior and ridge), exactly."""
+        """Return the exact prediction of each training row by the fit without it and its copies (same prior and ridge)."""
         check_is_fitted(self)
         if self._left_out is None:
             system = self._direct_system("Exact leave-one-out predictions need")
-            self._left_out = system.left_out(np.asarray(self.expansion_.coefficients))
+            self._left_out = system.left_out(np.asarray(self.expansion_.coefficients), self._left_out_share)
         known = self._targets - self._left_out
         if self._absent is None:
             return self._shaped(known)
@@ -288,18 +292,18 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         self.loo_errors_ = np.empty(len(alphas))
         best = None
         for index, alpha in enumerate(alphas):
-            solution = path.solve(alpha)
-            self.loo_errors_[index] = self._mean_squares(solution.unit_out, self._weights)
+            solution = path.solve(alpha, self._left_out_share)
+            self.loo_errors_[index] = self._mean_squares(solution.left_out, self._weights)
             if best is None or self.loo_errors_[index] < self.loo_errors_[:index].min():
                 best, self.alpha_, self._left_out = solution, float(alpha), solution.left_out
         return best
 
-    def _solve_iteratively(self, X, alphas, several):
+    def _solve_iteratively(self, X, alphas, several, equal):
         rng = as_generator(self.random_state)
         X = np.ascontiguousarray(X, dtype=np.float32 if self.tol >= _TOL_OF_FLOAT32 else np.float64)
         self.alpha_ = float(alphas[0])
         if several:
-            self.held_out_errors_ = self._held_out_errors(X, alphas, rng)
+            self.held_out_errors_ = self._held_out_errors(X, alphas, equal, rng)
             self.alpha_ = float(alphas[np.argmin(self.held_out_errors_)])
         products, preconditioner = self._iteration_parts(X, self._weights, rng)
         solution, _ = self._iterate(products, preconditioner, self.alpha_, self._targets, self._weights)
@@ -333,16 +337,16 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         shift = solved[:-1].sum(axis=1) / solved[-1].sum()
         return Solution((solved[:-1] - shift[:, None] * solved[-1]).T, center + shift), solved
 
-    def _held_out_errors(self, X, alphas, rng):
+    def _held_out_errors(self, X, alphas, equal, rng):
         """Mean squared error of each ridge on rows that it was not fitted on; from strong ridges to weak, each starts from the last.
 
         Weaker ones than the first that is worse than the one before it are not tried, because they take the most steps: infinite.
         """
-        order = rng.permutation(len(X))
         n_held = min(max(len(X) // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], len(X) // 2)
-        held, inner = np.sort(order[:n_held]), np.sort(order[n_held:])
         if n_held == 0:
             raise ValueError(f"A choice between {len(alphas)} ridges needs rows to hold out, got n_samples = {len(X)}.")
+        held = draw_held_out(equal, len(X), n_held, rng)
+        inner = np.setdiff1d(np.arange(len(X)), held)
         products, preconditioner = self._iteration_parts(X[inner], self._weights[inner], rng)
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
         for index in np.argsort(-alphas):

@@ -40,7 +40,9 @@ class Solution:
 def left_out_residuals(
     dual: np.ndarray, diagonal: np.ndarray, alpha: float, weights: np.ndarray, share: np.ndarray | float = 1.0
 ) -> np.ndarray:
-    """Residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i leverage_i), a_i / C_ii for all of it.
+    """Return residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i leverage_i), a_i / C_ii for all of it.
+
+    A share above one leaves copies of the row out with it: the leverages of equal rows add up.
 
     r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i.  Infinite where the divisor is lost in rounding.
     """
@@ -99,13 +101,13 @@ class CholeskySystem:
         solved = np.column_stack([cho_solve(self.factor, targets, check_finite=False), self.flat])
         return Solution(*_with_intercept(solved, self.fit_intercept)[:2])
 
-    def left_out(self, dual: np.ndarray) -> np.ndarray:
-        """Leave-one-out residuals for the dual coefficients of a solution."""
+    def left_out(self, dual: np.ndarray, share: np.ndarray | float = 1.0) -> np.ndarray:
+        """Return the residuals of the fits without ``share`` of the weight of each row, for the dual coefficients of a fit."""
         inverse, _ = lapack.dpotri(self.factor[0], lower=True)
         diagonal = np.diag(inverse).copy()
         if self.fit_intercept:
             diagonal -= self.flat**2 / self.flat.sum()
-        return left_out_residuals(dual, diagonal, self.alpha, self.weights)
+        return left_out_residuals(dual, diagonal, self.alpha, self.weights, share)
 
     def variance(self, cross: np.ndarray, at_zero: np.ndarray) -> np.ndarray:
         """k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix: ``cross`` is k between rows x and the training rows, ``at_zero`` k(x, x)."""

@@ -189,6 +189,25 @@ def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = 
     return EqualRows.of(first, groups.ravel(), inputs, target.here(), weights)
 
 
+def with_copies(numbers: np.ndarray, rows: Rows, target: Target, weights: Any = None) -> np.ndarray:
+    """Return sorted numbers of some rows and of all their copies, for splits; see ``EqualRows``."""
+    equal = equal_rows(rows, target, weights)
+    return np.sort(numbers) if equal is None else equal.with_copies(numbers)
+
+
+def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sorted numbers of about ``n_held`` random rows; copies are held out together.
+
+    At least one group of copies stays, so that there is something to learn from.
+    """
+    if equal is None or equal.are_ties or len(equal.first) < 2:
+        return np.sort(rng.permutation(n_rows)[:n_held])
+    order = rng.permutation(len(equal.first))
+    sizes = np.cumsum(np.bincount(equal.groups)[order])
+    n_groups = int(np.clip(np.searchsorted(sizes, n_held, side="right"), 1, len(order) - 1))
+    return equal.with_copies(equal.first[order[:n_groups]])
+
+
 def _has_duplicates(keys):
     in_order = np.sort(keys)
     return bool(np.any(in_order[1:] == in_order[:-1]))

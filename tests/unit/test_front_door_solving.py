@@ -1,5 +1,7 @@
 """How the front door solves: leave-one-out against refits, conjugate gradients, waves over a stream, trees."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from front_door_samples import LEARNED, QUICK, problem, refit, regression
@@ -10,7 +12,7 @@ from bochner._compute import LocalRows
 from bochner.evidence import Evidence, LearnedPrior
 from bochner.expansions import Expansion
 from bochner.front_door import base, preparation, solving
-from bochner.front_door.preparation import merged, with_ranks_where_better
+from bochner.front_door.preparation import Prepared, with_ranks_where_better
 from bochner.front_door.solving import (
     Problem,
     expansion_of,
@@ -43,8 +45,19 @@ def test_leave_one_out_scores_are_those_of_refits(prior):
     )
 
 
-def test_a_row_that_counts_three_times_is_left_out_once():
+def test_a_row_is_left_out_with_all_its_weight():
     parts = problem(weighted=True)
+    solved = solve_leaving_out(parts, LEARNED, 4)
+    others = np.arange(1, len(parts.Z))
+    inner = parts.take(others)
+    dual, intercept = refit(inner, LEARNED, solved.ridge, inner.weights)
+    expected = learned_gram(LEARNED, parts.Z[[0]], inner.Z) @ dual + intercept
+    np.testing.assert_allclose(solved.held_out[[0]], expected, atol=1e-8)
+
+
+def test_of_three_equal_observations_one_is_left_out():
+    parts = problem(weighted=True)
+    parts = replace(parts, observations=parts.counts)
     solved = solve_leaving_out(parts, LEARNED, 4)
     i = int(np.flatnonzero(parts.counts == 3)[0])
     fewer = parts.counts.copy()
@@ -62,7 +75,7 @@ def test_slopes_of_left_out_residuals_are_their_differences():
         return InverseSystem(gram, parts.weights, ridge).solve(parts.Y, parts.counts)
 
     step = 1e-4
-    numeric = (left_out(0.2 * np.exp(step))[0].unit_out - left_out(0.2 * np.exp(-step))[0].unit_out) / (2 * step)
+    numeric = (left_out(0.2 * np.exp(step))[0].left_out - left_out(0.2 * np.exp(-step))[0].left_out) / (2 * step)
     np.testing.assert_allclose(left_out(0.2)[1], numeric, atol=1e-7)
 
 
@@ -72,7 +85,7 @@ def test_single_precision_differs_by_rounding_only():
     double, single = (
         InverseSystem(g, parts.weights, 0.1).solve(parts.Y, parts.counts)[0] for g in (gram, gram.astype("f4"))
     )
-    np.testing.assert_allclose(single.unit_out, double.unit_out, atol=1e-4)
+    np.testing.assert_allclose(single.left_out, double.left_out, atol=1e-4)
     with pytest.raises(np.linalg.LinAlgError):
         InverseSystem(np.ones((30, 30)), np.ones(30), 1e-20)
 
@@ -138,11 +151,22 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
         np.testing.assert_allclose(seen["scores"][[i]], expected, atol=1e-6)
 
 
-def test_equal_rows_are_one_row_that_counts_more():
-    Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
-    rows, counts = merged(Z, Labels.of([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 4.0]))
-    np.testing.assert_array_equal(Z[rows], [[0, 1], [2, 1], [2, 1]])
-    np.testing.assert_array_equal(counts, [2, 4, 4])
+def test_copies_are_merged_into_one_row_of_their_summed_weight():
+    Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [1.0, 1.0]])
+    prepared, _ = Prepared.of(Z, Values.of([0.5, 1.5, 0.5, 1.0]), np.array([1.0, 2.0, 3.0, 3.0]), 100)
+    np.testing.assert_array_equal(prepared.Z, [[0, 1], [1, 1], [2, 1]])
+    np.testing.assert_allclose(prepared.counts, np.array([2, 3, 4]) / 3)
+    assert prepared.observations is None
+
+
+@pytest.mark.parametrize("most_ties, counts", [(100, [2, 3, 1, 3]), (3, np.ones(9))])
+def test_ties_are_merged_into_counts_if_few_rows_remain(most_ties, counts):
+    Z = np.repeat([[0.0], [1.0]], [5, 4], axis=0)
+    labels = Labels.of([0, 1, 1, 1, 0, 1, 0, 1, 1])
+    prepared, equal = Prepared.of(Z, labels, np.ones(9), most_ties)
+    assert equal.are_ties
+    np.testing.assert_array_equal(prepared.counts, counts)
+    assert (prepared.observations is None) == (most_ties == 3)
 
 
 def ranks_chosen(values, y, counts=None):

@@ -26,7 +26,8 @@ from ..expansions import Expansion
 from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from ..repetitions import FEW_ROWS, without_repetitions
+from ..repetitions import FEW_ROWS, with_copies, without_repetitions
+from ..targets import Labels, Values
 from ..wave_gradients import Standardization, WaveParameters
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .held_out import MOST_NUMBERS, ValidationRows, of_validation_rows, validation_given
@@ -198,6 +199,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         stopping = self._stopping_for(len(rows), validation is not None)
         splitting = stopping if validation is None else EarlyStopping(0)
         apart = splitting.rows_apart(len(rows), strata, n_strata, rng, weights)
+        if len(apart) and len(rows) > FEW_ROWS:  # of few rows, copies have been merged
+            outcome = Values(targets) if strata is None else Labels(np.arange(n_strata), strata)
+            apart = with_copies(apart, rows, outcome, weights)
         drawn = others_at_most(self.max_rows, len(rows), apart, rng)
         sample, standardization = draw_sample(rows, targets, weights, drawn, self._standardization, dtype)
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)

@@ -18,7 +18,7 @@ from ..expansions import Expansion
 from ..losses import Exponential
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
-from ..repetitions import without_repetitions
+from ..repetitions import FEW_ROWS, with_copies, without_repetitions
 from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .calibration import held_out_rows, margin_slope
@@ -94,6 +94,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
         held = np.sort(different.given_numbers(drawn))
+        if len(rows) > FEW_ROWS:  # of few rows, copies have been merged
+            held = with_copies(held, rows, labels, counts)
         other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
         # Rows of weight zero take no part, and no row is copied.

@@ -23,6 +23,8 @@ from .operator import OperatorParameters, OperatorRidge
 # Temperatures are looked for between these.
 _SMALLEST_LOG_TEMPERATURE, _LARGEST_LOG_TEMPERATURE = -7.0, 3.0
 _TEMPERATURE_STEPS = 100
+# The mean leverage of a row and its copies may come close to one.
+_SMALLEST_REMAINDER = 1e-3
 
 
 @dataclass(eq=False, repr=False)
@@ -87,12 +89,8 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         )
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
-        # A row of a heavy class is no repeated row: left out, all of what its class weighs is gone.
-        units = None
-        if self.class_weight is not None and weights is not None:
-            counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
-            units = weights if counts is None else weights / np.maximum(counts, 1)
-        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, units)
+        counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
+        self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, counts)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
 
@@ -152,9 +150,13 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         return ridge
 
     def _temperature(self, rows, labels, weights):
-        """By the mean leverage instead of each row's own, so that a row of weight 2 still counts as two rows."""
+        """Return the temperature of least log-loss of the rows, each left out with its copies.
+
+        Leverages are approximated by their mean.
+        """
         scores = as_rows(self.expansion_.evaluate(rows), held=True)
-        settings = self.code_.T @ self.code_, 1 - self.ridge_.mean_leverage()
+        leverage = self.ridge_.mean_leverage() * self.ridge_._mean_left_out
+        settings = self.code_.T @ self.code_, max(1 - leverage, _SMALLEST_REMAINDER)
         signals = [labels.codes] if weights is None else [labels.codes, weights]
 
         def slope_and_curvature(inverse):

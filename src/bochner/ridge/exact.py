@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Block
+from .._compute import Block, LocalRows
 from .._defaults import NestedDefaults
 from .._state import all_or_nothing
 from .._validation import check_count, check_rows, check_weights
 from ..operators import Decomposable, OperatorKernel
+from ..repetitions import equal_rows
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
 from .alphas import ridges
@@ -29,8 +30,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     kernel : an operator-valued kernel, default ``Decomposable()``
         ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge.  From a list the one with the smallest exact leave-one-out error is taken (a row of weight h counts as h rows, one
-        of which is left out); "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x).
+        The ridge.  From a list the one with the smallest exact leave-one-out error is taken; a row is left out together
+        with its copies and all their weight.  "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x).
     max_bytes : int, default 2147483648
         Kernel matrices larger than this (2 GiB) are refused before they are allocated.
 
@@ -85,7 +86,9 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         self.X_fit_ = rows.take(kept)
         for name in ("alphas_", "loo_errors_"):
             self.__dict__.pop(name, None)
-        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, y[kept], weights)
+        equal = equal_rows(LocalRows(self.X_fit_), target.take(kept), weights)
+        together = weights if equal is None else equal.left_out_weights()
+        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, y[kept], weights, together)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -105,7 +108,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     # With r = √h, (G + α / h) c = y is (r G r + α) z = r y for c = r z: the system of rows that count once.
 
-    def _fit_decomposable(self, kernel, y, weights):
+    def _fit_decomposable(self, kernel, y, weights, together):
         """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z / t."""
         root = np.sqrt(weights)[:, None]
         gram = root * np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64) * root.T
@@ -126,12 +129,12 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         else:
             system = system.turned(outputs.vectors)
             design = system.vectors * np.sqrt(system.values) / root
-            self.alpha_ = self._chosen(alphas, system, outputs.penalties, design, y, weights)
+            self.alpha_ = self._chosen(alphas, system, outputs.penalties, design, y, weights, together)
             solution = system.solution(outputs.penalties(self.alpha_))
         scaled = np.divide(solution, outputs.scales, out=root * y / self.alpha_, where=outputs.scales > 0)
         self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
-    def _fit_whole(self, kernel, y, weights):
+    def _fit_whole(self, kernel, y, weights, together):
         self.kernel_ = kernel
         root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
         gram = root * kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size) * root.T
@@ -142,16 +145,18 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
             return
         system = Eigensystem.of(gram, root * y.reshape(-1, 1))
         design = (system.vectors * np.sqrt(system.values) / root).reshape(*y.shape, -1)
-        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y, weights)
+        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y, weights, together)
         self.dual_coef_ = (root * system.solution(np.array([self.alpha_]))).reshape(y.shape)
 
-    def _chosen(self, alphas, system, penalties, design, y, weights):
-        """The ridge with the smallest leave-one-out error; ``design`` are the rows of a root of the kernel matrix."""
+    def _chosen(self, alphas, system, penalties, design, y, weights, together):
+        """Return the ridge with the smallest leave-one-out error.
+
+        ``design`` are the rows of a root of the kernel matrix, ``together`` the weight that is left out with each row.
+        """
         if len(alphas) == 1:
             return float(alphas[0])
         root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
-        units = np.minimum(weights, 1)  # one of the rows that a row counts for is left out
-        left_out = [left_out_residuals(design, y, root, penalties(alpha), units) for alpha in alphas]
+        left_out = [left_out_residuals(design, y, root, penalties(alpha), together) for alpha in alphas]
         errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
         self.alphas_, self.loo_errors_ = alphas, np.array(errors)
         return float(alphas[np.argmin(errors)])

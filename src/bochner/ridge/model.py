@@ -41,7 +41,7 @@ from ..solvers import (
     rows_are_few,
 )
 from ..solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
-from ..targets import Target, Values
+from ..targets import Labels, Target, Values
 from .alphas import mean_kernel, ridges
 
 
@@ -177,12 +177,18 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         target: Values,
         taught: Target,
         weights: np.ndarray | None,
-        units: np.ndarray | None = None,
+        counts: Any = None,
     ) -> Self:
-        """The fit on rows that have been read; a learner of the features learns from ``taught``; ``units`` as for ``TrainingRows``."""
+        """Fit rows that have been read.
+
+        A learner of the features learns from ``taught``; ``counts`` are the weights without those of classes.
+        """
         n_columns = self._start(rows, target, taught, weights)
         self._one_dimensional = target.one_dimensional
-        data = TrainingRows(rows, target.rows, weights, units)
+        data = TrainingRows(rows, target.rows, weights)
+        if len(ridges(self.alpha)) > 1 or isinstance(taught, Labels):
+            data = TrainingRows.with_copies(rows, target.rows, weights, taught, counts)
+            self._mean_left_out = data.mean_left_out_weight()
         few = self._kernel.decomposable and rows.is_local and rows_are_few(self.solver, len(rows), n_columns)
         solver = self._chosen_solver(n_columns, few)
         # Few rows do not need the large matrix; where it is not too large it is kept for partial_fit.
@@ -381,9 +387,13 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         return self._as_given(self.expansion_.jacobian(self._rows(X)))
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """The prediction of each training row by the fit without it, exactly; X and y must be rows of the training data."""
+        """Return the exact prediction of each training row by the fit without it and without its copies.
+
+        X and y must be all rows of the training data.
+        """
         rows, target, weights = self._read(X, y, sample_weight, reset=False)
-        return self._as_given(self._eigen().leave_one_out(self.alpha_, TrainingRows(rows, target.rows, weights)))
+        data = TrainingRows.with_copies(rows, target.rows, weights, target)
+        return self._as_given(self._eigen().leave_one_out(self.alpha_, data))
 
     def mean_leverage(self) -> float:
         """Share of the outputs' degrees of freedom that the fit spends, below 1; zero where no matrix was factorized."""

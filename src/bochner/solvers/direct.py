@@ -113,15 +113,20 @@ class EigenFactorization(Factorization):
         return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
 
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
-        """Mean squared leave-one-out error for each ridge, infinite where it cannot be told from rounding.
+        """Return the mean squared leave-one-out error for each ridge; infinite if it is lost in rounding.
 
-        A row of weight h counts as h rows, one of which is left out (the ``units`` of the rows).
+        A row is left out with its copies and all their weight, see ``TrainingRows``.
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
-        units = [] if data.units is None else [data.units]
-        sums, weight = data.rows.sum(Block(self._errors_block, alphas, row_bytes=row_bytes), *data.signals, *units)
+        block = Block(self._errors_block, alphas, data.weights is not None, row_bytes=row_bytes)
+        sums, weight = data.rows.sum(block, *self._signals(data))
         return sums / (weight * n_outputs)
+
+    def _signals(self, data):
+        """Return targets, weights, and the weight to be left out if it is not the row's own."""
+        left_out = data.left_out_weights()
+        return data.signals if left_out is None else [*data.signals, left_out]
 
     def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
         """The generalized cross-validation error of each ridge, mean r² / (1 − mean leverage)²: from sums alone, without the rows."""
@@ -135,9 +140,9 @@ class EigenFactorization(Factorization):
         return errors / (self.weight * self.outputs.n_outputs)
 
     def leave_one_out(self, alpha: float, data: TrainingRows) -> Any:
-        """The prediction of each row by the fit without it, (n_samples, n_outputs)."""
+        """Return the prediction of each row by the fit without it and its copies, (n_samples, n_outputs)."""
         block = Block(self._left_out_block, alpha, row_bytes=16 * len(self.rows.feature_mean))
-        return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=data.signals)
+        return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=self._signals(data))
 
     def variance(self, alpha: float, noise: Any, rows: Rows) -> Any:
         """Variance of the outputs at these rows, (n_samples, n_outputs): of the fitted function and of the noise around it.
@@ -165,17 +170,18 @@ class EigenFactorization(Factorization):
                 for number, residuals in zip(numbers, np.split(left_out, len(numbers), axis=1)):
                     yield rows, number, residuals
 
-    def _errors_block(self, alphas, X, Y, weights=None, units=None):
-        weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
-        units = np.minimum(weights, 1) if units is None else np.asarray(units, dtype=np.float64)
+    def _errors_block(self, alphas, weighted, X, Y, *columns):
+        ones = np.ones(X.shape[0])
+        weights = np.asarray(columns[0], dtype=np.float64) if weighted else ones
+        left_out = np.asarray(columns[-1], dtype=np.float64) if columns else ones
         sums = np.zeros(len(alphas))
-        for rows, number, residuals in self._left_out(alphas, X, Y, units):
+        for rows, number, residuals in self._left_out(alphas, X, Y, left_out):
             sums[number] += np.sum(weights[rows, None] * residuals**2)
         return sums, weights.sum()
 
-    def _left_out_block(self, alpha, X, Y, weights=None, *, out):
-        weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
-        for rows, _, residuals in self._left_out([alpha], X, Y, weights):
+    def _left_out_block(self, alpha, X, Y, *columns, out):
+        left_out = np.asarray(columns[-1], dtype=np.float64) if columns else np.ones(X.shape[0])
+        for rows, _, residuals in self._left_out([alpha], X, Y, left_out):
             out[rows] = Y[rows] - self.outputs.turned(residuals, back=True)
 
     def _variance_block(self, alpha, noise, X, out):

@@ -1,0 +1,150 @@
+"""Intervals and probabilities of the tabular models with repeated rows and with weights."""
+
+import numpy as np
+import pytest
+from front_door_samples import QUICK
+from sklearn.metrics import log_loss
+
+from bochner import SpectralClassifier, SpectralRegressor
+from bochner.front_door import base
+
+pd = pytest.importorskip("pandas")
+
+# Passengers of the Titanic by class (0 is the crew), adult, male: how many died and how many survived (Dawson 1995).
+TITANIC = {
+    (1, 1, 1): (118, 57), (1, 0, 1): (0, 5), (1, 1, 0): (4, 140), (1, 0, 0): (0, 1),
+    (2, 1, 1): (154, 14), (2, 0, 1): (0, 11), (2, 1, 0): (13, 80), (2, 0, 0): (0, 13),
+    (3, 1, 1): (387, 75), (3, 0, 1): (35, 13), (3, 1, 0): (89, 76), (3, 0, 0): (17, 14),
+    (0, 1, 1): (670, 192), (0, 1, 0): (3, 20),
+}  # fmt: skip
+
+
+def titanic():
+    cells = np.array([(*cell, outcome) for cell in TITANIC for outcome in (0, 1)])
+    counts = np.array([TITANIC[cell][outcome] for cell in TITANIC for outcome in (0, 1)])
+    return cells[:, :3].astype(float), cells[:, 3], counts
+
+
+def noisy(n, seed=0, d=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
+def coverage(model, seed=1, d=2):
+    Z, z = noisy(4000, seed + 1000, d)
+    lower, upper = model.predict_interval(Z, level=0.9).T
+    return np.mean((lower <= z) & (z <= upper))
+
+
+def quick(**settings):
+    return SpectralRegressor(evidence=QUICK, random_state=0, **settings)
+
+
+def repeated_half(X, y):
+    half = len(X) // 2
+    return np.vstack([X, X[:half]]), np.append(y, y[:half])
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2), None),
+        lambda X, y: (X, y, np.full(len(y), 2.0)),
+        lambda X, y: (X, y, np.full(len(y), 1000.0)),
+        lambda X, y: (X[::-1], y[::-1], np.full(len(y), 1e-3)),
+    ],
+    ids=["twice", "weight 2", "weight 1000", "weight 0.001"],
+)
+def test_intervals_are_those_of_the_plain_table(repeat):
+    X, y = noisy(150)
+    Z, _ = noisy(50, 1)
+    expected = quick().fit(X, y).predict_interval(Z)
+    np.testing.assert_allclose(quick().fit(*repeat(X, y)).predict_interval(Z), expected, rtol=1e-6)
+
+
+def test_intervals_above_the_exact_size_are_those_of_the_plain_table(monkeypatch):
+    """Rows are merged before the way of solving is chosen."""
+    monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 100)
+    X, y = noisy(160)
+    Z, _ = noisy(50, 1)
+    expected = quick(max_exact_rows=200).fit(X, y).predict_interval(Z)
+    frame = pd.DataFrame({"a": np.tile(X[:, 0], 2), "b": np.tile(X[:, 1], 2)})
+    for rows in (np.tile(X, (2, 1)), frame):
+        model = quick(max_exact_rows=200).fit(rows, np.tile(y, 2))
+        given = Z if isinstance(rows, np.ndarray) else pd.DataFrame(Z, columns=["a", "b"])
+        np.testing.assert_allclose(model.predict_interval(given), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["half", "weights", "survey"])
+def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
+    """The mean over leave-one-out and held-out rows; one fit of 300 rows alone has a standard error of .02."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for limit in (3500, 200):
+        monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", limit)
+        X, y = noisy(600, seed)
+        weights = None
+        if kind == "half":
+            X, y = repeated_half(X, y)
+        else:
+            weights = rng.uniform(0.5, 3, 600) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=600))
+        found.append(coverage(quick().fit(X, y, weights), seed))
+    assert 0.85 < np.mean(found) < 0.95
+
+
+def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
+    """Rows of a file are too many to be merged first: those equal to held-out rows are excluded."""
+    X, _ = noisy(600)
+    noise = np.random.default_rng(0).normal(size=600)
+    order = np.random.default_rng(1).permutation(1800)
+    X, noise = np.tile(X, (3, 1))[order], np.tile(noise, 3)[order]
+    monkeypatch.setattr(base.SpectralModel, "_without_repetitions", lambda self, *data: data)
+    model = quick(max_exact_rows=300).fit(X, noise)
+    assert min(one.held_out_error for one in model.members_) > 0.85
+
+
+def test_ties_keep_the_log_loss_of_their_cells():
+    cells, outcomes, counts = titanic()
+    X, y = np.repeat(cells, counts, axis=0), np.repeat(outcomes, counts)
+    frequencies = [TITANIC[tuple(row)][1] / sum(TITANIC[tuple(row)]) for row in X.astype(int)]
+    best = log_loss(y, frequencies)
+    assert best == pytest.approx(0.476487, abs=1e-6)
+    model = SpectralClassifier(random_state=0).fit(X, y)
+    assert "independent observations" in model.path_
+    assert log_loss(y, model.predict_proba(X)) < best + 0.002
+    present = counts > 0
+    for other in (
+        SpectralClassifier(random_state=0).fit(cells[present], outcomes[present], counts[present]),
+        SpectralClassifier(random_state=0).fit(np.tile(X, (2, 1)), np.tile(y, 2)),
+        SpectralClassifier(random_state=0).fit(X, y, np.full(len(y), 1000.0)),
+    ):
+        np.testing.assert_allclose(other.predict_proba(cells), model.predict_proba(cells), atol=1e-6)
+
+
+def test_repeated_rows_do_not_make_probabilities_more_certain():
+    X, y = noisy(200, d=3)
+    Z, z = noisy(2000, 1, d=3)
+    labels = y > 0
+    model = SpectralClassifier(evidence=QUICK, random_state=0)
+    plain = log_loss(z > 0, model.fit(X, labels).predict_proba(Z))
+    for rows, own in ((np.tile(X, (2, 1)), np.tile(labels, 2)), repeated_half(X, labels)):
+        model.fit(rows, own)
+        assert "copies" in model.path_
+        assert log_loss(z > 0, model.predict_proba(Z)) < plain + 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [4500, 12_000])
+@pytest.mark.parametrize("kind", ["half", "thrice", "weights", "survey"])
+def test_intervals_of_many_rows_keep_their_coverage(kind, n):
+    rng = np.random.default_rng(n)
+    X, y = noisy(n, n)
+    weights = None
+    if kind == "half":
+        X, y = repeated_half(X, y)
+    elif kind == "thrice":
+        X, y = np.tile(X[: n // 3], (3, 1)), np.tile(y[: n // 3], 3)
+    else:
+        weights = rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
+    assert 0.88 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.92
