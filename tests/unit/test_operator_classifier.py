@@ -105,7 +105,9 @@ def test_the_temperature_minimizes_the_log_loss_of_rows_left_out(weighted):
     model = OperatorRidgeClassifier(n_components=20, random_state=0).fit(X, y, sample_weight=weights)
     corners = model.code_.T @ model.code_
     fitted = model.expansion_.evaluate(X)
-    left_out = corners[y] - (corners[y] - fitted) / (1 - model.ridge_.mean_leverage())
+    # The mean leverage is that of a unit of weight; a row is left out with all its weight.
+    leverage = model.ridge_.mean_leverage() * np.average(weights, weights=weights)
+    left_out = corners[y] - (corners[y] - fitted) / (1 - leverage)
 
     def log_loss(temperature):
         chances = np.exp(left_out / temperature) / np.exp(left_out / temperature).sum(axis=1, keepdims=True)

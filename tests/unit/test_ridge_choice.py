@@ -71,7 +71,7 @@ def test_auto_takes_the_ridge_whose_refits_without_a_row_err_least(name, weighte
     for number in (3, int(np.argmin(model.loo_errors_)), 20):
         single = clone(ALL[name]).set_params(alpha=model.alphas_[number])
         errors = [
-            np.mean((Y[i] - clone(single).fit(X, Y, counts - (np.arange(25) == i)).predict(X[[i]])[0]) ** 2)
+            np.mean((Y[i] - clone(single).fit(X, Y, counts * (np.arange(25) != i)).predict(X[[i]])[0]) ** 2)
             for i in range(25)
         ]
         np.testing.assert_allclose(model.loo_errors_[number], np.average(errors, weights=counts), rtol=1e-5)
@@ -196,7 +196,7 @@ def test_rows_of_a_heavy_class_are_left_out_whole():
     for number in (5, 10):
         single = OperatorRidge(**settings, alpha=model.ridge_.alphas_[number])
         residuals = [
-            (targets[i] - clone(single).fit(X, targets, costs * (counts - (np.arange(30) == i))).predict(X[[i]])) ** 2
+            (targets[i] - clone(single).fit(X, targets, costs * counts * (np.arange(30) != i)).predict(X[[i]])) ** 2
             for i in range(30)
         ]
         expected = np.average(np.ravel(residuals), weights=costs * counts)
