@@ -61,8 +61,9 @@ class _Source:
             return "", [self.imports[name]]
         text, used = "", []
         for statement in self.statements.get(name, []):
-            numbers = [node.lineno for node in ast.walk(statement) if hasattr(node, "lineno")]
-            first, last = min(numbers), max(numbers)  # the first one may be a decorator's
+            decorators = getattr(statement, "decorator_list", [])
+            first = min(node.lineno for node in [statement, *decorators])
+            last = statement.end_lineno or first
             text += "".join(line for number, line in self.lines if first <= number <= last)
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name) and node.id in self.statements:
