@@ -166,7 +166,9 @@ def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Str
     else:
         known = parsed(texts, tuple(formats))
     known = known.to_numpy(dtype="datetime64[us]")
-    return pandas.Series(_spread(known, codes, np.datetime64("NaT"))), lost(codes, texts, ~np.isnat(known), "dates")
+    return pandas.Series(_spread(known, codes, np.datetime64("NaT", "us"))), lost(
+        codes, texts, ~np.isnat(known), "dates"
+    )
 
 
 @dataclass(frozen=True)
