@@ -12,14 +12,15 @@ from laws import kernel_z_scores
 from sklearn.base import clone
 
 import bochner
-from bochner import bounds, datasets, export, losses, plots
+from bochner import bounds, datasets, export, losses, operators, plots
 
-MODULES = [bochner, bounds, losses, export, plots, datasets]
+MODULES = [bochner, bounds, losses, operators, export, plots, datasets]
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in MODULES
     for name in module.__all__
     if not inspect.ismodule(getattr(module, name))
+    and (module is bochner or getattr(bochner, name, None) is not getattr(module, name))  # listed once
 }
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")

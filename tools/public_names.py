@@ -10,7 +10,15 @@ import inspect
 from pathlib import Path
 
 LIST = Path(__file__).resolve().parents[1] / "tests" / "public_names.txt"
-ROOMS = ("bochner", "bochner.bounds", "bochner.datasets", "bochner.export", "bochner.losses", "bochner.plots")
+ROOMS = (
+    "bochner",
+    "bochner.bounds",
+    "bochner.datasets",
+    "bochner.export",
+    "bochner.losses",
+    "bochner.operators",
+    "bochner.plots",
+)
 
 
 def parameters(thing: object) -> list[str]:

@@ -46,6 +46,8 @@ def run(*arguments: str) -> Ran:
             ResourceWarning,
         ):  # as Python does itself
             warnings.simplefilter("ignore", quiet)
+        for deprecation in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.filterwarnings("error", category=deprecation, module="bochner")
         warnings.showwarning = lambda message, category, *_: print(f"{category.__name__}: {message}", file=error)
         try:
             code = main(arguments)

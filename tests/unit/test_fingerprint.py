@@ -1,10 +1,12 @@
-"""What tells results of an earlier version of the code apart: all that an experiment's ``run`` reaches, and nothing else."""
+"""The fingerprint covers what an experiment's ``run`` uses, and is the same on every Python."""
+
+import hashlib
 
 import pytest
 
 import bochner
 from bochner.experiments._catalog import discover
-from bochner.experiments._fingerprint import run_fingerprint
+from bochner.experiments._fingerprint import run_fingerprint, token_lines
 
 PROTOCOL = """
 from .rivals import Rival as Other
@@ -37,17 +39,17 @@ def verdict(results):
 
 @pytest.fixture
 def fingerprint(tmp_path, monkeypatch):
-    """Of an experiment that shares a protocol, which uses a rival; files are read anew each time."""
+    """Return a function that writes three files of a package and returns the fingerprint of one."""
     package = f"sharinglab_{abs(hash(str(tmp_path)))}"
     folder = tmp_path / package
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    def of(protocol=PROTOCOL, rivals=RIVALS, experiment=SHARING, library="1"):
+    def of(protocol=PROTOCOL, rivals=RIVALS, experiment=SHARING, version="1"):
         for name, text in (("protocol", protocol), ("rivals", rivals), ("one", experiment)):
             (folder / f"{name}.py").write_text(text)
-        return run_fingerprint(f"{package}.one", library)
+        return run_fingerprint(f"{package}.one", version)
 
     return of
 
@@ -58,8 +60,7 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
     kept = (
         ("protocol", PROTOCOL, "n > 0", "n > 1"),
         ("protocol", PROTOCOL, "return n + LIMIT", "return n + LIMIT  # a comment"),
-        ("protocol", PROTOCOL, "def split(n):", "def split(n: int) -> int:"),
-        ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT: int = 3  # the same"),
+        ("protocol", PROTOCOL, "return n + LIMIT", "return n   +  LIMIT\n\n"),
         ("rivals", RIVALS, "class Unused:\n    strength = 1", "class Unused:\n    strength = 2"),
         ("experiment", SHARING, "Words.", "Others."),
         ("experiment", SHARING, '"Why."', '"Because."'),
@@ -79,7 +80,7 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
     for part, text, old, new in told:
         assert old in text
         assert fingerprint(**{part: text.replace(old, new)}) != now, new
-    assert fingerprint(library="2") != now
+    assert fingerprint(version="2") != now
 
 
 def test_experiments_that_share_a_protocol_are_told_apart_and_known():
@@ -89,7 +90,29 @@ def test_experiments_that_share_a_protocol_are_told_apart_and_known():
 
 
 def test_the_version_is_that_of_the_library_that_runs(monkeypatch):
-    before = run_fingerprint("bochner.experiments.rff_sampling")
+    before = discover()[0]["rff_sampling"].source
     assert before == run_fingerprint("bochner.experiments.rff_sampling", bochner.__version__)
     monkeypatch.setattr(bochner, "__version__", "99.0")
-    assert run_fingerprint("bochner.experiments.rff_sampling") != before
+    assert discover()[0]["rff_sampling"].source != before
+
+
+F_STRINGS = """
+@cached  # a comment
+def f(a: int, *, b=1_0) -> str:
+    '''A docstring.'''
+
+    t = f"{a!r:>{b}} {{x}} {f'{b + 1}'} \u00e9" rf'\\d{a=}'
+    u = ("one" f"{a:.2f}"
+         "two",)
+    v = f'''
+    many {
+    a} lines'''; w = 1 if a else \\
+      2
+    return t + u + v
+"""
+
+
+def test_tokens_are_the_same_on_every_version_of_python():
+    lines = list(token_lines(F_STRINGS))
+    assert lines[3] == (7, '4 u = ( "one" f"{a:.2f}" "two" , ) \n')
+    assert hashlib.sha256(repr(lines).encode()).hexdigest()[:12] == "8ca0d8a3296d"

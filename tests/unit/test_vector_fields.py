@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, Helmholtz, Matern, OperatorRidge
+import bochner
+from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, Helmholtz, Matern, OperatorRidge, ProductPrior
 
 
 def fitted(kernel, n_features=3, n_outputs=None, seed=0, **settings):
@@ -133,3 +134,29 @@ def test_fields_that_are_none_are_refused():
         model.scalar_potential(X)
     with pytest.raises(ValueError, match="Only vector-field kernels"):
         model.curl_free_part(X)
+
+
+class Triangle(ProductPrior):
+    """A prior of one's own, for which no second derivatives are known."""
+
+    _bandwidth = "bandwidth"
+
+    def __init__(self, bandwidth=1.0):
+        self.bandwidth = bandwidth
+
+    def _quantile(self, uniform):
+        return np.where(uniform < 0.5, np.sqrt(2 * uniform) - 1, 1 - np.sqrt(2 - 2 * uniform))
+
+    def _factor(self, differences):
+        return np.sinc(differences / (2 * np.pi)) ** 2
+
+
+def test_the_error_for_a_prior_without_second_derivatives_names_what_works():
+    rng = np.random.default_rng(0)
+    X, kernel = rng.normal(size=(5, 2)), CurlFree(Triangle())
+    with pytest.raises(NotImplementedError, match="not known for Triangle") as error:
+        kernel.kernel(X)
+    advised = ("OperatorRidge", "CurlFree", "Gaussian", "Matern")
+    assert all(name in str(error.value) and name in bochner.__all__ for name in advised)
+    assert ".register" not in str(error.value)
+    assert kernel.sample(1000, 2, rng).kernel(X).shape == (5, 5, 2, 2)

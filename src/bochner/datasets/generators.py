@@ -97,8 +97,9 @@ def board(n_samples: int = 1000, rng: Rng = None) -> Bunch:
 def windmill(n_samples: int = 2000, rng: Rng = None, *, arms: int = 3, twist: float = 0.0) -> Bunch:
     """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
-    For Bullins et al. 2018, Figure 1, whose generator is not published: three straight arms give the accuracies printed
-    there; eight arms with twist 8 are limited by the sample size instead.
+    For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
+    an RBF kernel has an accuracy of 89.5 % (printed: 92.1) and the margin game one of 98.3 to
+    98.7 % (printed: 99.3). Eight arms with twist 8 are limited by the sample size instead.
 
     Parameters
     ----------

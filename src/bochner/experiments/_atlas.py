@@ -38,7 +38,7 @@ ENTRIES = (
         LETARTE,
         "Table 2",
         "sizes of seven data sets",
-        remark="The same rows, columns and splits, tested (`tests/papers/test_pbrff.py`), but for ads, of which only 1966 distinct rows could be had.",
+        remark="The same rows, columns and splits, tested (`tests/papers/test_pbrff.py`), but for ads, of which we have the 1966 distinct rows.",
     ),
     Entry(LETARTE, "Figures 1, 4", "five landmarks of two toy sets, as pictures", "pbrff_figure1"),
     Entry(LETARTE, "Figures 2, 6", "curves of seven sets, one split", "pbrff_figure2"),

@@ -11,6 +11,8 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+import bochner
+
 from ._fingerprint import run_fingerprint
 
 SCALES = ("smoke", "quick", "paper")
@@ -56,7 +58,7 @@ class Experiment:
     def source(self) -> str:
         """Fingerprint of the code behind the numbers: tells results of an earlier version apart."""
         try:
-            return run_fingerprint(self.module.__name__)
+            return run_fingerprint(self.module.__name__, bochner.__version__)
         except OSError:
             return "unknown"
 

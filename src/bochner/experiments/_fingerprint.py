@@ -1,114 +1,117 @@
-"""A short hash of the code behind an experiment's numbers, by which results of an earlier version are told apart."""
+"""Hash of the code behind an experiment's numbers: the same on every version of Python."""
 
 import ast
 import hashlib
-import importlib
 import importlib.util
+import io
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
-_Wanted = tuple[str, str]  # a module's name, and a name in it
+_Definition = tuple[str, str]  # a module's name, and a name that it defines
+_LAYOUT = {"COMMENT", "NL", "INDENT", "DEDENT", "ENDMARKER"}
 
 
-def run_fingerprint(module: str, library: str | None = None) -> str:
-    """The hash of everything that ``run`` of a module reaches in its package, and of the library's version.
+def run_fingerprint(module: str, version: str) -> str:
+    """Return the hash of the code that ``run`` of a module uses, and of the library's version.
 
-    That is ``run`` itself and the functions, classes and constants that it uses, in its own file and in the files beside it (the protocol of
-    a paper, the rivals): not what judges, draws or describes finished results, nor the lists of cases, which a line of results
-    holds itself.  Comments, documentation, annotations and layout do not count.
+    It covers ``run`` and the functions, classes and constants that ``run`` uses, in its own file
+    and in other files of its package. Claims, verdicts, figures and lists of cases do not count,
+    and neither do comments, docstrings, blank lines and line breaks inside brackets.
     """
     package = module.rpartition(".")[0]
     files: dict[str, _Source] = {}
-    reached: dict[_Wanted, str] = {}
-    waiting: list[_Wanted] = [(module, "run")]
+    used: dict[_Definition, str] = {}
+    waiting: list[_Definition] = [(module, "run")]
     while waiting:
-        wanted = waiting.pop()
-        if wanted in reached:
-            continue
-        name, part = wanted
-        if name not in files:
-            files[name] = _Source(name, package)
-        reached[wanted], further = files[name].part(part)
-        waiting += further
-    text = "\n".join(f"{key}\n{reached[key]}" for key in sorted(reached))
-    return hashlib.sha256(f"{_version() if library is None else library}\n{text}".encode()).hexdigest()[:12]
-
-
-def _version() -> str:
-    """Of the library that runs, which need not be the one that is installed."""
-    return importlib.import_module(__name__.partition(".")[0]).__version__
+        file, name = definition = waiting.pop()
+        if file not in files:
+            files[file] = _Source(file, package)
+        if definition not in used:
+            used[definition], further = files[file].definition(name)
+            waiting += further
+    text = "\n".join(f"{key}\n{used[key]}" for key in sorted(used))
+    return hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:12]
 
 
 class _Source:
-    """What a file of the package defines, statement by statement."""
+    """A file of the package: its top-level statements by the names that they define."""
 
     def __init__(self, module: str, package: str):
         spec = importlib.util.find_spec(module)
         if spec is None or spec.origin is None:
             raise OSError(f"{module} has no source file.")
+        source = Path(spec.origin).read_text(encoding="utf-8")
         self.module = module
+        self.lines = list(token_lines(source))
         self.statements: dict[str, list[ast.stmt]] = {}
-        self.siblings: dict[str, _Wanted] = {}  # names that come from other files of the package
-        for statement in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        self.imports: dict[str, _Definition] = {}  # (file, "") for a whole file
+        for statement in ast.parse(source).body:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:
                 for alias in statement.names:
-                    source = f"{package}.{statement.module}" if statement.module else package
-                    name = alias.asname or alias.name
-                    self.siblings[name] = (source, alias.name) if statement.module else (f"{source}.{alias.name}", "")
+                    file = f"{package}.{statement.module or alias.name}"
+                    self.imports[alias.asname or alias.name] = (file, alias.name if statement.module else "")
             else:
-                for defined in _defined(statement):
-                    self.statements.setdefault(defined, []).append(statement)
+                for name in _defined_names(statement):
+                    self.statements.setdefault(name, []).append(statement)
 
-    def part(self, name: str) -> tuple[str, list[_Wanted]]:
-        """The text of what defines a name, and what it uses in turn; of the empty name, the whole file."""
-        if name in self.siblings:  # handed on from another file
-            return "", [self.siblings[name]]
-        found = self.statements.get(name, []) if name else [s for many in self.statements.values() for s in many]
-        found = [_bare(statement) for statement in found]
-        further: list[_Wanted] = []
-        for node in (node for statement in found for node in ast.walk(statement)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                sibling, entry = self.siblings.get(node.value.id, ("", "-"))
-                if entry == "":  # protocol.split: that part of the other file, not all of it
-                    further.append((sibling, node.attr))
-            elif isinstance(node, ast.Name):
-                sibling, entry = self.siblings.get(node.id, ("", ""))
-                if entry:
-                    further.append((sibling, entry))
-                elif node.id in self.statements:
-                    further.append((self.module, node.id))
-        return "\n".join(map(ast.unparse, found)), further
+    def definition(self, name: str) -> tuple[str, list[_Definition]]:
+        """Return the tokens of the statements that define a name, and the definitions they use."""
+        if name in self.imports:
+            return "", [self.imports[name]]
+        text, used = "", []
+        for statement in self.statements.get(name, []):
+            decorators = getattr(statement, "decorator_list", [])
+            first = min(node.lineno for node in [statement, *decorators])
+            last = statement.end_lineno or first
+            text += "".join(line for number, line in self.lines if first <= number <= last)
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and node.id in self.statements:
+                    used.append((self.module, node.id))
+                elif isinstance(node, ast.Name) and node.id in self.imports:
+                    used.append(self.imports[node.id])
+                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    file, entry = self.imports.get(node.value.id, ("", "-"))
+                    used += [] if entry else [(file, node.attr)]  # protocol.split
+        return text, used
 
 
-def _defined(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module defines or, by filling an entry, changes."""
+def _defined_names(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines or, by setting an item, changes."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
-    targets: list[ast.expr] = []
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Assign):
-            targets += node.targets
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-            targets.append(node.target)
-    names = (node for target in targets for node in ast.walk(target))
-    return {node.id for node in names if isinstance(node, ast.Name)}
+    stored = [node for node in ast.walk(statement) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    return {name.id for node in stored for name in ast.walk(node) if isinstance(name, ast.Name)}
 
 
-def _bare(statement: ast.stmt) -> ast.stmt:
-    """A copy without documentation and annotations."""
-    copied = _Unannotated().visit(ast.parse(ast.unparse(statement)).body[0])
-    for node in ast.walk(copied):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        if isinstance(node, ast.FunctionDef):
-            node.returns = None
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-    return ast.fix_missing_locations(copied)
+def token_lines(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the number of each logical line and its tokens, after the column of the first one.
+
+    Lines that are a string alone are docstrings and left out.
+    """
+    line: list[tuple[str, tuple[int, int], str]] = []
+    for token in _tokens(source):
+        if token[0] not in _LAYOUT:
+            line.append(token)
+        if token[0] == "NEWLINE":
+            kind, (number, column), _ = line[0]
+            if kind != "STRING" or len(line) > 2:
+                yield number, " ".join([str(column), *(text for _, _, text in line[:-1]), "\n"])
+            line = []
 
 
-class _Unannotated(ast.NodeTransformer):
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        if node.value is not None:
-            return ast.Assign([node.target], node.value)
-        node.annotation = ast.Constant(None)
-        return node
+def _tokens(source: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Yield type, start and text of each token; an f-string is one token, as before Python 3.12."""
+    lines = io.StringIO(source).readlines()
+    starts: list[tuple[int, int]] = []  # of f-strings, which may stand inside each other
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_START":
+            starts.append(token.start)
+        elif kind == "FSTRING_END":
+            (row, column), (last_row, end) = starts.pop(), token.end
+            if not starts:
+                text = "".join([*lines[row - 1 : last_row - 1], lines[last_row - 1][:end]])
+                yield "STRING", (row, column), text[column:]
+        elif not starts:
+            yield kind, token.start, token.string

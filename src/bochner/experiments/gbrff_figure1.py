@@ -14,7 +14,9 @@ PAPER = "Gautheron et al. 2020, Figure 1"
 CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
 DEVIATIONS = (
     "The landmark is found by L-BFGS in the plane, where the paper fixes one coordinate and searches along the other; "
-    "frequencies come from NumPy's Generator, so the panels show other waves than the paper's. Ten seeds instead of one."
+    "frequencies come from NumPy's Generator, so the panels show other waves than the paper's. Ten seeds instead of one: they "
+    "are better than most. Over the seeds 0 to 199 the median after 10 rounds is 97 %, with `landmark=0`, the paper's search, "
+    "as without it; a quarter of them reach 100 %."
 )
 
 

@@ -26,6 +26,7 @@ DEVIATIONS = (
     "The number of frequencies of the random function is not published: 1000. Nor is the grid of λ, 10^-10…10^1 here, or how it was searched: by two "
     "folds, which the paper names for its first data set, at the size that is judged, and by exact leave-one-out on all rows everywhere, for features and "
     "exact kernels alike.",
+    "The paper says that curl-free features 'can even be better' than the exact kernel; the limit of 0.05 in R² at 2000 frequencies is ours.",
     "The curl-free kernel is solved exactly up to 1000 rows (a matrix of 5000 x 5000), where the paper goes to 10 000. "
     "Normal equations are solved directly instead of by L-BFGS. Besides the paper's bandwidth, the median distance (1.8), a quarter of it, which is near "
     "the length 0.4 of the field. Scale paper: five draws, N up to 10 000; quick: three, N up to 3000 and D = 300 along N.",

@@ -14,10 +14,17 @@ from .measure import OperatorMeasure
 
 
 class OperatorKernel(NestedDefaults, ABC):
-    """K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ, ω from a scalar prior; a parameter object, never fitted.
+    """Base class of operator-valued kernels K(x, z) = E cos(ω·(x − z)) A(ω), A(ω) = B(ω) B(ω)ᵀ.
 
-    ``prior`` is a prior such as ``Gaussian(gamma=1.0)``, or a ``FourierMeasure`` (for instance a learned one), whose
-    frequencies and weights are then used as they are.
+    A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
+    ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose frequencies and weights are then used as
+    they are. Subclasses define ``n_outputs``, ``factors`` and the closed form.
+
+    Examples
+    --------
+    >>> from bochner import CurlFree, Decomposable
+    >>> issubclass(CurlFree, OperatorKernel), issubclass(Decomposable, OperatorKernel)
+    (True, True)
     """
 
     prior: Any

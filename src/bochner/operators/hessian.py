@@ -11,10 +11,11 @@ from ..priors import Anova, Cauchy, Gaussian, Matern, RationalQuadratic, Sinc, S
 
 @singledispatch
 def negative_hessian(prior: SpectralPrior, X: np.ndarray, Z: np.ndarray, space: np.ndarray) -> np.ndarray:
-    """−∂²k(x − z)/∂δ_a∂δ_b for a, b in ``space``, (n_samples, n_other_samples, p, p)."""
+    """Return −∂²k(x − z)/∂δ_a∂δ_b for a, b in ``space``, (n_samples, n_other_samples, p, p)."""
     raise NotImplementedError(
-        f"No closed form of the second derivatives of {type(prior).__name__}: register one with negative_hessian.register, "
-        "or use kernel.sample(n_atoms, n_features, rng).kernel(X), which needs none."
+        f"The exact kernel of a vector field needs second derivatives of its prior, which are not known for "
+        f"{type(prior).__name__}. Use random features, OperatorRidge(CurlFree(prior)), or their kernel, "
+        "CurlFree(prior).sample(1000, n_features, rng).kernel(X); or a prior such as Gaussian or Matern(nu=2.5)."
     )
 
 

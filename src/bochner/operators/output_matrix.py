@@ -93,13 +93,39 @@ def learned_output_matrix(
     n_rounds: int = 100,
     tolerance: float = 1e-4,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A that maximizes the likelihood of the outputs, by alternating steps; returns (A, log-likelihoods by round).
+    """Return the output matrix A with the largest likelihood, and the log-likelihood after each round.
 
-    The model is Y = Φ W + noise, rows of W from N(0, A), noise of variance σ² to be found too.  Given A and σ², the law of W
-    is Gaussian with independent entries in the eigenbases of ΦᵀΦ (``values`` s) and of A; given W, A is the mean of W_rᵀW_r
-    and σ² the mean squared residual.  Both steps raise the likelihood (expectation maximization).  Only sums over the rows
-    are needed: ``projections`` Z = UᵀΦᵀY, ``target_gram`` YᵀY, ``n_samples``.  A is scaled to mean variance 1, as only its
+    The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that is
+    learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s) Uᵀ
+    and of A. Only sums over the rows are needed. A is scaled to mean variance 1, because only its
     shape matters beside a ridge.
+
+    Parameters
+    ----------
+    values : array (n_columns,)
+        The eigenvalues s of ΦᵀΦ.
+    projections : array (n_columns, n_outputs)
+        The products UᵀΦᵀY.
+    target_gram : array (n_outputs, n_outputs)
+        The products YᵀY.
+    n_samples : float
+        Number of rows, or their total weight.
+    n_rounds : int, default 100
+        Rounds at most.
+    tolerance : float, default 1e-4
+        Stop when a round raises the log-likelihood per entry of Y by less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> Phi, w = rng.normal(size=(200, 5)), rng.normal(size=5)
+    >>> Y = np.column_stack([Phi @ w, Phi @ w]) + 0.1 * rng.normal(size=(200, 2))
+    >>> s, U = np.linalg.eigh(Phi.T @ Phi)
+    >>> A, _ = learned_output_matrix(s, U.T @ Phi.T @ Y, Y.T @ Y, 200)
+    >>> A.round(1)  # the two outputs are alike
+    array([[1., 1.],
+           [1., 1.]])
     """
     n_outputs = len(target_gram)
     kept = values > 1e-12 * values.max()

@@ -18,10 +18,23 @@ from .hessian import negative_hessian
 
 @dataclass(eq=False, repr=False)
 class VectorFieldKernel(OperatorKernel):
-    """A kernel with as many outputs as the space has directions.
+    """Base class of kernels for vector fields, which have one output for each direction of space.
 
-    ``coordinates`` are the columns of X that span the space of the field, by default all of them; other columns
-    (time, a season, a condition) only modulate it.
+    Subclasses define ``share``, the share c of the curl-free part.
+
+    Parameters
+    ----------
+    prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
+        Law of the frequencies.
+    coordinates : list of int, default None
+        The columns of X that span the space of the field; None is all of them. Other columns, such
+        as time or a condition, only modulate it.
+
+    Examples
+    --------
+    >>> from bochner import CurlFree, Helmholtz
+    >>> issubclass(CurlFree, VectorFieldKernel), CurlFree().share(), Helmholtz(curl_share=0.3).share()
+    (True, 1.0, 0.3)
     """
 
     prior: Any = None

@@ -149,7 +149,7 @@ class DateColumn:
 
 
 def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Strays | None]:
-    """(a pandas series of times of the local clock, a note on values that are no dates)."""
+    """Return the column as a pandas series of local times, and a note on values that are not dates."""
     pandas = needed("pandas")
     if is_dates(column):
         if not str(column.dtype).startswith("datetime"):
@@ -166,7 +166,8 @@ def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Str
     else:
         known = parsed(texts, tuple(formats))
     known = known.to_numpy(dtype="datetime64[us]")
-    return pandas.Series(_spread(known, codes, np.datetime64("NaT"))), lost(codes, texts, ~np.isnat(known), "dates")
+    times = pandas.Series(_spread(known, codes, np.datetime64("NaT", "us")))
+    return times, lost(codes, texts, ~np.isnat(known), "dates")
 
 
 @dataclass(frozen=True)
