@@ -24,6 +24,7 @@ from ._compute import (
     weights_or_ones,
 )
 from ._defaults import NestedDefaults
+from ._given_targets import targets_and_predictions
 from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights, refuse_class
@@ -99,10 +100,9 @@ def certify(
     check_share(delta, "delta", example=0.05)
     refuse_class(estimator, "estimator")
     check_is_fitted(estimator)
-    prediction = np.asarray(estimator.predict(X))
-    y = np.asarray(y)
-    if len(prediction) != len(y):
-        raise ValueError(f"Got {len(prediction)} predictions and {len(y)} targets.")
+    y, prediction = targets_and_predictions(y, estimator.predict(X), "certify")
+    if loss is None and y.shape != prediction.shape:
+        raise ValueError(f"y has shape {y.shape}, but predictions have shape {prediction.shape}; they must agree.")
     if loss is None and is_classifier(estimator):
         wrong = prediction != y
         wrong = wrong.any(axis=1) if wrong.ndim == 2 else wrong
@@ -114,6 +114,8 @@ def certify(
         )
     check_positive(largest_loss, "largest_loss")
     losses = np.asarray(loss(y, prediction) if loss is not None else _squared_error(y, prediction), dtype=np.float64)
+    if losses.shape != (len(y),):
+        raise ValueError(f"The loss must return one number for each of {len(y)} rows, got shape {losses.shape}.")
     return empirical_bernstein(np.minimum(losses, largest_loss), largest_loss, delta=delta)
 
 
