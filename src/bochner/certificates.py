@@ -31,7 +31,7 @@ from ._validation import check_positive, check_rows, check_share, check_transfor
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.risk import inverse_binary_kls, pac_bayes_budget
 from .expansions import Expansion, ExpansionModel
-from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
+from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer, learned_prior
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
 from .row_draws import split_counts
@@ -250,7 +250,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
         prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(rows, codes, first, second, prior_mean, step, caveat)
+        self._choose(rows, codes, first, second, prior_mean, step, caveat or learned_prior(features))
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)

@@ -1,14 +1,23 @@
 """Learning inside SpectralFeatures: candidates, selection, streaming, merging, bounds."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bochner import (
+    Anova,
+    CertifiedClassifier,
+    Evidence,
     Gaussian,
+    LandmarkFeatures,
+    Laplace,
     MarginGame,
+    Matern,
     OptimalAlignment,
     PacBayes,
     SpectralFeatures,
@@ -171,6 +180,41 @@ def test_a_prior_read_off_the_data_is_no_prior(problem, seed):
         assert "data" in bound.reason
     with pytest.raises(TypeError, match="learner by alignment"):
         SpectralFeatures().fit(X).alignment_bound()
+
+
+@pytest.mark.parametrize("family", [Anova(), Gaussian(), Laplace(), Matern()], ids=repr)
+def test_a_prior_learned_by_evidence_is_no_prior_for_the_same_rows(family, problem):
+    X, y = problem
+    learned = Evidence(n_rows=60, n_iterations=2).learn(family, X, y, np.random.default_rng(0)).prior
+    plain = type(learned)(**learned.get_params())  # the caller's word that the numbers come from other rows
+    for prior in (learned, clone(learned), pickle.loads(pickle.dumps(learned)), deepcopy(learned), learned.resolved(X)):
+        for made in (
+            SpectralFeatures(prior, PacBayes(), n_components=10, random_state=0),
+            clone(SpectralFeatures(learner=PacBayes(), n_components=10, random_state=0).set_params(prior=prior)),
+            LandmarkFeatures(prior, n_components=10, n_landmarks=5, landmarks="random", random_state=0),
+        ):
+            bound = made.fit(X, y).alignment_bound()
+            assert not bound.valid
+            assert "learned by Evidence" in bound.reason
+            assert made.set_params(prior=plain).fit(X, y).alignment_bound().valid
+    assert not plain._learned
+    assert not family._learned
+
+
+def test_a_certified_classifier_needs_a_prior_that_has_not_seen_all_rows(problem):
+    """A bandwidth "scale" is read off the first part of the rows alone; a learned prior may have seen all."""
+    X, y = problem
+    learned = Evidence(n_rows=60, n_iterations=2).learn_prior(Gaussian(), X, y, np.random.default_rng(0))
+    features = SpectralFeatures(learned, n_components=10)
+    for made in (features, make_pipeline(StandardScaler(), features)):
+        model = CertifiedClassifier(made, random_state=0).fit(X, y)
+        for bound in (model.gibbs_bound_, model.bound_):
+            assert not bound.valid
+            assert "learned by Evidence" in bound.reason
+    for prior in (Gaussian("scale"), Gaussian(gamma=learned.gamma)):
+        model = CertifiedClassifier(SpectralFeatures(prior, n_components=10), random_state=0).fit(X, y)
+        assert model.gibbs_bound_.valid
+        assert model.bound_.valid
 
 
 def test_float32_rows_get_float32_candidates(problem, seed):
