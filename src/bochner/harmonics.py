@@ -3,6 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from math import comb, lgamma, pi
 from typing import Any, Self
 
@@ -132,18 +134,17 @@ def _lifted(levels, t, squared_radius, k, max_degree):
     lifted: list[list[np.ndarray]] = [[] for _ in range(max_degree + 1)]
     for j, lower in enumerate(levels):
         for m, factor in enumerate(_gegenbauer_factors(t, squared_radius, j + (k - 2) / 2, max_degree - j)):
-            lifted[j + m].append(factor[:, None] * lower)
+            lifted[j + m].append(np.asarray(factor)[..., None] * lower)
     return [np.hstack(columns) for columns in lifted]
 
 
 def _gegenbauer_factors(t: np.ndarray, squared_radius: np.ndarray, mu: float, max_degree: int) -> Iterator[np.ndarray]:
     """Yield the orthonormal Gegenbauer polynomials of index ``mu`` and degree 0 … ``max_degree``.
 
-    They are homogeneous: r^m p_m(t / r), by the three-term recurrence.
+    They are homogeneous: r^m p_m(t / r), by the three-term recurrence.  The first one is a number.
     """
-    previous = np.zeros_like(t)
-    current = np.full_like(t, np.exp((lgamma(mu + 1) - lgamma(mu + 0.5)) / 2) / pi**0.25)
-    below = 0.0
+    previous, below = 0.0, 0.0
+    current = np.exp((lgamma(mu + 1) - lgamma(mu + 0.5)) / 2) / pi**0.25
     for m in range(max_degree):
         yield current
         above = 0.5 * np.sqrt((m + 1) * (m + 2 * mu) / ((m + 1 + mu) * (m + mu)))
@@ -152,7 +153,8 @@ def _gegenbauer_factors(t: np.ndarray, squared_radius: np.ndarray, mu: float, ma
     yield current
 
 
-def degree_path(n_features: int, degree: int, position: int) -> tuple[list[int], int]:
+@lru_cache(maxsize=2**14)
+def degree_path(n_features: int, degree: int, position: int) -> tuple[tuple[int, ...], int]:
     """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its position in the plane.
 
     ℓ_d is its degree, and ℓ_k that of the harmonic in R^k that the remaining factors multiply.
@@ -164,7 +166,7 @@ def degree_path(n_features: int, degree: int, position: int) -> tuple[list[int],
         degree = bisect_right(first, position) - 1
         position -= first[degree]
         path.append(degree)
-    return path[::-1], position
+    return tuple(path[::-1]), position
 
 
 def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -173,18 +175,18 @@ def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
     Equal to these columns of ``spherical_harmonics``, without the others: a harmonic is the real or
     imaginary part of a power in the plane times d − 2 Gegenbauer factors, O(d + degree) for each row.
     """
-    X = X.astype(np.float64, copy=False)
-    planar, squared_radii = X[:, 0] + 1j * X[:, 1], np.cumsum(X**2, axis=1)
-    columns = np.empty((len(X), len(indices)))
-    for column, (degree, position) in enumerate(indices):
-        path, part = degree_path(X.shape[1], int(degree), int(position))
+    coordinates = np.ascontiguousarray(X.T, dtype=np.float64)
+    planar, squared_radii = coordinates[0] + 1j * coordinates[1], np.cumsum(coordinates**2, axis=0)
+    columns = np.empty((len(indices), len(X)))
+    for column, (degree, position) in zip(columns, indices.tolist(), strict=True):
+        path, part = degree_path(len(coordinates), degree, position)
         power = planar ** path[0]
-        columns[:, column] = (power.imag if part else power.real) / np.sqrt(pi if path[0] else 2 * pi)
-        for k in range(3, X.shape[1] + 1):
-            lower, upper = path[k - 3], path[k - 2]
-            *_, factor = _gegenbauer_factors(X[:, k - 1], squared_radii[:, k - 1], lower + (k - 2) / 2, upper - lower)
-            columns[:, column] *= factor
-    return columns
+        np.divide(power.imag if part else power.real, np.sqrt(pi if path[0] else 2 * pi), out=column)
+        steps = zip(coordinates[2:], squared_radii[2:], pairwise(path), strict=True)
+        for k, (t, squared_radius, (lower, upper)) in enumerate(steps, start=3):
+            *_, factor = _gegenbauer_factors(t, squared_radius, lower + (k - 2) / 2, upper - lower)
+            column *= factor
+    return columns.T
 
 
 @dataclass(frozen=True, eq=False)
