@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array
 
@@ -77,6 +78,23 @@ def as_values(owner, y, fewest=1):
     check_no_objects(y, owner)
     settings = {"ensure_2d": False, "accept_sparse": False, "ensure_min_samples": fewest}
     return check_array(y, dtype=np.float64, input_name="y", **settings)
+
+
+def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Validate targets that are compared with predictions: none is missing, and single columns become vectors."""
+    prediction = np.asarray(prediction)
+    y = given_target(y, len(prediction), owner)
+    if y.dtype.kind == "O":
+        missing = any(is_missing(value) for value in y.ravel().tolist())
+    else:
+        missing = y.dtype.kind == "f" and not np.all(np.isfinite(y))
+    if missing:
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if prediction.ndim == 2 and prediction.shape[1] == 1:
+        prediction = prediction[:, 0]
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    return y, prediction
 
 
 def inconsistent_rows(n_rows, n_targets):

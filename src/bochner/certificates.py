@@ -24,13 +24,14 @@ from ._compute import (
     weights_or_ones,
 )
 from ._defaults import NestedDefaults
+from ._given_targets import targets_and_predictions
 from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import check_positive, check_rows, check_share, check_transformer, check_weights, refuse_class
 from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.risk import inverse_binary_kls, pac_bayes_budget
 from .expansions import Expansion, ExpansionModel
-from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer
+from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer, learned_prior
 from .measures import FourierMeasure
 from .repetitions import without_repetitions
 from .row_draws import split_counts
@@ -99,10 +100,9 @@ def certify(
     check_share(delta, "delta", example=0.05)
     refuse_class(estimator, "estimator")
     check_is_fitted(estimator)
-    prediction = np.asarray(estimator.predict(X))
-    y = np.asarray(y)
-    if len(prediction) != len(y):
-        raise ValueError(f"Got {len(prediction)} predictions and {len(y)} targets.")
+    y, prediction = targets_and_predictions(y, estimator.predict(X), "certify")
+    if loss is None and y.shape != prediction.shape:
+        raise ValueError(f"y has shape {y.shape}, but predictions have shape {prediction.shape}; they must agree.")
     if loss is None and is_classifier(estimator):
         wrong = prediction != y
         wrong = wrong.any(axis=1) if wrong.ndim == 2 else wrong
@@ -114,6 +114,8 @@ def certify(
         )
     check_positive(largest_loss, "largest_loss")
     losses = np.asarray(loss(y, prediction) if loss is not None else _squared_error(y, prediction), dtype=np.float64)
+    if losses.shape != (len(y),):
+        raise ValueError(f"The loss must return one number for each of {len(y)} rows, got shape {losses.shape}.")
     return empirical_bernstein(np.minimum(losses, largest_loss), largest_loss, delta=delta)
 
 
@@ -248,7 +250,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
         prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(rows, codes, first, second, prior_mean, step, caveat)
+        self._choose(rows, codes, first, second, prior_mean, step, caveat or learned_prior(features))
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)

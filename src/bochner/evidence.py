@@ -81,7 +81,9 @@ class Evidence(BaseEstimator):
     a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
     two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
 
-    A learned prior has seen its rows: theorems that need a prior chosen without the data hold on other rows only.
+    Bounds need a prior that does not depend on their rows.  So bounds with a learned prior, or a clone of
+    it, have ``valid=False``.  If the rows of the bound are others, write a new prior with the learned
+    numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
 
     Parameters
     ----------
@@ -180,8 +182,10 @@ class Evidence(BaseEstimator):
                 n_left = n_refinements
         found, objective, n_more = self._descend(problem, start, bounds, n_left)
         rates, own_weights, linear, noise = problem.split(found)
+        learned = with_rates(prior, rates / scales, own_weights)
+        learned._learned = True
         return LearnedPrior(
-            prior=with_rates(prior, rates / scales, own_weights),
+            prior=learned,
             noise=noise,
             linear=linear / scales**2,
             objective=objective,

@@ -337,7 +337,7 @@ def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | N
 
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:
-    """Why no theorem holds with this prior, or an empty text: P must not be read off the rows it is used on."""
+    """Return why no theorem holds with this prior, or "": P must not depend on the rows of the bound."""
     if prior is None:
         return (
             "the default prior takes its bandwidth from the data; give a prior with a number, e.g. Gaussian(gamma=1.0)"
@@ -345,6 +345,18 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
     for name, value in prior.get_params().items():
         if isinstance(value, str):
             return f"{name}={value!r} reads the prior off the data; give a number chosen without these rows"
+    return learned_prior(prior)
+
+
+def learned_prior(owner: Any) -> str:
+    """Return why no theorem holds if ``owner``, or a parameter of it, is a prior learned by ``Evidence``; else ""."""
+    for value in (owner, *owner.get_params(deep=True).values()):
+        if isinstance(value, SpectralPrior) and value._learned:
+            name = type(value).__name__
+            return (
+                f"the prior was learned by Evidence; if that was on data without these rows, write a new prior {name}(...) "
+                "with the learned numbers"
+            )
     return ""
 
 

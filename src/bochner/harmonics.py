@@ -1,6 +1,10 @@
 """Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on the sphere."""
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from math import comb, lgamma, pi
 from typing import Any, Self
 
@@ -123,19 +127,66 @@ def harmonics_by_degree(X, max_degree):
 
 
 def _lifted(levels, t, squared_radius, k, max_degree):
-    """Harmonics on the sphere in R^k from those in R^{k−1}: each of degree j times p_0 … p_{J−j} in the new coordinate."""
+    """Return harmonics on the sphere in R^k from those in R^{k−1}.
+
+    Each one of degree j is multiplied by the factors of degree 0 … J − j in the new coordinate.
+    """
     lifted: list[list[np.ndarray]] = [[] for _ in range(max_degree + 1)]
     for j, lower in enumerate(levels):
-        mu = j + (k - 2) / 2
-        previous = np.zeros_like(t)
-        current = np.full_like(t, np.exp((lgamma(mu + 1) - lgamma(mu + 0.5)) / 2) / pi**0.25)
-        below = 0.0
-        for m in range(max_degree - j + 1):
-            lifted[j + m].append(current[:, None] * lower)
-            above = 0.5 * np.sqrt((m + 1) * (m + 2 * mu) / ((m + 1 + mu) * (m + mu)))
-            previous, current = current, (t * current - below * squared_radius * previous) / above
-            below = above
+        for m, factor in enumerate(_gegenbauer_factors(t, squared_radius, j + (k - 2) / 2, max_degree - j)):
+            lifted[j + m].append(np.asarray(factor)[..., None] * lower)
     return [np.hstack(columns) for columns in lifted]
+
+
+def _gegenbauer_factors(t: np.ndarray, squared_radius: np.ndarray, mu: float, max_degree: int) -> Iterator[np.ndarray]:
+    """Yield the orthonormal Gegenbauer polynomials of index ``mu`` and degree 0 … ``max_degree``.
+
+    They are homogeneous: r^m p_m(t / r), by the three-term recurrence.  The first one is a number.
+    """
+    previous, below = 0.0, 0.0
+    current = np.exp((lgamma(mu + 1) - lgamma(mu + 0.5)) / 2) / pi**0.25
+    for m in range(max_degree):
+        yield current
+        above = 0.5 * np.sqrt((m + 1) * (m + 2 * mu) / ((m + 1 + mu) * (m + mu)))
+        previous, current = current, (t * current - below * squared_radius * previous) / above
+        below = above
+    yield current
+
+
+@lru_cache(maxsize=2**14)
+def degree_path(n_features: int, degree: int, position: int) -> tuple[tuple[int, ...], int]:
+    """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its position in the plane.
+
+    ℓ_d is its degree, and ℓ_k that of the harmonic in R^k that the remaining factors multiply.
+    """
+    path = [degree]
+    for k in range(n_features - 1, 1, -1):
+        # Harmonics in R^{k+1} of one degree are ordered by those in R^k that they are made of.
+        first = [0, *(basis_size(k, j) for j in range(degree))]
+        degree = bisect_right(first, position) - 1
+        position -= first[degree]
+        path.append(degree)
+    return tuple(path[::-1]), position
+
+
+def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return single harmonics at the unit rows of X, (n_rows, n_indices) in float64.
+
+    Equal to these columns of ``spherical_harmonics``, without the others: a harmonic is the real or
+    imaginary part of a power in the plane times d − 2 Gegenbauer factors, O(d + degree) for each row.
+    """
+    coordinates = np.ascontiguousarray(X.T, dtype=np.float64)
+    planar, squared_radii = coordinates[0] + 1j * coordinates[1], np.cumsum(coordinates**2, axis=0)
+    columns = np.empty((len(indices), len(X)))
+    for column, (degree, position) in zip(columns, indices.tolist(), strict=True):
+        path, part = degree_path(len(coordinates), degree, position)
+        power = planar ** path[0]
+        np.divide(power.imag if part else power.real, np.sqrt(pi if path[0] else 2 * pi), out=column)
+        steps = zip(coordinates[2:], squared_radii[2:], pairwise(path), strict=True)
+        for k, (t, squared_radius, (lower, upper)) in enumerate(steps, start=3):
+            *_, factor = _gegenbauer_factors(t, squared_radius, lower + (k - 2) / 2, upper - lower)
+            column *= factor
+    return columns.T
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +240,7 @@ class HarmonicMeasure(AtomicMeasure):
         """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows of X must be unit vectors."""
         rows = as_rows(X)
         max_degree, n_features = int(self.indices[:, 0].max()), rows.n_features
-        check_basis(n_features, max_degree, 1)
+        check_basis(n_features, 0 if _is_sparse(self.indices, n_features) else max_degree, 1)
         last = np.array([harmonic_count(n_features, degree) for degree in range(max_degree + 1)])[self.indices[:, 0]]
         if np.any(self.indices[:, 1] >= last):
             degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
@@ -200,22 +251,37 @@ class HarmonicMeasure(AtomicMeasure):
         return rows.map(self.block(n_features), self.n_columns, out=out)
 
     def block(self, n_features: int) -> Block:
-        """The feature map as a function of a block of rows; the basis exists twice for a moment (degree by degree, then joined)."""
-        n_basis = basis_size(n_features, int(self.indices[:, 0].max()))
-        return Block(_features_block, self.indices, self.weights, row_bytes=16 * n_basis)
+        """Return the feature map as a function of a block of rows.
+
+        A dense measure needs the basis twice for a moment: degree by degree, then joined.
+        """
+        if _is_sparse(self.indices, n_features):
+            row_bytes = 8 * (len(self) + 2 * n_features + 10)
+        else:
+            row_bytes = 16 * basis_size(n_features, int(self.indices[:, 0].max()))
+        return Block(_features_block, self.indices, self.weights, row_bytes=row_bytes)
 
     def merged(self) -> Self:
         """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""
         return self._merged_by(self.indices)
 
 
+def _is_sparse(indices, n_features):
+    """Return True if the harmonics cost less one by one than the whole basis up to their largest degree."""
+    max_degree = int(indices[:, 0].max())
+    return len(indices) * (n_features + max_degree) < basis_size(n_features, max_degree)
+
+
 def _features_block(indices, weights, X, out=None):
     X = as_dense(X)
     check_unit_rows(X)
-    levels = harmonics_by_degree(X, int(indices[:, 0].max()))
     scale = np.sqrt(weights * sphere_area(X.shape[1]))
     if out is None:
         out = np.empty((len(X), len(indices)), working_dtype(X))
+    if _is_sparse(indices, X.shape[1]):
+        np.multiply(harmonic_columns(X, indices), scale, out=out, casting="same_kind")
+        return out
+    levels = harmonics_by_degree(X, int(indices[:, 0].max()))
     for column, (degree, position) in enumerate(indices):
         out[:, column] = scale[column] * levels[degree][:, position]
     return out

@@ -18,6 +18,7 @@ from ._validation import check_auto_count, check_choice, check_count, check_flag
 from .alignment import class_sums, fourier_sums
 from .bounds import Bound
 from .bounds import landmark as landmark_bound
+from .bounds.alignment import of_any_losses
 from .expansions import Expansion, ExpansionStack
 from .features import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
 from .landmark_choice import Landmarks, choose_landmarks
@@ -187,7 +188,7 @@ class LandmarkFeatures(FeatureMap):
         union = n_samples if in_sample and self._chosen_by_data else len(empirical)
         settings: dict[str, Any] = {"delta": delta, "in_sample": in_sample, "independent": in_sample, "form": form}
         bounds = [
-            landmark_bound(float(loss), float(kl), n_samples, union * report.n_tried, t=float(t), **settings)
+            of_any_losses(landmark_bound, loss, kl, n_samples, union * report.n_tried, t=t, **settings)
             for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
         means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)

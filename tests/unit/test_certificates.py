@@ -7,6 +7,7 @@ from scipy.stats import binom, binomtest, norm
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -68,6 +69,43 @@ def test_certify_classifiers_and_regressors():
     assert absolute.empirical == pytest.approx(np.mean(np.abs(values[200:] - regressor.predict(X[200:]))))
     with pytest.raises(ValueError, match="largest_loss"):
         certify(regressor, X, values)
+
+
+def test_certify_compares_columns_row_by_row():
+    """Broadcasting (n, 1) against (n,) would compare every row with every other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    values, labels = np.sin(X[:, 0]), X[:, 0] > 0
+    regressor, classifier = (
+        LinearRegression().fit(X[:200], values[:200]),
+        LogisticRegression().fit(X[:200], labels[:200]),
+    )
+    column_regressor = LinearRegression().fit(X[:200], values[:200, None])  # predicts a column
+    new = slice(200, None)
+    expected = certify(regressor, X[new], values[new], largest_loss=0.25).value
+    assert certify(column_regressor, X[new], values[new], largest_loss=0.25).value == pytest.approx(expected)
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert certify(regressor, X[new], values[new, None], largest_loss=0.25).value == expected
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        bound = certify(regressor, X[new], values[new, None], loss=lambda a, b: (a - b) ** 2, largest_loss=0.25)
+    assert bound.value == expected
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert certify(classifier, X[new], labels[new, None]).value == certify(classifier, X[new], labels[new]).value
+    with pytest.raises(ValueError, match="they must agree"):
+        certify(regressor, X, np.column_stack([values, values]), largest_loss=0.25)
+    with pytest.raises(ValueError, match="one number for each of 400 rows"):
+        certify(regressor, X, values, loss=lambda a, b: a[:, None] - b, largest_loss=0.25)
+
+
+@pytest.mark.parametrize("missing", [np.nan, np.inf, None])
+def test_certify_rejects_missing_targets(missing):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = X[:, 0].astype(object if missing is None else float)
+    regressor, classifier = LinearRegression().fit(X, X[:, 0]), LogisticRegression().fit(X, X[:, 0] > 0)
+    y[3] = missing
+    for model, settings in ((regressor, {"largest_loss": 1.0}), (classifier, {})):
+        with pytest.raises(ValueError, match="contains NaN or infinity"):
+            certify(model, X, y, **settings)
 
 
 def test_certify_needs_a_probability():

@@ -133,8 +133,6 @@ def test_roots_of_matrices_and_their_ranks():
     np.testing.assert_allclose(roots @ roots.transpose(0, 2, 1), matrices, atol=1e-12)
     with pytest.raises(ValueError, match="no kernel has such a spectrum"):
         matrix_roots(np.array([[[1.0, 0.0], [0.0, -0.1]]]), "operator")
-    with pytest.raises(ValueError, match="symmetric"):
-        matrix_roots(np.array([[[1.0, 0.3], [0.0, 1.0]]]), "operator")
 
 
 def test_it_is_a_parameter_object_and_takes_a_learned_measure():
@@ -152,6 +150,48 @@ def heavy(differences):
     return (1 / (1 + np.sum(differences**2, axis=1)))[:, None, None] * np.eye(1)
 
 
+def lagging(differences):
+    """Return a valid real kernel, K₀(−δ) = K₀(δ)ᵀ, whose second output lags the first: not even."""
+    shift = 0.5 * np.array([[0, -1], [1, 0]])
+    return np.exp(-((differences[:, :1, None] + shift) ** 2) / 2)
+
+
+def skewed(differences):
+    """Return matrices that are even and not symmetric."""
+    return gaussian_tasks(differences) @ np.array([[1.0, 0.3], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"), [(lagging, "K₀\\(δ\\) must be even"), (skewed, "K₀\\(δ\\) must be symmetric")]
+)
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_signatures_that_are_not_even_and_symmetric_are_rejected_on_every_scale(signature, message, scale):
+    """Otherwise the off-diagonal entries .487 and .980 of the lagging kernel would be drawn as .734 both."""
+    kernel = CustomKernel(Gaussian(gamma=0.5 / scale**2), signature=lambda differences: signature(differences / scale))
+    X = scale * np.array([[0.0, 0.0], [0.7, 0.2]])
+    with pytest.raises(ValueError, match=message):
+        kernel.sample(5, 2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=message):
+        kernel.kernel(X)
+    with pytest.raises(ValueError, match=message):
+        OperatorRidge(kernel, n_components=5).fit(X, np.eye(2))
+    beside = CustomKernel(kernel.prior, factor=tasks, signature=kernel.signature)
+    with pytest.raises(ValueError, match=message):
+        beside.kernel(X)
+
+
+@pytest.mark.parametrize("name", ["factor", "operator", "signature"])
+def test_complex_functions_are_rejected(name):
+    """A = I + iS with S = −Sᵀ is Hermitian and positive; its sine part has no place in E cos(ω·δ) A(ω)."""
+
+    def hermitian(rows):
+        return np.tile(np.array([[1.0, 0.5j], [-0.5j, 1.0]]), (len(rows), 1, 1))
+
+    kernel = CustomKernel(PRIOR, **{name: hermitian})
+    with pytest.raises(ValueError, match=f"{name} must return real numbers, got complex128"):
+        kernel.sample(5, 2, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize(
     ("kernel", "error", "message"),
     [
@@ -162,6 +202,7 @@ def heavy(differences):
         (CustomKernel(PRIOR, factor=lambda w: w), ValueError, "factor must give"),
         (CustomKernel(PRIOR, factor=lambda w: np.exp(w)[:, :, None]), ValueError, "must be even"),
         (CustomKernel(PRIOR, operator=lambda w: np.exp(w)[:, :1, None]), ValueError, "must be even"),
+        (CustomKernel(PRIOR, operator=skewed), ValueError, "A\\(ω\\) must be symmetric"),
         (CustomKernel(PRIOR, operator=lambda w: np.full((len(w), 1, 1), np.nan)), ValueError, "finite"),
         (CustomKernel(PRIOR, signature=heavy), ValueError, "falls off too slowly"),
         (CustomKernel(FourierMeasure(np.ones((2, 2)), np.ones(2)), signature=gaussian_tasks), TypeError, "density"),

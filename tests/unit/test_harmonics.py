@@ -5,7 +5,8 @@ import pytest
 from scipy.special import eval_gegenbauer, roots_gegenbauer
 
 from bochner import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
-from bochner.harmonics import basis_size, harmonic_count, harmonic_indices, sphere_area
+from bochner import harmonics as module
+from bochner.harmonics import basis_size, harmonic_columns, harmonic_count, harmonic_indices, sphere_area
 
 DIMENSIONS = [(2, 9), (3, 12), (4, 6), (5, 4)]
 
@@ -47,6 +48,53 @@ def test_addition_theorem(n_features, max_degree):
         gegenbauer = eval_gegenbauer(degree, order, X @ Z.T) / eval_gegenbauer(degree, order, 1.0)
         scale = harmonic_count(n_features, degree) / sphere_area(n_features)
         np.testing.assert_allclose(sums, scale * gegenbauer, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_features", "max_degree"), [*DIMENSIONS, (3, 40), (8, 3), (20, 2)])
+def test_single_harmonics_are_columns_of_the_basis(n_features, max_degree):
+    X = unit_rows(6, n_features)
+    X[0] = np.eye(n_features)[-1]  # a pole: all but the last coordinate vanish
+    X[1] = -np.eye(n_features)[0]
+    columns = harmonic_columns(X, harmonic_indices(n_features, max_degree))
+    np.testing.assert_allclose(columns, spherical_harmonics(X, max_degree), atol=1e-10)
+
+
+def test_single_harmonics_are_orthonormal_where_the_basis_cannot_be_held(seed):
+    """Mean of |S| Y_a Y_b over random points of the sphere in R^20, in units of its standard error."""
+    rng = np.random.default_rng(seed)
+    X = unit_rows(20_000, 20, seed)
+    indices = np.array([[degree, rng.integers(harmonic_count(20, degree))] for degree in (0, 1, 2, 3, 5, 8, 8)])
+    columns = np.sqrt(sphere_area(20)) * harmonic_columns(X, indices)
+    products = columns[:, :, None] * columns[:, None]
+    errors = products.std(axis=0) / np.sqrt(len(X))
+    errors[0, 0] = 1e-12  # the constant has no variance
+    assert np.abs((products.mean(axis=0) - np.eye(len(indices))) / errors).max() < 5
+
+
+def test_features_of_few_harmonics_do_not_build_the_basis(monkeypatch):
+    """In R^20 there are 2 877 875 harmonics up to degree 8, 22 MB for each row."""
+
+    def refuse(X, max_degree):
+        raise AssertionError("the whole basis is built")
+
+    X = unit_rows(50, 20)
+    measure = HarmonicMeasure(np.array([[8, 2_000_000], [3, 100]]), np.array([0.25, 0.75]))
+    dense = HarmonicMeasure(np.array([[2, 1], [3, 0]]), np.array([0.4, 0.6]))
+    expected = dense.features(unit_rows(10, 3))
+    monkeypatch.setattr(module, "harmonics_by_degree", refuse)
+    columns = harmonic_columns(X, measure.indices) * np.sqrt(sphere_area(20) * measure.weights)
+    np.testing.assert_allclose(measure.features(X), columns, rtol=1e-12)
+    assert basis_size(20, 8) == 2_877_875
+    with pytest.raises(AssertionError, match="whole basis"):
+        HarmonicMeasure.zonal([1, 2], [0.5, 0.5], 3).features(unit_rows(10, 3))
+    few = HarmonicMeasure(np.array([[9, 3]]), np.ones(1))
+    monkeypatch.undo()
+    np.testing.assert_allclose(
+        few.features(unit_rows(10, 3))[:, 0] / np.sqrt(4 * np.pi),
+        spherical_harmonics(unit_rows(10, 3), 9)[:, 84],
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(dense.features(unit_rows(10, 3)), expected, atol=1e-13)
 
 
 def test_high_degree_is_finite_and_accurate_at_the_poles():

@@ -1,14 +1,23 @@
 """Learning inside SpectralFeatures: candidates, selection, streaming, merging, bounds."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bochner import (
+    Anova,
+    CertifiedClassifier,
+    Evidence,
     Gaussian,
+    LandmarkFeatures,
+    Laplace,
     MarginGame,
+    Matern,
     OptimalAlignment,
     PacBayes,
     SpectralFeatures,
@@ -171,6 +180,46 @@ def test_a_prior_read_off_the_data_is_no_prior(problem, seed):
         assert "data" in bound.reason
     with pytest.raises(TypeError, match="learner by alignment"):
         SpectralFeatures().fit(X).alignment_bound()
+
+
+def learned_on_few_rows(family):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=60) > 0
+    return Evidence(n_iterations=2).learn(family, X, y, rng).prior, X, y
+
+
+@pytest.mark.parametrize("family", [Anova(), Gaussian(), Laplace(), Matern()], ids=repr)
+def test_a_prior_learned_by_evidence_is_no_prior_for_the_same_rows(family):
+    learned, X, y = learned_on_few_rows(family)
+    plain = type(learned)(**learned.get_params())  # states that the numbers come from other rows
+    for features in (
+        SpectralFeatures(learned, PacBayes(), n_components=10, random_state=0),
+        LandmarkFeatures(learned, n_components=10, n_landmarks=5, landmarks="random", random_state=0),
+    ):
+        bound = clone(features).fit(X, y).alignment_bound()
+        assert not bound.valid
+        assert "learned by Evidence" in bound.reason
+        assert features.set_params(prior=plain).fit(X, y).alignment_bound().valid
+    for copy in (learned, clone(learned), pickle.loads(pickle.dumps(learned)), deepcopy(learned), learned.resolved(X)):
+        assert copy._learned
+    assert not plain._learned
+    assert not family._learned
+
+
+def test_a_certified_classifier_needs_a_prior_that_has_not_seen_all_rows():
+    """A bandwidth "scale" is computed on the first part of the rows; a learned prior may have seen all rows."""
+    learned, X, y = learned_on_few_rows(Gaussian())
+    features = SpectralFeatures(learned, n_components=4)
+    for made in (features, make_pipeline(StandardScaler(), features)):
+        model = CertifiedClassifier(made, random_state=0).fit(X, y)
+        for bound in (model.gibbs_bound_, model.bound_):
+            assert not bound.valid
+            assert "learned by Evidence" in bound.reason
+    for prior in (Gaussian("scale"), Gaussian(gamma=learned.gamma)):
+        model = CertifiedClassifier(SpectralFeatures(prior, n_components=4), random_state=0).fit(X, y)
+        assert model.gibbs_bound_.valid
+        assert model.bound_.valid
 
 
 def test_float32_rows_get_float32_candidates(problem, seed):

@@ -13,10 +13,14 @@ the sample, for all posteriors Q at once, as long as the prior P and t were fixe
   1/n here; the variance of a U-statistic of order 2 gives 1/(2n), reached at n = 2.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from scipy.special import rel_entr
 
 from .._validation import check_choice, check_count, check_positive, check_share
+from .arguments import ROUNDING, check_divergence, check_rate, check_vector
 from .bound import Bound
 
 
@@ -56,6 +60,7 @@ def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) 
     >>> round(power_divergence([0.5, 0.5], [0.25, 0.75]), 3)
     0.333
     """
+    mu = check_mu(mu)
     posterior, prior = _distributions(posterior, prior)
     if np.any(posterior[prior == 0] > 0):
         return np.inf
@@ -67,11 +72,14 @@ def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) 
 
 
 def _distributions(posterior, prior):
-    posterior, prior = np.asarray(posterior, dtype=np.float64), np.asarray(prior, dtype=np.float64)
-    if posterior.shape != prior.shape or posterior.ndim != 1:
+    """Validate two vectors of weights over the same hypotheses, and scale them to mass one."""
+    posterior, prior = check_vector(posterior, "posterior", smallest=0.0), check_vector(prior, "prior", smallest=0.0)
+    if posterior.shape != prior.shape:
         raise ValueError(
             f"posterior {posterior.shape} and prior {prior.shape} must be vectors over the same hypotheses."
         )
+    if not (np.any(posterior) and np.any(prior)):
+        raise ValueError("posterior and prior need a positive weight each, got only zeros.")
     return posterior / posterior.sum(), prior / prior.sum()
 
 
@@ -154,7 +162,7 @@ def landmark(
     >>> landmark(0.3, 1.5, 100, n_landmarks=5).value > first_order(0.3, 1.5, 100).value
     True
     """
-    n_samples, t = _check(n_samples, delta, t, form)
+    empirical, divergence, n_samples, t = _checked(empirical, divergence, n_samples, delta, t, form)
     n_landmarks = check_count(n_landmarks, "n_landmarks")
     n_rows = n_samples - 1 if in_sample else n_samples
     spread = t**2 / ((2 if form == "paper" else 8) * n_rows)
@@ -194,8 +202,8 @@ def corollary_2(
     >>> round(corollary_2(0.3, 1.5, 100).complexity, 3)
     0.903
     """
-    default_t = np.sqrt(n_samples * np.log(max(n_samples, 2)))
-    n_samples, t = _check(n_samples, delta, default_t if t is None else t, form)
+    empirical, divergence, n_samples, root = _checked(empirical, divergence, n_samples, delta, None, form)
+    t = root * np.sqrt(np.log(n_samples)) if t is None else check_positive(t, "t")
     spread = t**2 / ((2 if form == "paper" else 8) * (n_samples - 1))
     complexity = 2 / t * (divergence + spread + np.log((n_samples + 1) / delta))
     return Bound.of(empirical, complexity, delta, form)
@@ -235,7 +243,7 @@ def second_order(
     >>> second_order(0.4, 1.0, 10_000).value.__round__(3)
     0.442
     """
-    n_samples, t = _check(n_samples, delta, t, form)
+    empirical, divergence, n_samples, t = _checked(empirical, divergence, n_samples, delta, t, form)
     n_tried = check_count(n_tried, "n_tried")
     spread = t**2 / (2 * n_samples if form == "paper" else 8 * (n_samples // 2))
     return Bound.of(empirical, (divergence + spread + np.log(n_tried / delta)) / t, delta, form)
@@ -275,7 +283,7 @@ def f_divergence(
     >>> round(f_divergence(0.3, 2.0, 100, mu=1.5).complexity, 3)
     0.965
     """
-    n_samples, _ = _check(n_samples, delta, None, form)
+    empirical, divergence, n_samples, _ = _checked(empirical, divergence, n_samples, delta, None, form)
     mu = check_mu(mu)
     spread = (divergence + 1) ** (1 / mu)
     if mu <= 2:
@@ -321,15 +329,30 @@ def chi_square(
 
 
 def check_mu(mu: float) -> float:
-    """The order of a power divergence: a finite number above 1."""
+    """Validate the order of a power divergence: a finite number above 1."""
     mu = check_positive(mu, "mu")
     if mu <= 1:
         raise ValueError(f"mu must be above 1, got {mu}: at 1 the divergence vanishes. Write e.g. mu=2.0.")
     return mu
 
 
-def _check(n_samples, delta, t, form):
+def of_any_losses(theorem: Any, empirical: float, *arguments: Any, **settings: Any) -> Bound:
+    """Apply a theorem to a mean of alignment losses, with ``valid=False`` if it is outside [0, 1].
+
+    Losses of similarities |λ| > 1 and of weighted pairs can be, and no theorem covers them.
+    """
+    inside = min(max(float(empirical), 0.0), 1.0)
+    bound = theorem(inside, *arguments, **settings)
+    if abs(empirical - inside) <= ROUNDING:
+        return bound
+    reason = f"the theorem needs losses between 0 and 1, and their mean is {empirical:.3g}"
+    return replace(bound, value=empirical + bound.complexity, empirical=float(empirical), valid=False, reason=reason)
+
+
+def _checked(empirical, divergence, n_samples, delta, t, form):
+    """Validate the arguments that all theorems share; t is √n unless given."""
     n_samples = check_count(n_samples, "n_samples", minimum=2)
     check_share(delta, "delta", example=0.05)
     check_choice(form, "form", ("safe", "paper"))
-    return n_samples, np.sqrt(n_samples) if t is None else check_positive(t, "t")
+    t = np.sqrt(n_samples) if t is None else check_positive(t, "t")
+    return check_rate(empirical), check_divergence(divergence), n_samples, t

@@ -47,14 +47,24 @@ class ApproximationConstants:
     orlicz: float
     sup_norm: float
 
+    def __post_init__(self) -> None:
+        for name in ("n_features", "n_outputs"):
+            check_count(getattr(self, name), name)
+        for name in ("variance", "slope", "orlicz", "sup_norm"):
+            check_positive(getattr(self, name), name)
+
 
 def log_failure_probability(
     constants: ApproximationConstants, n_components: int, error: float, diameter: float, *, form: str = "safe"
 ) -> float:
-    """log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of the given diameter; above 0 it says nothing.
+    """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of this diameter.
 
-    With m = 4 (‖‖A‖‖_ψ1 + ‖K‖_∞), ``form="safe"`` uses ū = 2m log(2^{3/2} m²/b), which does not change when kernel and error
-    are multiplied by one number; ``"paper"`` the printed (m/b)², which does.
+    Above 0 the bound is empty.  ``form="safe"`` differs from the printed theorem in two constants:
+
+    - With m = 4 (‖‖A‖‖_ψ1 + ‖K‖_∞), ū is 2m log(2^{3/2} m²/b), which does not depend on the unit of
+      the kernel.  The printed (m/b)² does.
+    - Bernstein's inequality (Eq. 10) holds for εū <= 2(e − 1) b and is applied at ε/2.  So its case
+      ends at εū = 4(e − 1) b.  Printed is 2(e − 1) b.
 
     Parameters
     ----------
@@ -76,6 +86,9 @@ def log_failure_probability(
     True
     """
     check_choice(form, "form", ("safe", "paper"))
+    check_count(n_components, "n_components", minimum=0)
+    check_positive(error, "error")
+    check_positive(diameter, "diameter")
     d, p, b = constants.n_features, constants.n_outputs, constants.variance
     m = 4 * (constants.orlicz + constants.sup_norm)
     ratio = m**2 / b if form == "safe" else (m / b) ** 2
@@ -85,7 +98,7 @@ def log_failure_probability(
         np.log(p) + np.log(half ** (-d / (d + 2)) + half ** (2 / (d + 2))) + (6 * d + 2) / (d + 2) * np.log(2)
     )
     log_cover = log_constant + 2 / (1 + 2 / d) * np.log(constants.slope * diameter / error)
-    if error * u <= 2 * (math.e - 1) * b:
+    if error * u <= (4 if form == "safe" else 2) * (math.e - 1) * b:
         return float(log_cover - error**2 * n_components / (8 * (d + 2) * (b + error * u / 6)))
     return float(log_cover - error * n_components / ((d + 2) * (math.e - 1) * u))
 
@@ -98,7 +111,7 @@ def operator_uniform(
     confidence: float = 0.95,
     form: str = "safe",
 ) -> Bound:
-    """The error that sup ‖K̃ − K‖ stays below with probability ``confidence``, over points in a set of this diameter.
+    """Bound sup ‖K̃ − K‖ over points in a set of this diameter, with probability ``confidence``.
 
     Parameters
     ----------
@@ -120,28 +133,32 @@ def operator_uniform(
     True
     """
     check_count(n_components, "n_components")
-    check_positive(diameter, "diameter")
     log_delta = np.log1p(-check_share(confidence, "confidence", example=0.95))
 
     def excess(log_error):
         return log_failure_probability(constants, n_components, np.exp(log_error), diameter, form=form) - log_delta
 
-    # The bound falls with the error, so the smallest promised error is a root.
+    # The bound decreases in the error, with a jump at the case split: the root is where it falls below δ.
     low = high = np.log(constants.sup_norm)
     while excess(low) < 0:
         low -= 5
     while excess(high) > 0:
         high += 5
-    error = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
-    vacuous = error >= constants.sup_norm
-    reason = "true but empty: larger than the kernel itself at this number of frequencies" if vacuous else ""
+    # The root may lie on the wrong side of the jump, by the tolerance.
+    error = float(np.exp(brentq(excess, low, high, xtol=1e-12) + 4e-12))
+    reason = ""
+    if error >= constants.sup_norm:
+        reason = "true but empty: larger than the kernel itself at this number of frequencies"
+    if form == "paper" and error < operator_uniform(constants, n_components, diameter, confidence=confidence).value:
+        reason = "below what can be proved: the printed ū and the printed case split are too small; use form='safe'"
+        return Bound(error, 0.0, error, confidence, form, False, reason)
     return Bound(error, 0.0, error, confidence, form, True, reason)
 
 
 def promised_components(
     constants: ApproximationConstants, error: float, diameter: float, *, confidence: float = 0.95, form: str = "safe"
 ) -> int:
-    """The number of frequencies at which Theorem 10 promises this error.
+    """Return the number of frequencies at which Theorem 10 promises this error.
 
     Parameters
     ----------
@@ -163,8 +180,9 @@ def promised_components(
     >>> bool(operator_uniform(constants, n_components, 2.0).value <= 0.1)
     True
     """
-    check_positive(error, "error")
-    # The logarithm is linear in D: two values give the line.
+    log_delta = np.log1p(-check_share(confidence, "confidence", example=0.95))
+    # The logarithm is linear in D: two values give the line, far apart so that their difference keeps its digits.
+    far = 2**30
     at_zero = log_failure_probability(constants, 0, error, diameter, form=form)
-    slope = at_zero - log_failure_probability(constants, 1, error, diameter, form=form)
-    return max(1, int(np.ceil((at_zero - np.log1p(-confidence)) / slope)))
+    slope = (at_zero - log_failure_probability(constants, far, error, diameter, form=form)) / far
+    return max(1, int(np.ceil((at_zero - log_delta) / slope)))

@@ -7,6 +7,7 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from .._validation import check_count, check_positive, check_share
+from .arguments import check_divergence, check_rate, check_vector
 from .bound import Bound
 
 
@@ -60,7 +61,7 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
     >>> round(empirical_bernstein(np.full(1000, 0.2)).value, 4)
     0.2086
     """
-    losses = np.asarray(losses, dtype=np.float64)
+    losses = check_vector(losses, "losses")
     largest = check_positive(largest, "largest")
     check_share(delta, "delta", example=0.05)
     n_samples = check_count(len(losses), "the number of losses", minimum=2)
@@ -100,8 +101,9 @@ def pac_bayes_kl(
     n_samples = check_count(n_samples, "n_samples")
     check_share(delta, "delta", example=0.05)
     check_count(n_tried, "n_tried")
+    empirical, divergence = check_rate(empirical), check_divergence(divergence)
     value = inverse_binary_kl(empirical, pac_bayes_budget(divergence, n_samples, delta, n_tried))
-    return Bound(value, float(empirical), value - float(empirical), 1 - delta)
+    return Bound(value, empirical, value - empirical, 1 - delta)
 
 
 def pac_bayes_budget(divergence: Any, n_samples: int, delta: float, n_tried: int = 1) -> Any:
@@ -110,10 +112,12 @@ def pac_bayes_budget(divergence: Any, n_samples: int, delta: float, n_tried: int
 
 
 def inverse_binary_kl(empirical: float, budget: float) -> float:
-    """The largest r with kl(empirical ‖ r) <= budget, kl between two Bernoulli laws; by bisection to the last digit."""
-    if not 0 <= empirical <= 1:
-        raise ValueError(f"empirical must be a rate between 0 and 1, got {empirical}.")
-    return float(inverse_binary_kls(np.array([empirical], dtype=np.float64), budget)[0])
+    """Return the largest r with kl(empirical ‖ r) <= budget, by bisection to the last digit.
+
+    kl is the divergence of two Bernoulli distributions.
+    """
+    rates = np.array([check_rate(empirical)])
+    return float(inverse_binary_kls(rates, check_divergence(budget, "budget"))[0])
 
 
 def inverse_binary_kls(empirical: np.ndarray, budgets: np.ndarray | float) -> np.ndarray:

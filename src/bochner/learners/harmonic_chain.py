@@ -1,4 +1,4 @@
-"""A Markov chain over spherical harmonics: what Langevin dynamics is to frequencies, where there is no gradient."""
+"""A Markov chain over spherical harmonics: the counterpart of Langevin dynamics, without a gradient."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ import numpy as np
 
 from .._compute import Block, Rows, as_rows, gathered
 from .._validation import check_count, check_flag, check_positive
-from ..harmonics import HarmonicMeasure, harmonic_count
-from .harmonic_peaks import BoundHarmonics, HarmonicPeaks
+from ..harmonics import HarmonicMeasure, basis_size, check_basis, harmonic_count
+from .harmonic_peaks import BoundHarmonics, HarmonicPeaks, keeps_basis
 from .peaks import PeakSearch, PreparedSearch
 
 # "auto": between nothing and the highest starting point lies a factor e^10 of probability.
 _AUTO_CONTRAST = 10.0
+# Positions of harmonics are drawn by float64 numbers, which are exact up to here.
+_MOST_HARMONICS = 2**53
 
 
 @dataclass(eq=False, repr=False)
 class HarmonicChain(PeakSearch):
     r"""Spherical harmonics found by a Markov chain that mixes to λ(ℓ, m) ∝ exp(β v(ℓ, m)) (Bullins et al. 2018, Appendix A.3).
 
-    The paper proposes such a chain to emulate Langevin dynamics and then looks at all harmonics, as ``HarmonicPeaks`` does.  Here it is:
-    a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1 and a harmonic of it, and goes there with probability
+    The paper proposes such a chain to emulate Langevin dynamics, and then evaluates all harmonics, as
+    ``HarmonicPeaks`` does.  Here a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1 and a
+    harmonic of it, and accepts it with probability
 
     .. math:: \min\bigl(1,\; e^{\beta (v' - v)}\, N(d, \ell') / N(d, \ell)\bigr)
 
-    (Metropolis and Hastings), N the number of harmonics of a degree; degrees below 0 and above ``max_degree`` are not entered.  v is the
-    potential divided by Σ_k (Σ_i |a_ik|)², as in the other searches.  A step evaluates one harmonic for each walker, so where there are
-    very many of them (more than three dimensions, high degrees) it needs fewer than a look at all.
+    (Metropolis and Hastings), N the number of harmonics of a degree; degrees below 0 and above
+    ``max_degree`` are not entered.  v is the potential divided by Σ_k (Σ_i |a_ik|)², as in the other
+    searches.  A step evaluates one harmonic for each walker, at a cost of O(n (d + ℓ)) each.  So the
+    chain also works where the basis of all harmonics does not fit in memory, such as 20 dimensions
+    and degree 8.
 
     Parameters
     ----------
@@ -79,18 +84,32 @@ class HarmonicChain(PeakSearch):
 
 
 class BoundChain(PreparedSearch):
-    """The chain for each signal; what it has seen of one signal's potential is not computed again."""
+    """The chain for each signal; potentials of one signal are computed once for each harmonic."""
 
     def __init__(self, search: HarmonicChain, rows: Rows):
         self.search, self.rows = search, rows
-        self.all = BoundHarmonics(HarmonicPeaks(search.max_degree), rows)
+        check_basis(rows.n_features, 0, 1)  # the number of features alone
+        self.n_harmonics = basis_size(rows.n_features, search.max_degree)
+        if self.n_harmonics > _MOST_HARMONICS:
+            raise ValueError(
+                f"max_degree={search.max_degree} in {rows.n_features} dimensions means {self.n_harmonics:.3g} harmonics, and a "
+                f"chain can number {_MOST_HARMONICS:.3g}. Lower max_degree."
+            )
+        keeps = keeps_basis(rows, search.max_degree)
+        self.kept = BoundHarmonics(HarmonicPeaks(search.max_degree), rows) if keeps else None
         self.scope = (
             f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain has met them"
         )
         self.counts = np.array([harmonic_count(rows.n_features, degree) for degree in range(search.max_degree + 1)])
+        self.first = np.cumsum(self.counts) - self.counts
 
     def kept_features(self, peaks):
-        return self.all.kept_features(peaks)
+        return None if self.kept is None else self.kept.kept_features(peaks)
+
+    def indices(self, numbers: np.ndarray) -> np.ndarray:
+        """Return (degree, position) of harmonics that are numbered degree by degree, (n_numbers, 2)."""
+        degrees = np.searchsorted(self.first, numbers, side="right") - 1
+        return np.column_stack([degrees, numbers - self.first[degrees]])
 
     def find(self, signal, rng, top=None):
         """The highest ``top`` harmonics met, or as many draws from λ, as a measure of mass one."""
@@ -100,29 +119,29 @@ class BoundChain(PreparedSearch):
         if self.search.draw:
             chosen = walkers[:top]
         else:
-            met = np.flatnonzero(np.isfinite(seen.heights))
-            chosen = met[np.argsort(-seen.heights[met], kind="stable")][:top]
-        return HarmonicMeasure(self.all.indices[chosen], np.full(len(chosen), 1 / len(chosen))).merged()
+            highest = sorted(seen.heights, key=lambda number: (-seen.heights[number], number))
+            chosen = np.array(highest[:top])
+        return HarmonicMeasure(self.indices(chosen), np.full(len(chosen), 1 / len(chosen))).merged()
 
     def walked(self, seen: _Seen, rng: np.random.Generator) -> np.ndarray:
-        """Where the walkers stand after all steps, as numbers of harmonics."""
+        """Return the positions of the walkers after all steps, as numbers of harmonics."""
         n_walkers = self.search.n_walkers
-        here = np.asarray(rng.integers(len(self.all.indices), size=n_walkers))
-        heights = seen.at(here)
+        here = np.asarray(rng.integers(self.n_harmonics, size=n_walkers))
+        degrees, heights = self.indices(here)[:, 0], seen.at(here)
         beta = self.search.beta
         if beta == "auto":
             beta = _AUTO_CONTRAST / (heights.max() or 1.0)
         for _ in range(self.search.n_steps):
-            degrees = self.all.indices[here, 0]
             others = degrees + rng.integers(-1, 2, size=n_walkers)
             inside = (others >= 0) & (others <= self.search.max_degree)
             others = np.where(inside, others, degrees)
-            there = self.all.first_column[others] + (rng.random(n_walkers) * self.counts[others]).astype(np.int64)
+            there = self.first[others] + (rng.random(n_walkers) * self.counts[others]).astype(np.int64)
             there = np.where(inside, there, here)
             proposed = seen.at(there)
             logarithms = log_acceptance(beta, proposed - heights, self.counts[others] / self.counts[degrees])
             accepted = np.log(rng.random(n_walkers)) < logarithms
             here, heights = np.where(accepted, there, here), np.where(accepted, proposed, heights)
+            degrees = np.where(accepted, others, degrees)
         return here
 
 
@@ -132,24 +151,29 @@ def log_acceptance(beta: float, rise: np.ndarray, ratio: np.ndarray) -> np.ndarr
 
 
 class _Seen:
-    """The scaled potential of one signal at the harmonics that were asked for so far, NaN elsewhere."""
+    """The scaled potential of one signal at the harmonics that were evaluated so far, by their numbers."""
 
     def __init__(self, bound, signal):
         self.bound, self.signal = bound, signal[:, None] if signal.ndim == 1 else signal
-        self.heights = np.full(len(bound.all.indices), np.nan)
+        self.heights: dict[int, float] = {}
         self.largest = float(np.sum(gathered(np.sum(np.abs(self.signal), axis=0)) ** 2)) or 1.0
 
     def at(self, numbers):
-        new = np.unique(numbers[np.isnan(self.heights[numbers])])
-        if len(new):
-            every = self.bound.all
-            if every.basis is not None:
-                sums = np.sqrt(every.area) * (every.basis[:, new].T @ self.signal)
-            else:
-                block = HarmonicMeasure(every.indices[new], np.ones(len(new))).block(self.bound.rows.n_features)
-                sums = self.bound.rows.sum(Block(_sums, block, row_bytes=block.row_bytes + 8 * len(new)), self.signal)
-            self.heights[new] = np.sum(sums**2, axis=1) / self.largest
-        return self.heights[numbers]
+        """Return the heights of these harmonics, and evaluate those that are new."""
+        numbers = numbers.tolist()
+        new = sorted(set(numbers).difference(self.heights))
+        if new:
+            self.heights.update(zip(new, self._evaluated(np.array(new)).tolist(), strict=True))
+        return np.array([self.heights[number] for number in numbers])
+
+    def _evaluated(self, numbers):
+        kept, rows = self.bound.kept, self.bound.rows
+        if kept is not None:
+            sums = np.sqrt(kept.area) * (kept.basis[:, numbers].T @ self.signal)
+        else:
+            block = HarmonicMeasure(self.bound.indices(numbers), np.ones(len(numbers))).block(rows.n_features)
+            sums = rows.sum(Block(_sums, block, row_bytes=block.row_bytes + 8 * len(numbers)), self.signal)
+        return np.sum(sums**2, axis=1) / self.largest
 
 
 def _sums(features, X, signal):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, as_dense, as_rows
+from .._compute import Block, Rows, as_dense, as_rows
 from .._validation import check_choice, check_count
 from ..harmonics import (
     HarmonicMeasure,
+    basis_size,
     check_basis,
     check_unit_rows,
     harmonic_count,
@@ -61,6 +62,11 @@ class HarmonicPeaks(PeakSearch):
         return BoundHarmonics(self, as_rows(X))
 
 
+def keeps_basis(rows: Rows, max_degree: int) -> bool:
+    """Return True if the harmonics of all rows are small enough to be kept in memory."""
+    return rows.is_local and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
+
+
 class BoundHarmonics(ExhaustiveSearch):
     """The potential of every harmonic (or degree) for each signal."""
 
@@ -73,7 +79,7 @@ class BoundHarmonics(ExhaustiveSearch):
         self.first_column = np.searchsorted(self.indices[:, 0], np.arange(search.max_degree + 1))
         self.area = sphere_area(self.n_features)
         self.sums = Block(_harmonic_sums, search.max_degree, row_bytes=16 * n_basis)
-        kept = rows.is_local and 8 * n_basis * len(rows) <= _KEPT_BASIS_BYTES
+        kept = keeps_basis(rows, search.max_degree)
         points = rows.take(rows.spread(len(rows))) if kept else None
         self.basis = spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False) if kept else None
         kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..alignment import AlignmentSums, alignment_sums
 from ..bounds import Bound, kl_divergence, second_order
+from ..bounds.alignment import of_any_losses
 from ..measures import FourierMeasure
 from .base import Learned, Learner
 
@@ -96,12 +97,17 @@ class AlignmentLearner(Learner):
     def bound(
         self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
     ) -> Bound:
-        """A guarantee on the alignment loss of the kernel with ``weights`` over the frequencies (by default the learned ones).
+        """Bound the alignment loss of the kernel with ``weights`` over the frequencies, by default the learned ones.
 
-        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (where β > 0), for ``OptimalAlignment`` Theorem 4 at its μ.
+        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment`` Theorem 4
+        at its μ.  The bound is not valid if the mean loss is outside [0, 1].
         """
         weights = report.weights if weights is None else weights
-        return self._bound(report, weights, float(report.empirical(weights)), delta=delta, form=form)
+
+        def theorem(empirical):
+            return self._bound(report, weights, empirical, delta=delta, form=form)
+
+        return of_any_losses(theorem, float(report.empirical(weights)))
 
     def _bound(self, report, weights, empirical, **settings) -> Bound:
         """Theorem 3 at t = √n, which holds for any weights, however they were found."""

@@ -10,36 +10,48 @@ from ..priors import SpectralPrior
 from .base import OperatorKernel
 from .signatures import spectral_operators
 
-# Eigenvalues below this share of the largest are zero; more negative ones than the second share are no rounding.
+# Eigenvalues below the first share of the largest count as zero; below minus the second share they are not rounding.
 _ZERO, _NEGATIVE = 1e-10, 1e-5
+# A(ω) and K₀(δ) are even and symmetric if they are so up to this share of their largest entry.
 _EVEN = 1e-6
+# A signature is checked at this many random differences of each length, in units of a typical one.
+_CHECKED_DIFFERENCES, _CHECKED_LENGTHS = 16, (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @dataclass(eq=False, repr=False)
 class CustomKernel(OperatorKernel):
-    r"""K(x, z) = E cos(ω·(x − z)) A(ω) for a function of one's own (Brault et al. 2016, Algorithm 1), without a class of one's own.
+    r"""K(x, z) = E cos(ω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
 
-    One of three functions says what the kernel is: ``factor`` B(ω) with A = B Bᵀ, ``operator`` A(ω), or ``signature`` K₀(δ) alone, from
-    which A(ω) = C(ω) / p(ω) is computed: C is the inverse Fourier transform of K₀, by sums over a grid in up to three dimensions, and p
-    the density of the prior.  The prior is then only the law that frequencies are drawn from; the kernel is K₀ whatever it is, as long as
-    its tails are not much longer than those of the spectrum of K₀ (where p is large and C nothing, rounding is all there is) and not
-    shorter (where few draws would have to stand for much).
+    One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᵀ, ``operator`` A(ω), or
+    ``signature`` K₀(δ).  From a signature A(ω) = C(ω) / p(ω) is computed.  C is the inverse Fourier
+    transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the prior.
+    The prior is then only the distribution that frequencies are drawn from.  Its tails should be
+    about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
+    large and C vanishes, with shorter tails few draws carry most of the weight.
 
-    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and for exact comparisons; that the two agree is
-    for the caller to know, ``kernel.sample(100_000, d, rng).kernel(X)`` shows it.  A is checked to be even and positive.
+    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and for
+    exact models.  Their agreement is not checked: compare ``kernel.sample(100_000, d, rng).kernel(X)``.
 
-    Functions that are to be stored with the kernel must live in a module; files of skops refuse them.
+    Only real, even and symmetric functions are supported, as for all kernels E cos(ω·δ) A(ω); others
+    raise a ValueError.  Complex values are rejected for each function.  A(ω) is checked to be even,
+    symmetric and positive semi-definite at the drawn frequencies.  K₀(δ) = K₀(−δ) = K₀(δ)ᵀ is checked
+    at random differences of several lengths.  So kernels whose outputs lag each other are rejected.
+
+    Functions of a kernel that is to be pickled must live in a module; skops files reject them.
 
     Parameters
     ----------
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
-        The law of the frequencies.
+        The distribution of the frequencies.
     factor : function, default None
-        Of frequencies (n_atoms, n_features), gives B(ω) as (n_atoms, n_outputs, rank), or (1, n_outputs, rank) where it is always the same.
+        Maps frequencies (n_atoms, n_features) to B(ω), (n_atoms, n_outputs, rank), or
+        (1, n_outputs, rank) if B is constant.
     operator : function, default None
-        Of frequencies (n_atoms, n_features), gives A(ω) as (n_atoms, n_outputs, n_outputs), symmetric and positive semi-definite.
+        Maps frequencies (n_atoms, n_features) to A(ω), (n_atoms, n_outputs, n_outputs): real, even,
+        symmetric and positive semi-definite.
     signature : function, default None
-        Of differences (n_pairs, n_features), gives K₀(δ) as (n_pairs, n_outputs, n_outputs).
+        Maps differences (n_pairs, n_features) to K₀(δ), (n_pairs, n_outputs, n_outputs): real, even
+        and symmetric.
 
     Examples
     --------
@@ -61,24 +73,26 @@ class CustomKernel(OperatorKernel):
     _advice: ClassVar[str] = "Its functions must give one row for each column of y."
 
     def n_outputs(self, n_features: int) -> int:
-        """Size of what the function gives, for one frequency or one difference."""
+        """Return the size of the matrices that the function returns."""
         probe = np.ones((1, n_features))
         if self._spectrum() == "factor":
             return self._called("factor", probe).shape[1]
         return self._called("signature" if self.operator is None else "operator", probe).shape[1]
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """B(ω): given, or a root of A(ω) with as many columns as A has ranks."""
+        """Return B(ω): the values of ``factor``, or a root of A(ω) with rank(A) columns."""
         kind = self._spectrum()
         if kind == "factor":
             given = self._called("factor", frequencies)
             factors = np.broadcast_to(given, (len(frequencies), *given.shape[1:]))
             mirrored = np.broadcast_to(self._called("factor", -frequencies), factors.shape)
-            _check_even(factors @ factors.transpose(0, 2, 1), mirrored @ mirrored.transpose(0, 2, 1), "factor")
+            operators, opposite = (part @ part.transpose(0, 2, 1) for part in (factors, mirrored))
+            _check_even_and_symmetric(operators, opposite, "A(ω)", "factor")
             return factors
         if kind == "operator":
             operators = self._called("operator", frequencies)
-            _check_even(operators, self._called("operator", -frequencies), "operator")
+            opposite = self._called("operator", -frequencies)
+            _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
             return matrix_roots(operators, "operator")
         prior = self.checked_prior()
         if not isinstance(prior, SpectralPrior):
@@ -86,6 +100,7 @@ class CustomKernel(OperatorKernel):
                 f"A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a {type(prior).__name__}. Give factor=... or "
                 "operator=..., a function of the frequencies."
             )
+        self._check_signature(1 / _typical_size(frequencies), frequencies.shape[1])
         operators = spectral_operators(lambda differences: self._called("signature", differences), prior, frequencies)
         return matrix_roots(operators, "signature")
 
@@ -96,11 +111,12 @@ class CustomKernel(OperatorKernel):
                 "n_features, rng).kernel(X), which needs none."
             )
         differences = (X[:, None] - Z[None]).reshape(-1, X.shape[1])
+        self._check_signature(_typical_size(differences[:: 1 + len(differences) // 1000]), X.shape[1])
         size = self.n_outputs(X.shape[1])
         return self._called("signature", differences).reshape(len(X), len(Z), size, size)
 
     def _spectrum(self):
-        """The name of the function that says what the spectrum is."""
+        """Return the name of the function that defines the spectrum."""
         for name in ("factor", "operator", "signature"):
             given = getattr(self, name)
             if given is not None and not callable(given):
@@ -116,8 +132,14 @@ class CustomKernel(OperatorKernel):
         return known[0]
 
     def _called(self, name, rows):
-        """What a function gives for these rows, of the shape that it must have."""
-        values = np.asarray(getattr(self, name)(rows), dtype=np.float64)
+        """Call one of the functions, and validate the type and shape of its values."""
+        values = np.asarray(getattr(self, name)(rows))
+        if np.iscomplexobj(values):
+            raise ValueError(
+                f"{name} must return real numbers, got {values.dtype}: CustomKernel supports only real and "
+                "even A(ω). If the imaginary parts are only rounding, return values.real."
+            )
+        values = values.astype(np.float64, copy=False)
         lengths = (1, len(rows)) if name == "factor" else (len(rows),)
         square = name == "factor" or values.shape[1:2] == values.shape[2:]
         if values.ndim != 3 or len(values) not in lengths or not square:
@@ -129,12 +151,18 @@ class CustomKernel(OperatorKernel):
             raise ValueError(f"{name} must give finite numbers, got NaN or infinity.")
         return values
 
+    def _check_signature(self, length, n_features):
+        """Check that K₀ is even and symmetric at random differences, from 0.1 to 10 times ``length``."""
+        rng = np.random.default_rng(0)  # the result of the check does not depend on a seed
+        directions = rng.standard_normal((_CHECKED_DIFFERENCES, n_features))
+        differences = np.concatenate([factor * length * directions for factor in _CHECKED_LENGTHS])
+        values, opposite = (self._called("signature", sign * differences) for sign in (1, -1))
+        _check_even_and_symmetric(values, opposite, "K₀(δ)", "signature")
+
 
 def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
-    """B with B Bᵀ = A for each of several matrices, (n_atoms, p, rank), rank the largest of them."""
+    """Return B with B Bᵀ = A for each matrix, (n_atoms, p, rank), with the largest rank of all."""
     largest = np.abs(operators).max()
-    if np.abs(operators - operators.transpose(0, 2, 1)).max() > _NEGATIVE * largest:
-        raise ValueError(f"{name} must give symmetric matrices. Write e.g. (A + A.transpose(0, 2, 1)) / 2.")
     values, vectors = np.linalg.eigh((operators + operators.transpose(0, 2, 1)) / 2)
     if values.min() < -_NEGATIVE * largest:
         what = (
@@ -150,9 +178,21 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
     return (vectors[:, :, ::-1] * np.sqrt(values)[:, None])[:, :, :rank]
 
 
-def _check_even(operators, mirrored, name):
-    gap = np.abs(operators - mirrored).max(initial=0.0)
-    if gap > _EVEN * np.abs(operators).max(initial=0.0):
-        raise ValueError(
-            f"A(ω) must be even, A(−ω) = A(ω), else K is no real kernel; that of {name} differs by {gap:.3g}. Write e.g. the mean of both."
-        )
+def _typical_size(numbers):
+    """Return the median absolute value of all entries but zeros; 1 if there are none."""
+    sizes = np.abs(numbers[numbers != 0])
+    return float(np.median(sizes)) if len(sizes) else 1.0
+
+
+def _check_even_and_symmetric(values, opposite, symbol, name):
+    """Reject matrices that differ from their values at the opposite points, or from their transposes."""
+    largest = np.abs(values).max(initial=0.0)
+    for other, word in ((opposite, "even"), (values.transpose(0, 2, 1), "symmetric")):
+        gap = np.abs(values - other).max(initial=0.0)
+        if gap > _EVEN * largest:
+            equation = f"{symbol} = {symbol.replace('(', '(−')}" if word == "even" else f"{symbol} = {symbol}ᵀ"
+            raise ValueError(
+                f"{symbol} must be {word}, {equation}, but that of {name} differs by {gap:.3g}. "
+                f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an error, "
+                "return the mean of both sides."
+            )

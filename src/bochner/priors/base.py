@@ -36,6 +36,14 @@ class SpectralPrior(BaseEstimator, ABC):
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
     _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
     _metric: ClassVar[str] = "euclidean"  # of the distances that these are read off
+    # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows does not hold.
+    _learned: bool = False
+
+    def __sklearn_clone__(self):
+        copy = super().__sklearn_clone__()
+        if self._learned:
+            copy._learned = True
+        return copy
 
     def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> FourierMeasure:
         """``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``."""

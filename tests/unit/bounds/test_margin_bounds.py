@@ -78,13 +78,35 @@ def test_margin_bound_in_numbers_and_the_price_of_choosing_a_threshold():
     margins = np.r_[np.full(90, 0.6), np.full(10, 0.05)]
     one = bounds.margin(margins, 0.5, 2.0, 3.0, mass=0.25, delta=0.1)
     assert one.empirical == pytest.approx(0.1)
-    assert one.complexity == pytest.approx(6 * 6 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100))
+    assert one.complexity == pytest.approx(38 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100))
     several = bounds.margin(margins, [0.5, 0.01], 2.0, 3.0, mass=0.25, delta=0.1)
     free = bounds.margin(margins, [0.5, 0.01], 2.0, 3.0, mass=0.25, delta=0.1, form="paper")
     assert one.value < several.value
-    assert free.value == pytest.approx(one.value)
+    assert free.complexity == pytest.approx(36 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100))
     assert not free.valid
-    assert bounds.margin(margins, 0.5, 2.0, 3.0, form="paper").valid
+    assert "union bound" in free.reason
+    printed = bounds.margin(margins, 0.5, 2.0, 3.0, form="paper")
+    assert not printed.valid
+    assert "union bound" not in printed.reason
+
+
+def test_the_margin_bound_is_above_the_rademacher_complexity_of_narrow_kernels(seed):
+    """E sup_{‖ω‖ <= R_ω} |Σ_i σ_i exp(iω·x_i)| / n is about .82/√n at R_ω R_x = .1, not at most .3/√n as printed."""
+    rng = np.random.default_rng(seed)
+    n, radius, delta = 400, 0.1, 0.05
+    X, grid = rng.uniform(-1, 1, size=n), np.linspace(0, radius, 21)
+    signs = rng.choice([-1.0, 1.0], size=(2000, n))
+    suprema = np.abs(signs @ np.exp(1j * np.outer(X, grid))).max(axis=1) / n
+    mean, error = suprema.mean(), suprema.std() / np.sqrt(len(suprema))
+
+    def claimed(form):
+        bound = bounds.margin(np.ones(n), 2.0, radius, 1.0, delta=delta, form=form)  # 2/θ = 1
+        return bound.complexity - 3 * np.sqrt(np.log(2 / delta) / n)
+
+    assert mean + 5 * error < claimed("safe")
+    assert claimed("safe") == pytest.approx(1.3 / np.sqrt(n))
+    assert mean - 5 * error > claimed("paper")
+    assert abs(mean - 0.82 / np.sqrt(n)) < 5 * error + 0.02 / np.sqrt(n)
 
 
 def test_potential_deviation_is_where_the_probability_is_delta():
@@ -124,6 +146,12 @@ def test_empirical_potential_is_biased_by_one_over_n_and_stays_within_the_bound(
         (lambda: bounds.margin_regret(0, 10), "n_samples"),
         (lambda: bounds.margin_regret(10, 10, form="printed"), "form"),
         (lambda: bounds.margin_objective([1.0], [1.0, 2.0], 5), "one of each"),
+        (lambda: bounds.margin_objective([np.nan], [1.0], 5), "dual_sums must be finite"),
+        (lambda: bounds.margin_objective([1.0], [-1.0], 5), "potentials must be at least 0"),
+        (lambda: bounds.margin([0.5, np.nan], 0.5, 1.0, 1.0), "margins must be finite"),
+        (lambda: bounds.margin(np.ones(5), [0.5, np.nan], 1.0, 1.0), "thresholds must be finite"),
+        (lambda: bounds.margin(np.ones((5, 1)), 0.5, 1.0, 1.0), "margins must be a vector"),
+        (lambda: bounds.competitive_ratio(np.nan, 1.0), "gap"),
         (lambda: bounds.margin(np.ones((2, 2)), 0.5, 1.0, 1.0), "vector"),
         (lambda: bounds.margin(np.ones(5), [0.0], 1.0, 1.0), "thresholds must be positive"),
         (lambda: bounds.margin(np.ones(5), 0.5, 1.0, 1.0, delta=1.5), "delta"),

@@ -187,18 +187,58 @@ def test_margin_bounds_are_their_formulas():
     )  # 12 − 6/2 + 1.5 · 12 · 13/√2
     margins = np.r_[np.full(90, 0.6), np.full(10, 0.05)]
     given = {"frequency_radius": 2.0, "data_radius": 3.0, "mass": 0.25, "delta": 0.1}
-    # 0.1 + (36/½) √(0.25/100) + 3 √(ln(2K/0.1)/100) for K = 1 and 2 thresholds
-    assert margin(margins, 0.5, **given).value == pytest.approx(4.21924551478, **EXACT)
-    assert margin(margins, [0.5, 0.01], **given).value == pytest.approx(4.27619367479, **EXACT)
+    # 0.1 + (38/½) √(0.25/100) + 3 √(ln(2K/0.1)/100) for K = 1 and 2 thresholds; printed with 36
+    assert margin(margins, 0.5, **given).value == pytest.approx(4.41924551478, **EXACT)
+    assert margin(margins, [0.5, 0.01], **given).value == pytest.approx(4.47619367479, **EXACT)
+    assert margin(margins, 0.5, form="paper", **given).value == pytest.approx(4.21924551478, **EXACT)
     # the root of ln 2 + 2 ln(24 · 1.5 · 2/ε) − 1000 (ε/2 − 1/1000)²/8 = ln 0.05
     assert potential_deviation(1000, 2, 2.0, 1.5).value == pytest.approx(0.649581716018, **EXACT)
 
 
 def test_theorem_10_is_its_formula():
-    """m = 12, ū = 24 ln(2^{3/2} · 144/5); near the kernel exp(−ε²D/(40 (5 + εū/6))), far from it exp(−εD/(5 (e−1) ū))."""
+    """m = 12, ū = 24 ln(2^{3/2} · 144/5) = 105.6; exp(−ε²D/(40 (5 + εū/6))) up to εū = 20 (e−1), then exp(−εD/(5 (e−1) ū)).
+
+    The cases meet at ε = .3254; the printed split, εū = 10 (e−1), is at ε = .1627.
+    """
     constants = ApproximationConstants(n_features=3, n_outputs=2, variance=5.0, slope=4.0, orlicz=2.0, sup_norm=1.0)
     # + ln 2 + ln(1.5^{−3/5} + 1.5^{2/5}) + 4 ln 2 + (6/5) ln(4 · 2/ε)
-    for error, logarithm in ((0.005, 12.8692202558), (0.1, -27.5848585681), (1.0, -1095.5704464)):
+    for error, logarithm, promised in (
+        (0.005, 12.8692202558, 130_153_455),
+        (0.1, -27.5848585681, 335_107),
+        (0.16, -73.0494963756, 144_462),
+        (0.17, -81.6417376375, 130_043),  # 62 742 with the printed split
+        (0.32, -232.778357299, 45_673),  # 31 180 with the printed split
+        (0.33, -355.763020292, 30_134),
+        (1.0, -1095.5704464, 8_737),
+    ):
         assert log_failure_probability(constants, 10**6, error, 2.0) == pytest.approx(logarithm, **EXACT)
+        assert promised_components(constants, error, 2.0) == promised
     assert operator_uniform(constants, 10**6, 2.0).value == pytest.approx(0.0559792276259, rel=1e-9)
-    assert promised_components(constants, 0.1, 2.0) == 335_107
+
+
+def test_theorem_10_never_promises_more_for_a_smaller_error():
+    """The bound decreases in the error, also over the jump between the cases, and is continuous inside each."""
+    constants = ApproximationConstants(n_features=3, n_outputs=2, variance=5.0, slope=4.0, orlicz=2.0, sup_norm=1.0)
+    errors = np.geomspace(0.01, 2.0, 400)
+    logarithms = np.array([log_failure_probability(constants, 10**6, error, 2.0) for error in errors])
+    assert np.all(np.diff(logarithms) < 0)
+    jumps = np.flatnonzero(np.diff(logarithms) < -0.2 * np.abs(logarithms[:-1]) - 1)
+    assert len(jumps) == 1
+    assert errors[jumps[0]] < 0.325425052614 < errors[jumps[0] + 1]
+    promised = [promised_components(constants, error, 2.0) for error in errors]
+    assert np.all(np.diff(promised) <= 0)
+    # From 30 711 frequencies on the jump carries the bound below δ = .05: the promised error is the end of the first case.
+    for n_components in (31_000, 40_000):
+        error = operator_uniform(constants, n_components, 2.0).value
+        assert error == pytest.approx(0.325425052614, rel=1e-9)
+        assert log_failure_probability(constants, n_components, error, 2.0) <= np.log(0.05)
+
+
+def test_theorem_10_as_printed_is_valid_only_above_what_is_proved():
+    constants = ApproximationConstants(n_features=3, n_outputs=2, variance=5.0, slope=4.0, orlicz=2.0, sup_norm=1.0)
+    for n_components in (10**5, 10**6):
+        printed, safe = (operator_uniform(constants, n_components, 2.0, form=form) for form in ("paper", "safe"))
+        assert printed.valid == (printed.value >= safe.value)
+        assert safe.valid
+    assert not printed.valid
+    assert "printed" in printed.reason

@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures
+from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures, harmonics
 from bochner.datasets import sphere_checkerboard
-from bochner.harmonics import harmonic_count, harmonic_indices, sphere_area, spherical_harmonics
+from bochner.harmonics import (
+    basis_size,
+    harmonic_columns,
+    harmonic_count,
+    harmonic_indices,
+    sphere_area,
+    spherical_harmonics,
+)
 from bochner.learners import harmonic_peaks
-from bochner.learners.harmonic_chain import log_acceptance
+from bochner.learners.harmonic_chain import _Seen, log_acceptance
 
 
 def sphere(n, d, seed):
@@ -83,6 +90,51 @@ def test_the_game_can_be_played_by_a_chain(draw):
 
     model = RidgeClassifier(1e-2).fit(features.transform(ball.data), ball.target)
     assert model.score(features.transform(new.data), new.target) > 0.75
+
+
+def test_a_chain_evaluates_only_the_proposed_harmonics(monkeypatch):
+    """In R^20 all 2 877 875 harmonics up to degree 8 would take 4 GiB for 200 rows."""
+    evaluated = []
+
+    def counted(X, indices):
+        evaluated.append(len(X) * len(indices))
+        return harmonic_columns(X, indices)
+
+    monkeypatch.setattr(harmonics, "harmonic_columns", counted)
+    X, y, rng = sphere(200, 20, 0)
+    chain = HarmonicChain(8, 5, 6, top=3).prepare(None, X)
+    found = chain.find(y[:, None], rng)
+    assert len(found) == 3
+    assert found.indices[:, 0].max() <= 8
+    assert sum(evaluated) <= 200 * 5 * (6 + 1)
+    with pytest.raises(ValueError, match="2877875 harmonics"):
+        HarmonicPeaks(8).prepare(None, X)
+
+
+def test_the_heights_that_a_chain_compares_are_potentials(seed):
+    """v = |S| (Σ_i a_i Y(x_i))² / (Σ_i |a_i|)² of every harmonic of degree at most 2, without a kept basis."""
+    X, y, _ = sphere(100, 12, seed)
+    chain = HarmonicChain(10).prepare(None, X)
+    assert chain.kept is None
+    numbers = np.arange(basis_size(12, 2))
+    basis = spherical_harmonics(X, 2)
+    expected = sphere_area(12) * (y @ basis) ** 2 / np.sum(np.abs(y)) ** 2
+    np.testing.assert_allclose(_Seen(chain, y).at(numbers[::-1])[::-1], expected, atol=1e-12)
+    np.testing.assert_array_equal(chain.indices(numbers), harmonic_indices(12, 2))
+
+
+def test_a_game_is_played_where_the_basis_cannot_be_held():
+    X, y, _ = sphere(60, 20, 0)
+    game = MarginGame(3, peaks=HarmonicChain(8, 4, 4))
+    features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
+    assert features.transform(X).shape == (60, len(features.measure_))
+    assert 0 < features.report_.certificate.upper < np.inf
+
+
+def test_too_many_harmonics_to_number_are_refused():
+    X, _, _ = sphere(20, 60, 0)
+    with pytest.raises(ValueError, match="Lower max_degree"):
+        HarmonicChain(30).prepare(None, X)
 
 
 def test_wrong_parameters_are_refused():
