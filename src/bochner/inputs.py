@@ -244,11 +244,18 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 first += 1
         return out
 
-    def slopes(self, X: Any) -> np.ndarray:
-        """∂ (column of the result) / ∂ (number that it was made of), (n_samples, n_features_in), (1 + (z / clip)²)^(−3/2) / scale.
+    def slopes(self, X: Any, side: int = 0) -> np.ndarray:
+        """Return ∂ (prepared column) / ∂ (its number), (n_samples, n_features_in).
 
-        A share of ``ranks`` of that is √12 F′(x) instead, at a knot that of the values above it.  Zero for numbers that are left out of
-        the result, NaN for categories and where a number is missing.
+        This is (1 + (z / clip)²)^(−3/2) / scale, a share of ``ranks`` of it replaced by √12 F′(x).
+        Zero for numbers that are left out of the result, NaN for categories and missing numbers.
+
+        Parameters
+        ----------
+        X : frame or array
+            Rows at which the derivatives are computed.
+        side : -1, 0 or 1, default 0
+            At a knot of F, -1 is the derivative from below, 1 that from above, and 0 their mean.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
@@ -262,9 +269,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
                 if self._ranked(place[j]):
-                    places, shares = self.knots_[place[j]]
-                    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(places), [0.0]])
-                    rise = np.sqrt(12) * rises[np.searchsorted(places, values, side="right")]
+                    rise = np.sqrt(12) * _rises(*self.knots_[place[j]], values, side)
                     slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
@@ -393,6 +398,13 @@ def _frequent_levels(texts, weights, max_levels):
         return levels.astype(object), False
     often = np.sort(np.argsort(-counts, kind="stable")[: max_levels - 1])
     return levels[often].astype(object), True
+
+
+def _rises(knots, shares, values, side):
+    """Slope of the function that is linear between the knots; at a knot from one side, or the mean of both."""
+    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
+    below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
+    return below if side < 0 else above if side > 0 else (below + above) / 2
 
 
 def _level_codes(texts, levels):

@@ -176,24 +176,27 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
 
     @on_n_jobs
     def input_gradient(self, X: Any) -> np.ndarray:
-        """∂ ``predict`` / ∂ columns of the table, in their own units: (n_samples, n_columns), or (n_samples, n_outputs, n_columns).
+        """Return ∂ ``predict`` / ∂ columns of the table, in their own units.
 
-        A logarithmic ``target_scale_`` is taken into account, and a size of residuals that depends on the row where the mean
-        depends on it.  A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where
-        it is missing.  Columns that were constant while fitting do nothing: zero.
+        The shape is (n_samples, n_columns), or (n_samples, n_outputs, n_columns).  A logarithmic
+        ``target_scale_`` is taken into account, and a size of residuals on which the mean depends.
+        A date counts in days, a truth value as zero or one.  Laplace kernels and ranks have a kink
+        at every training value: there the result is the mean of both one-sided derivatives.
+        Categories and missing numbers have no derivative: NaN.  Columns that were constant while
+        fitting have derivative zero.
         """
         return self._as_given(self._input_gradient(X, self._slopes))
 
-    def _slopes(self, Z):
-        """∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
-        slopes, scale, spread = self.blend_.jacobian(Z), self.target_scale_, self.spread_
+    def _slopes(self, Z, side):
+        """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        slopes, scale, spread = self.blend_.jacobian(Z, side), self.target_scale_, self.spread_
         if scale.kind == "identity":
             return scale.unit[:, None] * slopes
         quantiles, sizes = spread.quantiles()[:, None], spread.sizes(Z)
         rises = scale.slope_within(self.blend_.evaluate(Z) + sizes * quantiles)
         slopes = rises.mean(axis=0)[:, :, None] * slopes
         if spread.log_size is not None:
-            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z)
+            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z, side)
         return slopes
 
     def _as_given(self, outputs):
