@@ -125,9 +125,11 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
 
         The deviation is that of held-out residuals, times a size that depends on the row where that describes them better.
         """
+        if not return_std:
+            return self._as_given(self._map_rows(X, self._means, self._n_outputs()))
         n_outputs = self._n_outputs()
-        means = self._as_given(self._map_rows(X, self._means, n_outputs))
-        return (means, self._as_given(self._map_rows(X, self._deviations, n_outputs))) if return_std else means
+        both = self._map_rows(X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs)
+        return self._as_given(both[:, :n_outputs]), self._as_given(both[:, n_outputs:])
 
     @on_n_jobs
     def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
