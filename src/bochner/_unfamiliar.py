@@ -40,8 +40,10 @@ class UnfamiliarCells:
 
     def sentence(self) -> str | None:
         """Return the columns, levels and shares of rows in words, None if every cell is familiar."""
-        missing = [f"{name!r} ({self._share(n)})" for name, n in self._missing.items()]
-        unknown = [f"{name!r}: {_few(levels)} ({self._share(n)})" for name, (n, levels) in self._unknown.items()]
+        missing = [f"{name!r} ({self._share(n)})" for name, n in sorted(self._missing.items())]
+        unknown = [
+            f"{name!r}: {_few(levels)} ({self._share(n)})" for name, (n, levels) in sorted(self._unknown.items())
+        ]
         found = []
         if missing:
             found.append(f"values are missing in columns that were complete in training: {_listed(missing)}")
@@ -68,9 +70,9 @@ _open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", defau
 
 
 @contextmanager
-def collect_unfamiliar() -> Iterator[UnfamiliarCells]:
+def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[UnfamiliarCells]:
     """Collect the unfamiliar cells of all predictions inside the block, which then give no warning."""
-    cells = UnfamiliarCells()
+    cells = UnfamiliarCells() if cells is None else cells
     token = _open.set(cells)
     try:
         yield cells

@@ -99,7 +99,7 @@ def test_named_columns_of_an_array_are_categories():
     X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
     assert TableInputs(categorical_features=[1]).fit_transform(X).shape == (4, 4)
     assert TableInputs(categorical_features=[False, True]).fit_transform(X).shape == (4, 4)
-    with pytest.raises(ValueError, match="lists 5, but there is no such column. The columns are 0, 1"):
+    with pytest.raises(ValueError, match=r"lists 5, but there is no such column\. The columns are 0, 1"):
         TableInputs(categorical_features=[5]).fit(X)
     with pytest.raises(ValueError, match="a mask of 3 truth values, but there are 2 columns"):
         TableInputs(categorical_features=[False, True, True]).fit(X)

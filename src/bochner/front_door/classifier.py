@@ -109,7 +109,13 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         owner = type(self).__name__
         given = Labels.of(y, n_given, owner=owner, advice=_ADVICE, gather=not elsewhere)
         if not elsewhere:  # read again
-            return Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
+            labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
+            if len(labels.classes) == len(labels.codes):
+                raise ValueError(
+                    f"{owner} needs at least 2 rows of some class, but each of the {len(labels.classes)} classes has only one. "
+                    "Give more rows of each class, or use SpectralRegressor if y holds values."
+                )
+            return labels
         labels = given.present(counts)
         if len(labels.classes) < 2:
             raise ValueError(
