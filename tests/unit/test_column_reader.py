@@ -278,7 +278,7 @@ def test_days_and_months_that_change_places_are_left_out_and_doubtful_ones_are_s
     assert re.fullmatch(
         "dates such as '.*' and '.*', so day and month change places; write year-month-day", reader.left_out_["x"]
     )
-    with pytest.raises(TableError, match="Column 'x' holds dates such as .* change places"):
+    with pytest.raises(TableError, match=r"Column 'x' holds dates such as .* change places"):
         ColumnReader({"x": "date"}).fit(pandas.DataFrame({"x": mixed}))
     early = TIMES.map(lambda time: time.replace(day=1 + time.day % 12))
     reader.fit(pandas.DataFrame({"x": early.dt.strftime("%m/%d/%Y")}))
@@ -477,7 +477,7 @@ def test_numbers_where_dates_were_and_the_other_way_round():
     with pytest.raises(TableError, match="held numbers while fitting, but now holds dates"):
         numbers.transform(pandas.DataFrame({"x": TIMES}))
     with_dates = ColumnReader().fit(pandas.DataFrame({"x": TIMES.dt.strftime("%d.%m.%Y")}))
-    with pytest.raises(TableError, match="holds '1.5', which is not a date"):
+    with pytest.raises(TableError, match=r"holds '1\.5', which is not a date"):
         with_dates.read(pandas.DataFrame({"x": [1.5]}))
 
 

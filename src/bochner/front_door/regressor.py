@@ -138,7 +138,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         The prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals, where the size of residuals depends on the row
         measured in that size (jackknife up to 3500 rows, else split-conformal with a refit).  The coverage is that of new rows
         of the same kind on average, not of each row; it is within a few percent of ``level`` from about a hundred rows on.
-        With too few rows for a level ends are infinite.
+        With too few rows for a level ends are infinite.  Intervals of rows with missing values or levels that
+        training rows did not have are too narrow: a warning names these columns.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
