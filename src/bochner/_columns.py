@@ -103,7 +103,7 @@ def _are_dates(values):
 
 
 def _is_place(value, n_columns):
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and 0 <= value < n_columns
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < n_columns
 
 
 def has_large_integers(X: Any) -> bool:

@@ -300,7 +300,7 @@ class TableInputs(TransformerMixin, BaseEstimator):
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
                 if self._ranked(place[j]):
-                    rise = np.sqrt(12) * _rises(*self.knots_[place[j]], values, side)
+                    rise = np.sqrt(12) * _rises(self.knots_[place[j]], values, side)
                     slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
@@ -411,8 +411,9 @@ def _frequent_levels(levels, counts, max_levels):
     return levels[often].astype(object), True
 
 
-def _rises(knots, shares, values, side):
+def _rises(knots, values, side):
     """Slope of the function that is linear between the knots; at a knot from one side, or the mean of both."""
+    knots, shares = knots
     rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
     below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
     return below if side < 0 else above if side > 0 else (below + above) / 2
