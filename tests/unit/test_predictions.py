@@ -126,7 +126,7 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
 def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
     rng = np.random.default_rng(0)
     times = pandas.Timestamp("2021-01-01") + pandas.to_timedelta(rng.integers(0, 700, 80), unit="D")
-    frame = pandas.DataFrame({"day": times.strftime("%d/%m/%Y"), "y": times.dayofyear + rng.normal(size=80)})
+    frame = pandas.DataFrame({"day": times.strftime("%d/%m/%Y"), "y": times.day_of_year + rng.normal(size=80)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "t.skops"
     assert run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--no-rivals", "--out", model)[0] == 0
@@ -228,7 +228,7 @@ def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path,
         arguments = ["predict", classes[0], table, "--proba", "--keep", "code,time,color"]
         code, text, err = run(capsys, *arguments)
         assert (code, text.count("\n")) == (0, n + 1)
-        assert err.startswith("Levels are unknown from training: 'color': 'pink' (")
+        assert err.startswith("Levels are unknown from training: 'color': 'green', 'pink' (0.02 % of the rows).")
         assert err.count("\n") == 1
         files = {}
         for ending in ("csv", "parquet"):
