@@ -23,6 +23,7 @@ FLOORS = [
         "_columns",
         "_given_targets",
         "_environment",
+        "_unfamiliar",
     },
     {"measures", "expansions", "harmonics"},
     {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "row_draws", "scoring"},

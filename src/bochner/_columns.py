@@ -2,13 +2,17 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from datetime import date, datetime
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 # Values at which the share of rows below is kept.
 _MOST_KNOTS = 256
+# Beyond this not every integer has a float of its own.
+EXACT_INTEGERS = 2**53
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
@@ -43,18 +47,111 @@ def column_kind(column: Any) -> str:
     return "numbers" if kind.startswith(("int", "uint", "float", "bool", "decimal")) else "objects"
 
 
-def float_column(column: Any, name: str) -> np.ndarray:
-    """Numbers, truth values and dates (in days) as floats, missing values as NaN; infinite ones count as missing."""
+def categorical_places(wish: Any, table: Any) -> set[int]:
+    """Return the places of the categorical columns: those of text in a frame, and those that ``wish`` lists.
+
+    ``wish`` is "from_dtype", or a list of names or places, or a mask of one truth value per column.
+    A listed value that is a column's name means that column, also if it is an integer.
+    """
+    names = column_names(table)
+    places = {j for j in range(len(names)) if is_frame(table) and _is_category(table_column(table, j))}
+    if isinstance(wish, str):
+        if wish != "from_dtype":
+            raise ValueError(f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}.")
+        return places
+    wish = list(wish)
+    if wish and all(isinstance(value, bool | np.bool_) for value in wish):
+        if len(wish) != len(names):
+            raise ValueError(
+                f"categorical_features is a mask of {len(wish)} truth values, but there are {len(names)} columns. "
+                "Write one truth value for each column, or a list of names."
+            )
+        return places | set(np.flatnonzero(wish).tolist())
+    by_name = {name: j for j, name in enumerate(names)}
+    unknown = [name for name in wish if name not in by_name and not _is_place(name, len(names))]
+    if unknown:
+        raise ValueError(
+            f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such column. "
+            f"The columns are {', '.join(map(repr, names))}."
+        )
+    return places | {by_name[name] if name in by_name else int(name) for name in wish}
+
+
+def lists_columns(wish: Any) -> bool:
+    """Return True if ``categorical_features`` lists columns, and raise if it is neither a word nor a list."""
+    if not isinstance(wish, (str, Sequence, np.ndarray)):
+        raise TypeError(
+            f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}. "
+            'Write e.g. categorical_features=["zip"].'
+        )
+    return not isinstance(wish, str) and len(wish) > 0
+
+
+def _is_category(column):
+    """Return True for text, categories and objects other than dates."""
+    return is_text(column) and not (str(column.dtype).lower() == "object" and _are_dates(column))
+
+
+def _are_dates(values):
+    some = False
+    for value in values:
+        if not is_missing(value):
+            if not isinstance(value, date):
+                return False
+            some = True
+    return some
+
+
+def _is_place(value, n_columns):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < n_columns
+
+
+def has_large_integers(X: Any) -> bool:
+    """Return True for an array of integers some of which floats cannot tell apart."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size):
+        return False
+    return bool(X.max() > EXACT_INTEGERS or X.min() < -EXACT_INTEGERS)
+
+
+def exact_values(column: Any) -> np.ndarray:
+    """Return a column as an array; integers beside missing values as objects if floats cannot tell them apart."""
     values = np.asarray(column)
+    if values.dtype.kind == "f" and str(column.dtype).lower().startswith(("int", "uint")):
+        with np.errstate(invalid="ignore"):
+            if np.any(np.abs(values) >= EXACT_INTEGERS):
+                return np.array(list(column), dtype=object)
+    return values
+
+
+def integer_origin(values: np.ndarray) -> int:
+    """Return the smallest of integers that floats cannot tell apart, zero for all other values.
+
+    Differences from it are computed as integers, so that neighbors stay different.
+    """
+    if values.dtype.kind == "O":
+        integers = [int(value) for value in values if isinstance(value, Integral)]
+        return min(integers) if any(abs(value) > EXACT_INTEGERS for value in integers) else 0
+    return int(values.min()) if has_large_integers(values) else 0
+
+
+def float_column(column: Any, name: str, origin: int = 0) -> np.ndarray:
+    """Return numbers, truth values and dates (in days) minus ``origin`` as floats.
+
+    Missing and infinite values are NaN.  ``origin`` is subtracted from integers exactly.
+    """
+    values = exact_values(column) if origin else np.asarray(column)
     if values.dtype.kind in "Mm":
         days = (
             values.astype("datetime64[s]" if values.dtype.kind == "M" else "timedelta64[s]").astype(np.float64) / 86400
         )
         return np.where(np.isnat(values), np.nan, days)
+    if origin and values.dtype.kind in "iu":
+        return (values.astype(object) - origin).astype(np.float64)
     try:
         if values.dtype.kind == "O":  # nullable numbers, and dates with a time zone
-            values = np.array([np.nan if is_missing(value) else _as_number(value) for value in values])
-        values = values.astype(np.float64)
+            values = np.array([np.nan if is_missing(value) else _as_number(value, origin) for value in values])
+            origin = 0
+        values = values.astype(np.float64) - origin
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"Column {name!r} is taken as numbers, but holds values such as {_first_text(values)!r}. Give the same columns in the same "
@@ -63,11 +160,13 @@ def float_column(column: Any, name: str) -> np.ndarray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _as_number(value):
-    """Dates and times in days, as those of NumPy."""
+def _as_number(value, origin):
+    """Return dates and times in days, as those of NumPy, and other values minus ``origin``."""
     if isinstance(value, datetime):
         return value.timestamp() / 86400
-    return float(value.toordinal() - date(1970, 1, 1).toordinal()) if isinstance(value, date) else float(value)
+    if isinstance(value, date):
+        return float(value.toordinal() - date(1970, 1, 1).toordinal())
+    return float(value - origin) if isinstance(value, Integral) else float(value) - origin
 
 
 def _first_text(values):
@@ -132,16 +231,21 @@ def quantile(distinct, counts, share):
 
 
 def center_and_scale(distinct, counts, gap):
-    """Of sorted distinct values and how often each occurs."""
+    """Return (center, scale) of sorted distinct values and how often each occurs.
+
+    All is computed from distances to the smallest value, as shares of half the range: a large offset
+    has no influence, and neither squares nor the range itself can overflow.
+    """
     low, high = distinct[0], distinct[-1]
-    if not high > low:
+    half_range = high / 2 - low / 2
+    if not half_range > 0:
         return low, 1.0
-    size = max(abs(low), abs(high))
-    center = size * np.average(distinct / size, weights=counts)
+    shares = (distinct / 2 - low / 2) / half_range
+    mean = np.average(shares, weights=counts)
+    center = low + mean * half_range + mean * half_range
     if len(distinct) == 2:
-        return center, (high - low) / gap
-    # Squares of huge numbers are no numbers.
-    deviation = size * np.sqrt(np.average(((distinct - center) / size) ** 2, weights=counts))
+        return center, 2 / gap * half_range
+    deviation = 2 * np.sqrt(np.average((shares - mean) ** 2, weights=counts)) * half_range
     quartiles = [quantile(distinct, counts, share) for share in (0.25, 0.5, 0.75)]
     robust = (quartiles[2] - quartiles[0]) / 1.349  # the deviation, for a normal law
     if 0 < robust < deviation / 10:

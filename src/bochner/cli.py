@@ -205,6 +205,7 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
 
 
 def _predict(options: argparse.Namespace) -> int:
+    from ._unfamiliar import UnfamiliarCells
     from .tables import load
     from .tables.column_kinds import Strays
     from .tables.columns import in_words
@@ -232,7 +233,8 @@ def _predict(options: argparse.Namespace) -> int:
     columns = list(first[0].columns)
     keep = [name for name in identifiers if name in columns] + _names(options.keep, columns)
     strays: dict[str, Strays] = {}
-    frames = prediction_pieces(model, chain([first], pieces), keep, strays, **asked)
+    cells = UnfamiliarCells()
+    frames = prediction_pieces(model, chain([first], pieces), keep, strays, cells, **asked)
     if options.json:
         text = json.dumps(as_json_values(joined(frames), model, **asked, keep=keep)) + "\n"
         write_whole(options.out, text) if options.out else sys.stdout.write(text)
@@ -243,6 +245,9 @@ def _predict(options: argparse.Namespace) -> int:
             sys.stdout.write(text)
     for note in in_words({name: strays[name] for name in model["columns"].roles_ if name in strays}):
         _say(note)
+    unfamiliar = cells.sentence()
+    if unfamiliar is not None:
+        _say(unfamiliar)
     return 0
 
 

@@ -1,6 +1,5 @@
 """Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,14 +7,19 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ._columns import (
+    categorical_places,
     center_and_scale,
     column_kind,
     column_names,
     counted,
     declared_order,
+    exact_values,
     float_column,
+    has_large_integers,
+    integer_origin,
     is_frame,
     is_text,
+    lists_columns,
     ordered_numbers,
     quantile,
     rank_knots,
@@ -23,6 +27,7 @@ from ._columns import (
     text_column,
     unit_sigmoid,
 )
+from ._unfamiliar import UnfamiliarCells
 from ._validation import check_count, check_numbers, check_positive, check_weights
 
 
@@ -101,8 +106,10 @@ class TableInputs(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical_features : "from_dtype", or a list of column names or numbers, default "from_dtype"
-        "from_dtype" takes text, categories and objects of a pandas or polars frame; arrays of numbers have none.
+    categorical_features : "from_dtype", or a list of column names, places, or truth values, default "from_dtype"
+        "from_dtype": columns of text, categories and objects of a pandas or polars frame.  A list adds
+        to these: ["zip"] makes the column "zip" categorical too, whatever its type.  Truth values are a
+        mask, one for each column.  In an array of numbers only listed columns are categorical.
     max_levels : int, default 50
         Levels of a category that have a column of their own, at most.
     clip : float, default 3.0
@@ -115,10 +122,12 @@ class TableInputs(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     numbers_, ordered_, indicators_, categories_ : numbers of the input columns of each kind
+    origins_ : for each of ``numbers_`` an integer that is subtracted first; zero unless a column holds integers beyond 2^53
     medians_, center_, scale_ : one for each of ``numbers_``, then of ``ordered_``, as in ``SmoothScaler``
     knots_ : for each of ``numbers_`` up to 256 values and F at each; in between F is linear
     orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
     levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether the rest share one
+    known_levels_ : for each of ``categories_`` all levels of the training rows
     is_category_ : for each input column whether it was taken as a category
     sources_ : for each column of the result the number of its input column
     n_features_in_, feature_names_in_
@@ -158,28 +167,33 @@ class TableInputs(TransformerMixin, BaseEstimator):
         kept = slice(None) if weights is None else weights > 0
         weights = np.ones(table.shape[0]) if weights is None else weights[kept]
         self.names_ = [str(name) if is_frame(table) else f"x{name}" for name in column_names(table)]
-        categorical = self._categorical(table)
-        numbers, indicators, statistics, all_knots = [], [], [], []
-        for j, name in enumerate(column_names(table)):
-            if name in categorical:
+        categorical = categorical_places(self.categorical_features, table)
+        numbers, indicators, statistics, all_knots, origins = [], [], [], [], []
+        for j in range(table.shape[1]):
+            if j in categorical:
                 continue
-            values = float_column(table_column(table, j), self.names_[j])[kept]
+            column = table_column(table, j)
+            origin = integer_origin(exact_values(column)[kept])
+            values = float_column(column, self.names_[j], origin)[kept]
             known = np.isfinite(values)
             distinct, counts = counted(values[known], weights[known])
             if len(distinct) > 1:
                 numbers.append(j)
+                origins.append(origin)
                 statistics.append((quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)))
                 all_knots.append(rank_knots(distinct, counts))
             if known.any() and not known.all():
                 indicators.append(j)
         self._kinds = [column_kind(table_column(table, j)) for j in range(len(self.names_))]
-        self.is_category_ = np.array([name in categorical for name in column_names(table)])
+        self.is_category_ = np.isin(np.arange(table.shape[1]), list(categorical))
         places = np.flatnonzero(self.is_category_).tolist()
-        levels, ordered, orders = [], [], []
+        levels, known_levels, ordered, orders = [], [], [], []
         for j in places:
             column = table_column(table, j)
             texts = text_column(column)[kept]
-            levels.append(_frequent_levels(texts, weights, self.max_levels))
+            all_levels, counts = counted(texts.astype(str), weights)
+            levels.append(_frequent_levels(all_levels, counts, self.max_levels))
+            known_levels.append(all_levels.tolist())
             if not (is_frame(table) and is_text(column)):  # a column of numbers that was named: they are no quantity
                 continue
             order, known = declared_order(column), texts != "missing"
@@ -191,13 +205,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
         told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
         if not (numbers or indicators or told):
             # Nothing varies: one column of zeros, on which a model is a constant.
-            numbers, statistics, all_knots = [0], [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
+            numbers, origins, statistics, all_knots = [0], [0], [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
         self.numbers_, self.indicators_ = np.array(numbers, dtype=int), np.array(indicators, dtype=int)
-        self.knots_ = all_knots
+        self.knots_, self.origins_ = all_knots, origins
         self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
         self.categories_ = np.array([places[k] for k in told], dtype=int)
         self.medians_, self.center_, self.scale_ = np.array(statistics, dtype=float).reshape(-1, 3).T
         self.levels_ = [levels[k][0] for k in told]
+        self.known_levels_ = [known_levels[k] for k in told]
         self.others_ = np.array([levels[k][1] for k in told], dtype=bool)
         widths = [len(names) + others for names, others in zip(self.levels_, self.others_)]
         self.sources_ = np.concatenate(
@@ -213,13 +228,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
         """As ``transform``, for some rows of a table: that none of their categories is known does not mean that the column is another one."""
         return self._transform(X, whole=False)
 
-    def _transform(self, X, whole):
+    def _transform(self, X, whole, cells: UnfamiliarCells | None = None):
+        """Return the prepared columns; ``cells`` notes missing values and levels that training rows did not have."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
         known = {}
         for k, j in enumerate(self.numbers_):
-            values = float_column(table_column(table, j), self.names_[j])
+            values = float_column(table_column(table, j), self.names_[j], self.origins_[k])
             known[j] = np.isfinite(values)
             out[:, k] = self._scaled(values, k)
         texts = {j: text_column(table_column(table, j)) for j in self.categories_}
@@ -242,13 +258,35 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if others:
                 out[:, first] = np.where(codes < 0, self.gap, 0.0)
                 first += 1
+        if cells is not None:
+            self._note_unfamiliar(cells, known, texts)
         return out
 
-    def slopes(self, X: Any) -> np.ndarray:
-        """∂ (column of the result) / ∂ (number that it was made of), (n_samples, n_features_in), (1 + (z / clip)²)^(−3/2) / scale.
+    def _note_unfamiliar(self, cells, known, texts):
+        """Count missing values in columns that were complete in training, and unknown levels."""
+        cells.add_rows(len(next(iter([*known.values(), *texts.values()]))))
+        for j in set(self.numbers_) - set(self.indicators_):
+            cells.add_missing(self.names_[j], int(np.sum(~known[j])))
+        for j, levels in zip(self.categories_, self.known_levels_):
+            unknown = set(texts[j].tolist()) - set(levels)
+            if "missing" in unknown:
+                cells.add_missing(self.names_[j], int(np.sum(texts[j] == "missing")))
+            unknown -= {"missing"}
+            if unknown:
+                cells.add_unknown(self.names_[j], sum(text in unknown for text in texts[j]), unknown)
 
-        A share of ``ranks`` of that is √12 F′(x) instead, at a knot that of the values above it.  Zero for numbers that are left out of
-        the result, NaN for categories and where a number is missing.
+    def slopes(self, X: Any, side: int = 0) -> np.ndarray:
+        """Return ∂ (prepared column) / ∂ (its number), (n_samples, n_features_in).
+
+        This is (1 + (z / clip)²)^(−3/2) / scale, a share of ``ranks`` of it replaced by √12 F′(x).
+        Zero for numbers that are left out of the result, NaN for categories and missing numbers.
+
+        Parameters
+        ----------
+        X : frame or array
+            Rows at which the derivatives are computed.
+        side : -1, 0 or 1, default 0
+            At a knot of F, -1 is the derivative from below, 1 that from above, and 0 their mean.
         """
         check_is_fitted(self)
         table = self._table(X, reset=False)
@@ -256,15 +294,13 @@ class TableInputs(TransformerMixin, BaseEstimator):
         slopes[:, self.is_category_] = np.nan
         place = {j: k for k, j in enumerate(self.numbers_)}
         for j in np.flatnonzero(~self.is_category_).tolist():
-            values = float_column(table_column(table, j), self.names_[j])
+            values = float_column(table_column(table, j), self.names_[j], self.origins_[place[j]] if j in place else 0)
             if j in place:
                 with np.errstate(over="ignore"):  # far outside nothing changes any more
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
                     slopes[:, j] = (1 + (z / self.clip) ** 2) ** -1.5 / self.scale_[place[j]]
                 if self._ranked(place[j]):
-                    places, shares = self.knots_[place[j]]
-                    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(places), [0.0]])
-                    rise = np.sqrt(12) * rises[np.searchsorted(places, values, side="right")]
+                    rise = np.sqrt(12) * _rises(self.knots_[place[j]], values, side)
                     slopes[:, j] += self.ranks * (rise - slopes[:, j])
             slopes[~np.isfinite(values), j] = np.nan
         return slopes
@@ -295,7 +331,8 @@ class TableInputs(TransformerMixin, BaseEstimator):
     def _table(self, X, reset):
         """A frame as it is; anything else as an array of floats, missing values allowed."""
         if not is_frame(X):
-            dtype = None if self._listed() else (np.float64, np.float32)
+            keep = lists_columns(self.categorical_features) or has_large_integers(X)
+            dtype = None if keep else (np.float64, np.float32)
             return check_numbers(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         twice = {str(name) for name in X.columns if list(X.columns).count(name) > 1}
         if twice:
@@ -312,26 +349,6 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no column."
             )
         return X
-
-    def _listed(self):
-        if not isinstance(self.categorical_features, (str, Sequence, np.ndarray)):
-            raise TypeError(
-                f"categorical_features must be 'from_dtype' or a list of columns, got {self.categorical_features!r}. "
-                "Write categorical_features=[] for none."
-            )
-        return not isinstance(self.categorical_features, str) and len(self.categorical_features) > 0
-
-    def _categorical(self, table):
-        if isinstance(self.categorical_features, str):
-            if self.categorical_features != "from_dtype":
-                raise ValueError(
-                    f"categorical_features must be 'from_dtype' or a list of columns, got {self.categorical_features!r}."
-                )
-            return {name for name in column_names(table) if is_frame(table) and is_text(table[name])}
-        strangers = [name for name in self.categorical_features if name not in column_names(table)]
-        if strangers:
-            raise ValueError(f"categorical_features names {strangers}, but the columns are {column_names(table)[:20]}.")
-        return set(self.categorical_features)
 
     def _check_kinds(self, frame):
         """Dates where there were numbers, or the other way round, are another column; one that is all missing may have any type."""
@@ -381,18 +398,25 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _frequent_levels(texts, weights, max_levels):
-    """Sorted levels that get a column of their own, and whether the others share one.
+def _frequent_levels(levels, counts, max_levels):
+    """Return the sorted levels that get a column of their own, and whether the others share one.
 
-    Of two levels the first needs none, and a column that is all one level says nothing.
+    Of two levels the first needs none, and a column that is all one level has no column.
     """
-    levels, counts = counted(texts.astype(str), weights)
     if len(levels) <= 2:
         return levels[1:].astype(object), False
     if len(levels) <= max_levels:
         return levels.astype(object), False
     often = np.sort(np.argsort(-counts, kind="stable")[: max_levels - 1])
     return levels[often].astype(object), True
+
+
+def _rises(knots, values, side):
+    """Slope of the function that is linear between the knots; at a knot from one side, or the mean of both."""
+    knots, shares = knots
+    rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
+    below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))
+    return below if side < 0 else above if side > 0 else (below + above) / 2
 
 
 def _level_codes(texts, levels):

@@ -111,10 +111,19 @@ class KernelExpansion:
         arrays = self._precise(self.points), self.coefficients, self.slopes, self.intercept
         return self._rows(X).map(Block(function, kernel, *arrays, row_bytes=8 * len(self)), self.n_outputs)
 
-    def jacobian(self, X: Any) -> np.ndarray:
-        """∂f/∂x, (n_samples, n_outputs, n_features), for the kernels of Gaussian, Matern (ν = 1/2, 3/2, 5/2), Laplace and Anova.
+    def jacobian(self, X: Any, side: int = 0) -> np.ndarray:
+        """Return ∂f/∂x, (n_samples, n_outputs, n_features).
 
-        Laplace kernels and those of ν = 1/2 have a corner at their point: there the mean of both sides is given.
+        Closed forms exist for the kernels of Gaussian, Matern (ν = 1/2, 3/2, 5/2), Laplace and Anova.
+        Kernels of Laplace and of ν = 1/2 have a kink at their point.  At a kink the result is the
+        mean of both one-sided derivatives, the limit of central differences.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows at which the derivatives are computed.
+        side : -1, 0 or 1, default 0
+            At a kink, -1 is the derivative from below, 1 that from above, and 0 their mean.
         """
         X = self._array(X)
         kernel = self.prior.compiled(self.points.shape[1])
@@ -125,10 +134,11 @@ class KernelExpansion:
             )
         slopes = np.empty((X.shape[0], self.n_outputs, X.shape[1]))
         block_slopes: Any = _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
-        points = self.points.astype(np.float64, copy=False)
+        # Rows and points are rounded alike: only then is a row at a kink equal to its point.
+        points = self._precise(self.points).astype(np.float64, copy=False)
         for rows in self.row_blocks(X.shape[0]):
             block = np.asarray(self._precise(X[rows]), dtype=np.float64)
-            slopes[rows] = block_slopes(kernel, block, points, self.coefficients) + self.slopes.T
+            slopes[rows] = block_slopes(kernel, block, points, self.coefficients, side) + self.slopes.T
         return slopes
 
     def effects(self, X: Any, max_order: int = 2, centered: bool = False) -> Effects:
@@ -232,8 +242,8 @@ def _constant_parts(kernel, points, centered):
     return constants, lambda j, x: factor(j, x) - constants[j]
 
 
-def _product_jacobian(kernel: ProductKernel, X, points, coefficients):
-    """∂/∂x_j of each product: all factors but one, times that one's slope."""
+def _product_jacobian(kernel: ProductKernel, X, points, coefficients, side):
+    """Compute ∂/∂x_j of each product: all factors but one, times the slope of that one."""
     gram = kernel.gram(X, points)
     slopes = np.empty((len(X), coefficients.shape[1], X.shape[1]))
     for j, rate in enumerate(kernel.rates):
@@ -241,12 +251,13 @@ def _product_jacobian(kernel: ProductKernel, X, points, coefficients):
         downward = np.exp(-t) * (1.0 if kernel.order == 0 else t if kernel.order == 1 else t * (1 + t) / 3)
         # Without weights a factor exp(−t) is its own slope, also where both underflow.
         ratio = 1.0 if kernel.weights is None else kernel.weights[j] * downward / (1 + kernel.weights[j] * value)
-        slopes[:, :, j] = (gram * ratio * (-rate * np.sign(X[:, j, None] - points[:, j]))) @ coefficients
+        signs = np.sign(X[:, j, None] - points[:, j])
+        slopes[:, :, j] = (gram * ratio * (-rate * np.where(signs == 0, side, signs))) @ coefficients
     return slopes
 
 
-def _radial_jacobian(kernel: RadialKernel, X, points, coefficients):
-    """f'(s) ∂s/∂x with ∂s/∂x_j = 2 r_j² (x_j − z_j), as products of matrices."""
+def _radial_jacobian(kernel: RadialKernel, X, points, coefficients, side):
+    """Compute f'(s) ∂s/∂x with ∂s/∂x_j = 2 r_j² (x_j − z_j), as products of matrices."""
     left, right = X * kernel.rates, points * kernel.rates
     squares = np.maximum(0, _squared_distances(left, right))
     t = np.sqrt(squares)
@@ -260,6 +271,8 @@ def _radial_jacobian(kernel: RadialKernel, X, points, coefficients):
     for k, own in enumerate(coefficients.T.astype(np.float64)):
         pull = steepness * own
         slopes[:, k] = 2 * kernel.rates * (left * pull.sum(axis=1)[:, None] - pull @ right)
+        if side and kernel.order == 0:
+            slopes[:, k] -= side * kernel.rates * ((t == 0) @ own)[:, None]
     return slopes
 
 

@@ -14,6 +14,7 @@ from bochner import (
     OperatorRidge,
     SmoothScaler,
     SpectralFeatures,
+    SpectralRegressor,
     SpectralRidge,
 )
 from bochner.targets import Labels
@@ -320,3 +321,42 @@ def test_zarr_is_read_block_by_block():
     model = fitted("ridge", source)
     np.testing.assert_allclose(model.predict(source).compute(), fitted("ridge").predict(X), atol=1e-10)
     assert source.largest == 1000
+
+
+# --- partitions that are not what Dask declares -----------------------------------------------------------------------
+
+ESTIMATORS = [SpectralRidge(SpectralFeatures(n_components=8, random_state=0)), SpectralRegressor(random_state=0)]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda part: part.drop(columns="b"), "lacks 'b': Dask declares the columns 'a', 'b'"),
+        (lambda part: part[["b", "a"]], "has its columns in another order"),
+        (lambda part: part.rename(columns={"b": "c"}), "lacks 'b' and adds 'c'"),
+    ],
+)
+def test_a_partition_of_other_columns_is_refused(estimator, change, words):
+    dask = pytest.importorskip("dask")
+    frame = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["a", "b"])
+    parts = [dask.delayed(frame[:30]), dask.delayed(change(frame[30:]))]
+    there = dd.from_delayed(parts, meta=frame[:0], verify_meta=False)
+    with pytest.raises(ValueError, match=f"Partition 1 of X {words}"):
+        clone(estimator).fit(there, frame["a"].to_numpy())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_a_partition_of_another_dtype_or_width_is_refused(estimator):
+    dask = pytest.importorskip("dask")
+    rows = RNG.normal(size=(60, 2))
+    for other, words in (
+        (rows[30:].astype(np.float32), "holds float32, but Dask declares float64"),
+        (rows[30:, :1], "has 1 columns, but Dask declares 2"),
+    ):
+        parts = [dask.delayed(rows[:30]), dask.delayed(other)]
+        there = da.concatenate([da.from_delayed(part, (30, 2), np.float64) for part in parts])
+        with pytest.raises(ValueError, match=f"Partition 1 of X {words}"):
+            clone(estimator).fit(there, rows[:, 0])
+        with pytest.raises(ValueError, match=f"Partition 1 of X {words}"):
+            clone(estimator).fit(rows, rows[:, 0]).predict(there).compute()

@@ -1,11 +1,13 @@
 """Derivatives of predictions in the columns of the table against differences."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from front_door_samples import QUICK, regression, table
 from sklearn.exceptions import NotFittedError
 
-from bochner import SpectralClassifier, SpectralRegressor
+from bochner import Anova, Laplace, Matern, SpectralClassifier, SpectralRegressor
 from bochner.blending import ProbabilityLink
 from bochner.front_door.target_scales import TargetScale
 
@@ -68,6 +70,27 @@ def test_gradients_of_probabilities_are_differences(n_classes):
     np.testing.assert_allclose(model.input_gradient(X[150:]).sum(axis=1), 0, atol=1e-6)
 
 
+@pytest.mark.parametrize("ranks", [0.0, 0.5])
+@pytest.mark.parametrize("priors", [Laplace(), Anova(nu=0.5), Matern(nu=0.5)], ids=repr)
+@pytest.mark.parametrize("classify", [False, True])
+def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
+    """Every row lies on kinks, those of kernels and of ranks alike."""
+    monkeypatch.setattr(
+        "bochner.front_door.base.with_ranks_where_better", lambda inputs, *_: copy(inputs).set_params(ranks=ranks)
+    )
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2.0, size=(150, 2)).astype(float)
+    y = np.abs(X[:, 0] - 2.0) + 0.3 * X[:, 1] + 0.3 * rng.normal(size=150)
+    estimator, y = (SpectralClassifier, y > 1.5) if classify else (SpectralRegressor, y)
+    model = estimator(priors=priors, evidence=QUICK, random_state=0).fit(X, y)
+    answer = model.predict_proba if classify else model.predict
+    grid = np.unique(X, axis=0)
+    gradient = model.input_gradient(grid)
+    for j in range(2):
+        numeric = differences(answer, grid, j, 1e-6)
+        np.testing.assert_allclose(gradient[..., j], numeric, atol=1e-4 * np.abs(numeric).max())
+
+
 def test_gradients_of_frames_are_in_units_of_their_columns_and_categories_have_none():
     X, y = table()
     X = X.assign(size=1000 * X["size"], always=7.0)
@@ -79,7 +102,7 @@ def test_gradients_of_frames_are_in_units_of_their_columns_and_categories_have_n
     ):
         model.fit(X, target)
         known = unseen[unseen["size"].notna()]
-        numbers = known.assign(flag=0.3)  # at values of training rows, kernels with a corner have no slope but two
+        numbers = known.assign(flag=0.3)  # a truth value that can be moved by a step
         assert_gradient(model, getattr(model, answer), numbers, [(0, "size"), (2, "flag")], [1000.0, 1.0])
         gradient = model.input_gradient(unseen)
         np.testing.assert_array_equal(np.isnan(gradient[..., 0].reshape(40, -1)[:, 0]), unseen["size"].isna())

@@ -22,7 +22,19 @@ def test_few_rows_are_enough(n):
     X, y = regression(n)
     assert np.all(np.isfinite(SpectralRegressor(random_state=0).fit(X, y).predict(X)))
     labels = np.arange(n) % 2
-    assert np.all(np.isfinite(SpectralClassifier(random_state=0).fit(X, labels).predict_proba(X)))
+    if n > 2:
+        assert np.all(np.isfinite(SpectralClassifier(random_state=0).fit(X, labels).predict_proba(X)))
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_one_row_of_each_class_is_refused(n):
+    X, _ = regression(n)
+    with pytest.raises(ValueError, match=f"at least 2 rows of some class, but each of the {n} classes has only one"):
+        SpectralClassifier().fit(X, np.arange(n))
+    weights = np.ones(n)
+    weights[0] = 0  # a row that takes no part
+    with pytest.raises(ValueError, match="at least 2"):
+        SpectralClassifier().fit(X, np.maximum(np.arange(n), 1), weights)
 
 
 def test_more_columns_than_rows_duplicates_constants_and_empty_columns():
@@ -108,7 +120,8 @@ def test_columns_that_changed_are_named(regressor):
         regressor.predict(X.assign(size="large"))
     with pytest.raises(ValueError, match="'kind' held categories such as 'a'"):
         regressor.predict(X.assign(kind=3.5))
-    assert np.all(np.isfinite(regressor.predict(X.assign(kind="unseen"))))
+    with pytest.warns(UserWarning, match="'kind': 'unseen'"):
+        assert np.all(np.isfinite(regressor.predict(X.assign(kind="unseen"))))
 
 
 # --- for every kind of table and both models --------------------------------------------------------------------------

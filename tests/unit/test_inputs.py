@@ -98,10 +98,60 @@ def test_many_levels_share_a_column():
 def test_named_columns_of_an_array_are_categories():
     X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
     assert TableInputs(categorical_features=[1]).fit_transform(X).shape == (4, 4)
-    with pytest.raises(ValueError, match=r"names \[5\]"):
+    assert TableInputs(categorical_features=[False, True]).fit_transform(X).shape == (4, 4)
+    with pytest.raises(ValueError, match=r"lists 5, but there is no such column\. The columns are 0, 1"):
         TableInputs(categorical_features=[5]).fit(X)
+    with pytest.raises(ValueError, match="a mask of 3 truth values, but there are 2 columns"):
+        TableInputs(categorical_features=[False, True, True]).fit(X)
     with pytest.raises(ValueError, match="from_dtype"):
         TableInputs(categorical_features="all").fit(X)
+
+
+@pytest.mark.parametrize("wish", [["zip"], [2], np.array([False, False, True]), ("zip", "town")])
+def test_listed_columns_of_a_frame_add_to_those_of_text(wish):
+    frame = pd.DataFrame({"size": [1.0, 2.0, 4.0, 3.0], "town": list("abca"), "zip": [7, 8, 9, 7]})
+    inputs = TableInputs(categorical_features=wish).fit(frame)
+    np.testing.assert_array_equal(inputs.is_category_, [False, True, True])
+    assert inputs.transform(frame).shape == (4, 7)
+
+
+def test_a_frame_whose_columns_have_integer_names_is_listed_by_name():
+    frame = pd.DataFrame({1: [1.0, 2.0, 3.0], 0: [4.0, 5.0, 6.0]})
+    np.testing.assert_array_equal(TableInputs(categorical_features=[0]).fit(frame).is_category_, [False, True])
+
+
+def test_all_columns_are_listed_if_one_is_not_found():
+    frame = pd.DataFrame({f"c{k}": [0.0, 1.0, 2.0] for k in range(30)})
+    with pytest.raises(ValueError, match=r"lists 'typo', but there is no such column. The columns are 'c0', .*'c29'\."):
+        TableInputs(categorical_features=["typo"]).fit(frame)
+
+
+@pytest.mark.parametrize("container", ["array", "pandas", "nullable", "polars", "unsigned"])
+def test_integers_that_floats_cannot_tell_apart_stay_different(container):
+    small = np.arange(12) ** 2
+    large = small + 2**62
+    if container == "array":
+        X, plain = large[:, None], small[:, None]
+    elif container == "unsigned":
+        X, plain = (small.astype(np.uint64) + np.uint64(2**63))[:, None], small[:, None]
+    elif container == "pandas":
+        X, plain = pd.DataFrame({"id": large}), pd.DataFrame({"id": small})
+    elif container == "nullable":
+        X, plain = (pd.DataFrame({"id": pd.array([*v.tolist(), None], dtype="Int64")}) for v in (large, small))
+    else:
+        polars = pytest.importorskip("polars")
+        X, plain = (polars.DataFrame({"id": [*v.tolist(), None]}) for v in (large, small))
+    for ranks in (0.0, 0.5):
+        inputs, expected = TableInputs(ranks=ranks).fit(X), TableInputs(ranks=ranks).fit(plain)
+        np.testing.assert_array_equal(inputs.transform(X), expected.transform(plain))
+        np.testing.assert_array_equal(inputs.slopes(X), expected.slopes(plain))
+
+
+@pytest.mark.parametrize("offset, unit", [(1e15, 100.0), (0.0, 1e-310), (0.0, 1e305)])
+def test_columns_of_a_huge_offset_or_of_extreme_size_are_scaled_like_others(offset, unit, seed):
+    x = np.random.default_rng(seed).integers(-20, 20, size=200).astype(float)
+    found = TableInputs().fit_transform((offset + unit * x)[:, None])
+    np.testing.assert_allclose(found, TableInputs().fit_transform(x[:, None]), atol=2e-12)
 
 
 def test_columns_that_are_missing_or_new_are_named():
@@ -117,7 +167,7 @@ def test_dates_with_a_time_zone_are_days_too():
     zoned = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9, tz="UTC")})
     np.testing.assert_allclose(TableInputs().fit_transform(zoned), TableInputs().fit_transform(days))
     plain = pd.DataFrame({"day": [d.date() for d in days["day"]]})
-    inputs = TableInputs(categorical_features=[]).fit(plain)
+    inputs = TableInputs().fit(plain)
     np.testing.assert_allclose(inputs.transform(plain), TableInputs().fit_transform(days))
 
 

@@ -57,6 +57,21 @@ def test_derivatives_are_differences(prior):
     assert np.all(np.isfinite(f.jacobian(f.points)))  # at the corners too
 
 
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize("prior", [Laplace(gamma=0.4), Anova(nu=0.5), Matern(nu=0.5)], ids=repr)
+def test_at_a_kink_the_derivative_is_the_mean_of_both_sides(prior, precision):
+    rng = np.random.default_rng(0)
+    points = 0.1 * rng.integers(0, 6, size=(40, 2))  # tenths are not exact in either precision
+    weights = rng.normal(size=(40, 1)).astype(precision)
+    f = KernelExpansion(prior, points, weights, np.zeros((2, 1)), np.zeros(1))
+    exact = KernelExpansion(prior, points, weights.astype(np.float64), np.zeros((2, 1)), np.zeros(1))
+    at, step = exact.evaluate(points), 1e-6
+    for j in range(2):
+        up, down = (exact.evaluate(points + move * step * np.eye(2)[j]) for move in (1, -1))
+        for side, slope in ((0, (up - down) / 2), (1, up - at), (-1, at - down)):
+            np.testing.assert_allclose(f.jacobian(points, side)[:, :, j], slope / step, atol=1e-4)
+
+
 def test_blocks_of_rows_change_nothing(monkeypatch):
     f, X = expansion(PRIORS[6]), rows(40)
     values, slopes, effects = f.evaluate(X), f.jacobian(X), f.effects(X)

@@ -117,8 +117,30 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
     assert (code, out.count("\n")) == (0, 4)
     assert err.splitlines() == [
         "Column 'petal width (cm)': 1 value(s) such as 'wide' are no numbers and count as missing.",
-        "Column 'color': 1 value(s) such as 'green' were not in the training table.",
+        "Values are missing in columns that were complete in training: 'color' (33.3 % of the rows), 'petal width (cm)' (33.3 % of "
+        "the rows); levels are unknown from training: 'color': 'green' (33.3 % of the rows). Predictions for these rows are less "
+        "accurate, and their intervals too narrow.",
     ]
+
+
+def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    times = pandas.Timestamp("2021-01-01") + pandas.to_timedelta(rng.integers(0, 700, 80), unit="D")
+    frame = pandas.DataFrame({"day": times.strftime("%d/%m/%Y"), "y": times.day_of_year + rng.normal(size=80)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "t.skops"
+    assert run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--no-rivals", "--out", model)[0] == 0
+    expected = run(capsys, "predict", model, tmp_path / "t.csv")[1]
+    frame.assign(day=times.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
+    code, out, err = run(capsys, "predict", model, tmp_path / "iso.csv")
+    assert (code, out) == (0, expected)
+    assert "are dates as year-month-day; the training table has day/month/year" in err
+    for value, words in (("04/25/2021", "unclear which number is the month"), ("soon", "is not a date")):
+        pandas.DataFrame({"day": [value]}).to_csv(tmp_path / "new.csv", index=False)
+        code, out, err = run(capsys, "predict", model, tmp_path / "new.csv")
+        assert (code != 0, out) == (True, "")
+        assert err.startswith(f"bochner: Column 'day' holds '{value}'")
+        assert words in err
 
 
 def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
@@ -167,7 +189,10 @@ def test_a_missing_column_is_named(capsys, classes, tmp_path):
     bochner.load_table(classes[1]).rename(columns={"color": "colour"}).to_csv(tmp_path / "t.csv", index=False)
     code, _, err = run(capsys, "predict", classes[0], tmp_path / "t.csv")
     assert code == 2
-    assert err == "bochner: The table lacks 'color', which the model was fitted with; did you mean 'colour'?\n"
+    assert err.startswith(
+        "bochner: The table lacks 'color', which the model was fitted with; did you mean 'colour'? The columns are '"
+    )
+    assert err.endswith("'colour'.\n")
 
 
 def test_an_interrupted_writer_leaves_no_file(capsys, values, tmp_path, monkeypatch):
@@ -203,7 +228,8 @@ def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path,
         arguments = ["predict", classes[0], table, "--proba", "--keep", "code,time,color"]
         code, text, err = run(capsys, *arguments)
         assert (code, text.count("\n")) == (0, n + 1)
-        assert err == "Column 'color': 2 value(s) such as 'pink' were not in the training table.\n"
+        assert err.startswith("Levels are unknown from training: 'color': 'green', 'pink' (0.02 % of the rows).")
+        assert err.count("\n") == 1
         files = {}
         for ending in ("csv", "parquet"):
             out = tmp_path / f"p.{ending}"

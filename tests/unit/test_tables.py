@@ -163,10 +163,10 @@ def test_a_loaded_model_is_a_scikit_learn_estimator_whose_classes_keep_their_typ
 def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(model, iris):
     frame = iris.head(4).assign(color="never seen", extra=1)
     frame["sepal length (cm)"] = ["5.1", "much", None, "4.6"]
-    assert len(model.predict(frame)) == 4
+    with pytest.warns(UserWarning, match="unknown from training: 'color': 'never seen' \\(100 % of the rows\\)"):
+        assert len(model.predict(frame)) == 4
     assert model["columns"].read(frame)[1] == [
         "Column 'sepal length (cm)': 1 value(s) such as 'much' are no numbers and count as missing.",
-        "Column 'color': 4 value(s) such as 'never seen' were not in the training table.",
     ]
     with pytest.raises(TableError, match=r"lacks 'petal width \(cm\)'"):
         model.predict(iris.drop(columns="petal width (cm)"))

@@ -83,6 +83,50 @@ def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     return _frame_array(X, X._meta, name)
 
 
+def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
+    """Raise if a partition of an array has not the number of columns and the numeric dtype that Dask declares."""
+    if part.shape[1] != n_columns:
+        raise ValueError(
+            f"Partition {number} of X has {part.shape[1]} columns, but Dask declares {n_columns}. "
+            "Make partitions that all have the same columns."
+        )
+    if dtype.kind in "fiub" and part.dtype != dtype:
+        raise ValueError(
+            f"Partition {number} of X holds {part.dtype}, but Dask declares {dtype}. Declare the dtype that partitions have, or "
+            f"convert them, e.g. by X.map_blocks(lambda block: block.astype('{dtype}'))."
+        )
+
+
+def checked_array(X: Any) -> Any:
+    """Return a two-dimensional Dask array whose partitions are refused if they are not what Dask declares."""
+
+    def check(part, block_id=None):
+        assert_declared(part, block_id[0], X.chunks[1][block_id[1]], X.dtype)
+        return part
+
+    return X.map_blocks(check, dtype=X.dtype, meta=X._meta)
+
+
+def checked_frame(X: Any, frame: Any) -> Any:
+    """Return a Dask frame whose partitions are refused if they have not the columns of ``frame``, in its order."""
+    return X.map_partitions(_assert_same_columns, list(frame.columns), meta=frame, enforce_metadata=False)
+
+
+def _assert_same_columns(part, columns, partition_info=None):
+    found = list(part.columns)
+    if found == columns:
+        return part
+    lacking, extra = [c for c in columns if c not in found], [c for c in found if c not in columns]
+    differences = [
+        f"{verb} {', '.join(map(repr, some))}" for verb, some in (("lacks", lacking), ("adds", extra)) if some
+    ]
+    which = "A partition" if partition_info is None else f"Partition {partition_info['number']}"
+    raise ValueError(
+        f"{which} of X {' and '.join(differences) or 'has its columns in another order'}: Dask declares the columns "
+        f"{', '.join(map(repr, columns))}. Make partitions that all have these columns in this order."
+    )
+
+
 def assert_two_dimensional(X: Any) -> None:
     """In the words that begin scikit-learn's for arrays in memory."""
     if X.ndim != 2:
@@ -100,6 +144,7 @@ def _frame_array(X, frame, name):
                 f"Column {column!r} of the Dask frame {name} holds {dtype}, and numbers are needed. "
                 f"Encode it first, e.g. by dask.dataframe.get_dummies({name}.categorize())."
             )
+    X = checked_frame(X, frame)
     if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
         X = X.astype("float64")  # missing numbers of pandas' own types become NaN, which is refused where it is found
     return _of_known_lengths(X)

@@ -12,6 +12,7 @@ from .columns import entrywise, rows_of_code, totals
 from .dask_batches import dask_epochs
 from .dask_inputs import (
     added,
+    assert_declared,
     assert_two_dimensional,
     group_bounds,
     group_sizes,
@@ -66,7 +67,8 @@ class DaskRows(Rows):
         dtype = np.dtype(self.dtype if dtype is None else dtype)
         if self._groups.held is not None:
             return self._map_of_groups(block, n_columns, dtype, signals)
-        function = partial(_partition_map, n_columns, dtype, self.block_size, self.names, [s.ndim for s in signals])
+        declared, dimensions = _declared(self.source), [s.ndim for s in signals]
+        function = partial(_partition_map, n_columns, dtype, self.block_size, declared, self.names, dimensions)
         columns = [self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals]
         shape: dict[str, Any] = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
         if n_columns is None:
@@ -130,7 +132,7 @@ class DaskRows(Rows):
         for i in rng.permutation(len(stops)):
             number, length = int(i), int(self.source.chunks[0][i])
             if length:
-                (block,) = _checked(number, self.names, computed(self.source.blocks[number])[0])
+                (block,) = _checked(number, _declared(self.source), self.names, computed(self.source.blocks[number])[0])
                 yield from shuffled_within(int(stops[i]) - length, block, size, rng, kept)
 
 
@@ -173,7 +175,8 @@ class _Groups:
         import dask
 
         check = dask.delayed(_checked)
-        return [check(i, self.names, part) for i, part in enumerate(self.source.to_delayed().ravel())]
+        parts = self.source.to_delayed().ravel()
+        return [check(i, _declared(self.source), self.names, part) for i, part in enumerate(parts)]
 
     def _hold(self):
         import dask
@@ -181,11 +184,17 @@ class _Groups:
         if not has_room(self._bytes()):
             return
         check, parts = dask.delayed(_checked), self.source.to_delayed().ravel()
-        groups = [check(int(first), self.names, *parts[first:last]) for first, last in pairwise(self.bounds)]
+        declared = _declared(self.source)
+        groups = [check(int(first), declared, self.names, *parts[first:last]) for first, last in pairwise(self.bounds)]
         self.held = list(dask.persist(*groups))
 
     def _bytes(self):
         return self.source.dtype.itemsize * self.source.size
+
+
+def _declared(source):
+    """Return the number of columns and the dtype of every partition."""
+    return source.shape[1], source.dtype
 
 
 def _in_pieces(signal, sizes):
@@ -208,11 +217,15 @@ def _nothing(X):
     return np.zeros(())
 
 
-def _checked(first, names, *parts):
-    """Partitions, the first of them of this number, as arrays or CSR matrices of finite numbers."""
+def _checked(first, declared, names, *parts):
+    """Return partitions, the first of them of this number, as arrays or CSR matrices of finite numbers.
+
+    ``declared`` are the number of columns and the dtype that each of them must have.
+    """
     checked = []
     for number, part in enumerate(parts, first):
         assert_unmasked(part, "X")
+        assert_declared(part, number, *declared)
         part = part.tocsr() if sp.issparse(part) else np.asarray(part)
         LocalRows(part).assert_finite(names=names, place=f" of partition {number}")
         checked.append(part)
@@ -232,11 +245,11 @@ def _group_sum(block, block_size, parts, *signals):
     return total
 
 
-def _partition_map(n_columns, dtype, block_size, names, dimensions, X, *signals, block, block_id):
+def _partition_map(n_columns, dtype, block_size, declared, names, dimensions, X, *signals, block, block_id):
     if not X.shape[0]:
         return np.empty((0,) if n_columns is None else (0, n_columns), dtype)
     columns = [_finite_signal(s[:, 0] if ndim == 1 else s) for s, ndim in zip(signals, dimensions, strict=True)]
-    (part,) = _checked(block_id[0], names, X)
+    (part,) = _checked(block_id[0], declared, names, X)
     return LocalRows(part, block_size).map(block, n_columns, dtype=dtype, signals=columns)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .clusters import computed, has_room, warn_of_rereading
-from .dask_inputs import assert_two_dimensional, remote_array, remote_frame
+from .dask_inputs import assert_two_dimensional, checked_array, checked_frame, remote_array, remote_frame
 from .dask_rows import DaskRows
 from .rows import as_dense, assert_finite, assert_unmasked, working_dtype
 
@@ -23,10 +23,11 @@ class RemoteTable:
         if self.frame is None:
             source = remote_array(source)
             assert_two_dimensional(source)
-            source = source.rechunk({1: -1})
+            source = checked_array(source).rechunk({1: -1})
             lengths, self.n_features, self.dtype = source.chunks[0], source.shape[1], source.dtype
             self._working = working_dtype(source)
         else:
+            source = checked_frame(source, self.frame)
             lengths, self.n_features, self.dtype = (
                 computed(source.map_partitions(len))[0],
                 len(self.frame.columns),

@@ -51,6 +51,8 @@ def _known(values):
 def _numbers(inputs, graph):
     n_numbers = len(inputs.numbers_)
     values = graph.numbers(inputs.numbers_)
+    if any(inputs.origins_):
+        values = values - np.array(inputs.origins_, dtype=np.float64)
     values = graph.where(_known(values), values, inputs.medians_[:n_numbers])
     scaled = smoothly_scaled(values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip)
     if not inputs.ranks > 0:

@@ -282,7 +282,11 @@ def _of_a_table(estimator: TableInputs, rng: np.random.Generator) -> np.ndarray:
     rows = rng.normal(size=(_N_ROWS, estimator.n_features_in_))
     numbers = estimator.numbers_
     center, scale = estimator.center_[: len(numbers)], estimator.scale_[: len(numbers)]
-    rows[:, numbers] = center + np.where(np.isfinite(scale), scale, 1.0) * rows[:, numbers]
+    rows[:, numbers] = (
+        np.array(estimator.origins_, dtype=np.float64)
+        + center
+        + np.where(np.isfinite(scale), scale, 1.0) * rows[:, numbers]
+    )
     rows[::7, estimator.indicators_] = np.nan
     return rows
 

@@ -292,17 +292,23 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         return table_effects(self.blend_, self.inputs_, self._prepared_for_looks(X), max_order, unit, center)
 
     def _input_gradient(self, X, slopes):
-        """∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in); ``slopes(Z)`` are those in prepared columns.
+        """Return ∂ outputs / ∂ columns of the table, (n_samples, n_outputs, n_features_in).
 
-        Numbers by the chain rule; what depends on whether one is missing, and on categories, has no derivative.
+        ``slopes(Z, side)`` are derivatives in prepared columns.  The chain rule holds from each side:
+        where kernels and ranks have their kinks together, the mean of products is not the product of
+        means.  Categories have no derivative, and neither has the indicator of a missing number.
         """
         Z = self._prepared_for_looks(X)
         X = X if is_frame(X) else self._checked_rows(X, reset=False)
-        of_prepared, own = slopes(Z), self.inputs_.slopes(X)
-        gradient = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
         numbers = self.inputs_.numbers_
-        gradient[:, :, numbers] = of_prepared[:, :, : len(numbers)]
-        return gradient * own[:, None]
+        sides = (-1, 1) if self.inputs_.ranks > 0 else (0,)
+        gradient: Any = 0.0
+        for side in sides:
+            of_prepared = slopes(Z, side)
+            one_sided = np.zeros((*of_prepared.shape[:2], self.n_features_in_))
+            one_sided[:, :, numbers] = of_prepared[:, :, : len(numbers)]
+            gradient = gradient + one_sided * self.inputs_.slopes(X, side)[:, None] / len(sides)
+        return gradient
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

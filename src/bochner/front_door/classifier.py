@@ -112,7 +112,13 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         owner = type(self).__name__
         given = Labels.of(y, n_given, owner=owner, advice=_ADVICE, gather=not elsewhere)
         if not elsewhere:  # read again
-            return Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
+            labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
+            if len(labels.classes) == len(labels.codes):
+                raise ValueError(
+                    f"{owner} needs at least 2 rows of some class, but each of the {len(labels.classes)} classes has only one. "
+                    "Give more rows of each class, or use SpectralRegressor if y holds values."
+                )
+            return labels
         labels = given.present(counts)
         if len(labels.classes) < 2:
             raise ValueError(
@@ -156,16 +162,18 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
 
     @on_n_jobs
     def input_gradient(self, X: Any) -> np.ndarray:
-        """∂ ``predict_proba`` / ∂ columns of the table, in their own units, (n_samples, n_classes, n_columns).
+        """Return ∂ ``predict_proba`` / ∂ columns of the table, in their own units.
 
-        A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where it is
-        missing.  Columns that were constant while fitting do nothing: zero.
+        The shape is (n_samples, n_classes, n_columns).  A date counts in days, a truth value as
+        zero or one.  Laplace kernels and ranks have a kink at every training value: there the
+        result is the mean of both one-sided derivatives.  Categories and missing numbers have no
+        derivative: NaN.  Columns that were constant while fitting have derivative zero.
         """
         return self._input_gradient(X, self._slopes)
 
-    def _slopes(self, Z):
-        """∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
-        slopes = self.blend_.jacobian(Z)
+    def _slopes(self, Z, side):
+        """Return ∂ probabilities / ∂ prepared columns, (n_samples, n_classes, n_columns)."""
+        slopes = self.blend_.jacobian(Z, side)
         of_scores = np.concatenate([-slopes, slopes], axis=1) if len(self.classes_) == 2 else slopes
         return self.link_.jacobian(self._scores(Z)) @ of_scores
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._columns import column_kind, is_frame, table_column
+from .._columns import column_kind, has_large_integers, is_frame, table_column
 from .._compute import Block, FileRows, LocalRows, RemoteTable, Rows, as_dense, is_remote, opened
+from .._unfamiliar import warn_of_unfamiliar
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
 from .preparation import counted_elsewhere, is_elsewhere, select_rows
@@ -94,7 +96,7 @@ class TableDoor:
 
     def _validated(self, X, reset):
         """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
-        dtype = None if self._lists_categories() else (np.float64, np.float32)
+        dtype = None if self._lists_categories() or has_large_integers(X) else (np.float64, np.float32)
         try:
             return check_numbers(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         except ValueError as error:
@@ -111,7 +113,11 @@ class TableDoor:
     # --- predictions ---------------------------------------------------------------------------------------------------
 
     def _map_rows(self, X, function, n_columns):
-        """``function(prepared rows)`` as (n_samples, n_columns) for any kind of X, block by block; float32 rows give float32."""
+        """Return ``function(prepared rows)``, (n_samples, n_columns), for any kind of X, block by block.
+
+        float32 rows give float32.  One warning names the columns with cells that are unknown from
+        training; of rows on a cluster, which are computed later, there is none.
+        """
         check_is_fitted(self)
         X = opened(X)
         if is_remote(X):
@@ -122,7 +128,9 @@ class TableDoor:
                 self._refuse_columns(table.n_features)
             transform = self.inputs_.transform_part
             return table.map(lambda part: self._map_here(part, function, n_columns, transform), n_columns)
-        return self._map_here(X, function, n_columns, self.inputs_.transform)
+        with warn_of_unfamiliar() as cells:
+            transform = partial(self.inputs_._transform, whole=True, cells=cells)
+            return self._map_here(X, function, n_columns, transform)
 
     def _map_here(self, X, function, n_columns, transform):
         if is_frame(X):
@@ -161,4 +169,6 @@ class TableDoor:
             raise TypeError(
                 "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, e.g. X.head() or X[:1000].compute()."
             )
-        return self.inputs_.transform(X if is_frame(X) else self._checked_rows(X, reset=False))
+        with warn_of_unfamiliar() as cells:
+            rows = X if is_frame(X) else self._checked_rows(X, reset=False)
+            return self.inputs_._transform(rows, whole=True, cells=cells)

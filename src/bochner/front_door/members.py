@@ -58,11 +58,12 @@ class Blend:
         """(n_samples, n_outputs), in float64."""
         return np.sum([w * np.asarray(m.evaluate(Z), np.float64) for w, m in zip(self.weights, self.members)], axis=0)
 
-    def jacobian(self, Z: np.ndarray) -> np.ndarray:
-        """∂f/∂z, (n_samples, n_outputs, n_columns)."""
+    def jacobian(self, Z: np.ndarray, side: int = 0) -> np.ndarray:
+        """Return ∂f/∂z, (n_samples, n_outputs, n_columns); ``side`` as in ``KernelExpansion.jacobian``."""
         slopes: Any = 0.0
         for weight, member in zip(self.weights, self.members):
             if isinstance(member, TreeMember):
                 raise TypeError("Trees have no derivatives. Fit with trees=False.")
-            slopes = slopes + weight * member.jacobian(Z)
+            own = member.jacobian(Z, side) if isinstance(member, KernelExpansion) else member.jacobian(Z)
+            slopes = slopes + weight * own
         return np.asarray(slopes)

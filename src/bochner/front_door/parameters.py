@@ -15,7 +15,8 @@ PARAMETERS = """
         How a family is learned; None is ``Evidence(standardize=False)``, for labels of more than 1000 rows with n_rows=700,
         n_iterations=15 and n_refining_rows=2000.
     categorical_features : "from_dtype" or a list of columns, default "from_dtype"
-        Which columns are categories, see ``TableInputs``.
+        "from_dtype": columns of text, categories and objects of a frame are categorical.  A list of
+        names, places or truth values adds columns to these; of an array it names all of them.
     trees : bool, default False
         Whether scikit-learn's histogram trees are a member too; their held-out scores are those of five folds up to 3500 rows.  Such
         a model has no ``input_gradient``.

@@ -130,9 +130,11 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
 
         The deviation is that of held-out residuals, times a size that depends on the row where that describes them better.
         """
+        if not return_std:
+            return self._as_given(self._map_rows(X, self._means, self._n_outputs()))
         n_outputs = self._n_outputs()
-        means = self._as_given(self._map_rows(X, self._means, n_outputs))
-        return (means, self._as_given(self._map_rows(X, self._deviations, n_outputs))) if return_std else means
+        both = self._map_rows(X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs)
+        return self._as_given(both[:, :n_outputs]), self._as_given(both[:, n_outputs:])
 
     @on_n_jobs
     def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
@@ -141,7 +143,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         The prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals, where the size of residuals depends on the row
         measured in that size (jackknife up to 3500 rows, else split-conformal with a refit).  The coverage is that of new rows
         of the same kind on average, not of each row; it is within a few percent of ``level`` from about a hundred rows on.
-        With too few rows for a level ends are infinite.
+        With too few rows for a level ends are infinite.  Intervals of rows with missing values or levels that
+        training rows did not have are too narrow: a warning names these columns.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
@@ -181,24 +184,27 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
 
     @on_n_jobs
     def input_gradient(self, X: Any) -> np.ndarray:
-        """∂ ``predict`` / ∂ columns of the table, in their own units: (n_samples, n_columns), or (n_samples, n_outputs, n_columns).
+        """Return ∂ ``predict`` / ∂ columns of the table, in their own units.
 
-        A logarithmic ``target_scale_`` is taken into account, and a size of residuals that depends on the row where the mean
-        depends on it.  A date counts in days, a truth value as zero or one.  Categories have no derivative: NaN; so has a number where
-        it is missing.  Columns that were constant while fitting do nothing: zero.
+        The shape is (n_samples, n_columns), or (n_samples, n_outputs, n_columns).  A logarithmic
+        ``target_scale_`` is taken into account, and a size of residuals on which the mean depends.
+        A date counts in days, a truth value as zero or one.  Laplace kernels and ranks have a kink
+        at every training value: there the result is the mean of both one-sided derivatives.
+        Categories and missing numbers have no derivative: NaN.  Columns that were constant while
+        fitting have derivative zero.
         """
         return self._as_given(self._input_gradient(X, self._slopes))
 
-    def _slopes(self, Z):
-        """∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
-        slopes, scale, spread = self.blend_.jacobian(Z), self.target_scale_, self.spread_
+    def _slopes(self, Z, side):
+        """Return ∂ means / ∂ prepared columns, (n_samples, n_outputs, n_columns)."""
+        slopes, scale, spread = self.blend_.jacobian(Z, side), self.target_scale_, self.spread_
         if scale.kind == "identity":
             return scale.unit[:, None] * slopes
         quantiles, sizes = spread.quantiles()[:, None], spread.sizes(Z)
         rises = scale.slope_within(self.blend_.evaluate(Z) + sizes * quantiles)
         slopes = rises.mean(axis=0)[:, :, None] * slopes
         if spread.log_size is not None:
-            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z)
+            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z, side)
         return slopes
 
     def _as_given(self, outputs):

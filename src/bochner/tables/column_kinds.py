@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._columns import column_kind, float_column, is_text
+from .._columns import column_kind, exact_values, float_column, integer_origin, is_text
 from .reading import TableError, needed
-from .written_dates import date_columns, parsed
+from .written_dates import checked_order, date_columns, formats_in_words, other_formats, parsed
 from .written_numbers import number_of, numbers_of
 
 # What stands for a missing value in columns of numbers and dates.
@@ -122,7 +122,9 @@ class NumberColumn:
                 raise TableError(
                     f"Column {name!r} held numbers while fitting, but now holds dates such as {column.iloc[0]}."
                 )
-            return {name: float_column(column, name)}, None
+            values = exact_values(column)
+            # Integers that floats cannot tell apart stay integers.
+            return {name: values if integer_origin(values) else float_column(column, name)}, None
         codes, texts = coded_texts(column)
         numbers = self.numbers(texts)
         return {name: _spread(numbers, codes)}, lost(codes, texts, np.isfinite(numbers), "numbers")
@@ -135,39 +137,80 @@ class NumberColumn:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """Texts of a column that no format reads and that stand for more than a missing value."""
+
+    codes: np.ndarray
+    texts: list[str]
+    strange: np.ndarray
+
+    def distinct(self) -> list[str]:
+        """Return each of these texts once."""
+        return [text for text, strange in zip(self.texts, self.strange) if strange]
+
+    def note(self, what: str) -> Strays | None:
+        """Return how many rows have one of these texts, None if there is no such row."""
+        return strays(self.codes, self.texts, self.strange, what)
+
+
+@dataclass(frozen=True)
 class DateColumn:
-    """Dates or times in these formats; ``parts`` of them go round in circles beside the trend."""
+    """Dates or times in these formats; ``parts`` of them are circles beside the trend.
+
+    Texts in ``missing`` are no dates and counted as missing in the training table; others are refused.
+    """
 
     formats: tuple[str, ...]
     parts: tuple[str, ...]
+    missing: tuple[str, ...] = ()
     role = "date"
 
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
-        """(columns of floats, a note on values that are no dates)."""
-        times, note = times_of(column, self.formats, name)
+        """Return columns of floats, and a note on dates that are written otherwise than in the training table."""
+        formats = tuple(self.formats)
+        times, unread = times_of(column, formats, name)
+        new = [text for text in unread.distinct() if text not in self.missing]
+        note = None
+        if new:
+            others = other_formats(new, formats, name)
+            times, rest = times_of(column, formats + others, name)
+            what = f"are dates as {formats_in_words(others)}; the training table has {formats_in_words(formats)}"
+            note = replace(unread, strange=unread.strange & ~rest.strange).note(what)
         return date_columns(times, name, tuple(self.parts)), note
 
+    def with_missing(self, column: Any, name: str) -> "DateColumn":
+        """Return the same kind, for which the texts of this column that are no dates count as missing."""
+        new = times_of(column, tuple(self.formats), name)[1].distinct()
+        checked_order(new, tuple(self.formats), name)
+        return replace(self, missing=tuple(dict.fromkeys([*self.missing, *new])))
 
-def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Strays | None]:
-    """Return the column as a pandas series of local times, and a note on values that are not dates."""
+
+def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Unread]:
+    """Return a pandas series of times of the local clock, and the texts that no format reads."""
     pandas = needed("pandas")
+    nothing = Unread(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=bool))
     if is_dates(column):
         if not str(column.dtype).startswith("datetime"):
             column = pandas.to_datetime(column.astype(object))
         zone_free = column.dt.tz_localize(None) if column.dt.tz is not None else column
-        return zone_free.astype("datetime64[us]").reset_index(drop=True), None
+        return zone_free.astype("datetime64[us]").reset_index(drop=True), nothing
     unit = UNIX_UNITS.get(formats[0]) if formats else None
     if unit and column_kind(column) == "numbers":
         numbers = pandas.Series(float_column(column, name))
-        return pandas.to_datetime(numbers, unit=unit, errors="coerce").astype("datetime64[us]"), None
+        times = pandas.to_datetime(numbers, unit=unit, errors="coerce").astype("datetime64[us]")
+        outside = numbers[numbers.notna() & times.isna()]
+        if len(outside):
+            raise TableError(f"Column {name!r} holds {outside.iloc[0]:g}, which is not a time in {formats[0]}.")
+        return times, nothing
     codes, texts = coded_texts(column)
     if unit:
         known = pandas.to_datetime(pandas.Series([number_of(text) for text in texts]), unit=unit, errors="coerce")
+        known = known.astype("datetime64[us]").fillna(parsed(texts, formats[1:]))
     else:
-        known = parsed(texts, tuple(formats))
+        known = parsed(texts, formats)
     known = known.to_numpy(dtype="datetime64[us]")
     times = pandas.Series(_spread(known, codes, np.datetime64("NaT", "us")))
-    return times, lost(codes, texts, ~np.isnat(known), "dates")
+    return times, Unread(codes, texts, np.isnat(known) & telling(texts))
 
 
 @dataclass(frozen=True)
@@ -179,17 +222,17 @@ class CategoryColumn:
     role = "category"
 
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
-        """(the column as pandas categories, a note on levels that were not there while fitting); declared categories stay as they are."""
+        """Return the column as pandas categories; declared categories stay as they are.
+
+        Unknown levels are categories too: the model itself names them.
+        """
         codes, texts = self.coded(column)
-        known = set(self.levels)
-        strange = np.array([text not in known for text in texts], dtype=bool)
-        note = strays(codes, texts, strange, "were not in the training table")
         if str(column.dtype) == "category":
-            return {name: column.reset_index(drop=True)}, note
-        levels = [*self.levels, *dict.fromkeys(text for text in texts if text and text not in known)]
+            return {name: column.reset_index(drop=True)}, None
+        levels = list(dict.fromkeys([*self.levels, *(text for text in texts if text)]))
         place = {level: k for k, level in enumerate(levels)}
         numbers = _spread(np.array([place.get(text, -1) for text in texts], dtype=np.intp), codes, -1)
-        return {name: needed("pandas").Categorical.from_codes(numbers, levels)}, note
+        return {name: needed("pandas").Categorical.from_codes(numbers, levels)}, None
 
     def coded(self, column: Any) -> tuple[np.ndarray, list[str]]:
         """As ``coded_texts``, words for true and false in their one spelling."""

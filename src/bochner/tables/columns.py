@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compute import release_scratches
 from .._text import some_names
-from .column_kinds import CategoryColumn, NumberColumn, Strays, coded_texts
+from .column_kinds import CategoryColumn, DateColumn, NumberColumn, Strays, coded_texts
 from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
 from .reading import TableError, needed, with_different_names
 from .spooling import frame_of
@@ -109,6 +109,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
             for name, values in self._cross_fitted(with_different_names(X), np.asarray(y)).items():
                 frame[name] = values
         return frame
+
+    def accept_strays(self, X: Any) -> Self:
+        """Count texts of date columns that are no dates as missing; ``X`` are other rows of the training table."""
+        for name, kind in self.kinds_.items():
+            if isinstance(kind, DateColumn):
+                self.kinds_[name] = kind.with_missing(X[name], name)
+        return self
 
     def transform(self, X: Any) -> Any:
         """The frame for a model."""

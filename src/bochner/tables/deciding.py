@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._columns import column_kind, float_column, is_text
+from .._columns import column_kind, exact_values, float_column, integer_origin, is_text
 from ..inputs import TableInputs
 from .column_kinds import (
     UNIX_UNITS,
@@ -21,7 +21,7 @@ from .column_kinds import (
     truth_spellings,
 )
 from .reading import TableError
-from .written_dates import ISO, date_formats, formats_in_words, varying_parts
+from .written_dates import ISO, date_formats, day_month_orders, formats_in_words, order_of, varying_parts
 from .written_numbers import decimal_of, signs_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
@@ -75,9 +75,14 @@ def _asked(column, name, wish, decimal):
     else:
         formats = _formats_of_numbers(column, name) if column_kind(column) == "numbers" else (ISO,)
         if is_text(column):
-            formats = date_formats(np.array(coded_texts(column)[1], dtype=object), decimal)
-        times = times_of(column, formats, name)[0]
-        kind, known = DateColumn(formats, varying_parts(times)), times.notna().to_numpy()
+            texts = np.array(coded_texts(column)[1], dtype=object)
+            formats = date_formats(texts, decimal)
+            exchanged = _exchanged(texts, formats)
+            if exchanged:
+                raise TableError(f"Column {name!r} holds {exchanged}.")
+        times, unread = times_of(column, formats, name)
+        kind = DateColumn(tuple(formats), varying_parts(times), tuple(unread.distinct()))
+        known = times.notna().to_numpy()
     if not known.any():
         example = next(
             (f"it holds values such as {str(value)!r}" for value in column.dropna()), "every value is missing"
@@ -109,13 +114,14 @@ def _found(column, name, decimal):
             return _written_numbers(kind, codes, texts, numbers, known, name)
         formats = date_formats(np.array(told, dtype=object), decimal)
         if formats:
-            return _dates(column, formats, name, f"dates written as {formats_in_words(formats)}")
+            return _written_dates(column, told, formats, name)
     return _category(codes, texts, counts, name)
 
 
 def _numbers(column, name, decimal):
     if column_kind(column) == "numbers" and str(column.dtype).lower() not in ("bool", "boolean"):
-        values = float_column(column, name)
+        # Large integers are told apart by their distances to the smallest one.
+        values = float_column(column, name, integer_origin(exact_values(column)))
         values = values[np.isfinite(values)]
         if len(values) and np.all(values % 1 == 0):
             found = _whole_numbers(column, values, name)
@@ -125,21 +131,27 @@ def _numbers(column, name, decimal):
 
 
 def _whole_numbers(column, values, name):
-    """Identifiers and dates that look like numbers; None for others."""
-    n_distinct = len(np.unique(values))
+    """Return the kind of identifiers and dates that look like numbers, None for others."""
     if is_named_identifier(name) and len(values) > 1:
-        if n_distinct == len(values):
-            return None, "an identifier by its name: every row has its own value"
-        if n_distinct <= _MOSTLY_DISTINCT * len(values):
-            return CategoryColumn(
-                _levels(*coded_texts(column))
-            ), "an identifier by its name, but values come again: categories"
+        return _named_identifier(*coded_texts(column))
+    n_distinct = len(np.unique(values))
     if "%Y%m%d" in _formats_of_numbers(column, name) and n_distinct > 2:
         return _dates(column, ("%Y%m%d",), name, "dates written as yearmonthday")
     dense = len(values) == len(column) >= _FEW and len(values) > (values[-1] - values[0] + 1) / 2
     if dense and np.all(np.diff(values) > 0) and not (_TIMES.search(name) or _years(values)):
         return None, COUNTING_UP
     return None
+
+
+def _named_identifier(codes, texts):
+    """Leave out a column whose name says that it holds identifiers if all values differ, else read categories.
+
+    Such a column is never a quantity, however many rows there are.
+    """
+    present = codes[codes >= 0]
+    if len(np.unique(present)) == len(present):
+        return None, "an identifier by its name: every row has its own value"
+    return CategoryColumn(_levels(codes, texts)), "an identifier by its name, but values come again: categories"
 
 
 def _years(values):
@@ -166,8 +178,8 @@ def _formats_of_numbers(column, name):
 def _written_numbers(kind, codes, texts, numbers, known, name):
     signs = signs_of([text for text, yes in zip(texts, known) if yes][:_SAMPLE], kind.decimal)
     note = lost(codes, texts, known, "numbers")
-    if is_named_identifier(name) and np.all(numbers[codes] % 1 == 0) and len(np.unique(codes)) == len(codes):
-        return None, "an identifier by its name: every row has its own value"
+    if is_named_identifier(name) and np.all(numbers[known] % 1 == 0):
+        return _named_identifier(codes, texts)
     return kind, _and(f"numbers written {signs}" if signs else "numbers", note)
 
 
@@ -175,16 +187,38 @@ def _and(reason, note):
     return reason if note is None else f"{reason}; {note}"
 
 
+def _written_dates(column, texts, formats, name):
+    exchanged = _exchanged(texts, formats)
+    if exchanged:
+        return None, exchanged
+    what = f"dates written as {formats_in_words(formats)}"
+    unclear = any("/" in form or "-" in form for form in formats) and order_of(formats) and not day_month_orders(texts)
+    kind, reason = _dates(column, formats, name, what)
+    return kind, f"{reason}; no value shows whether {order_of(formats)} is the right order" if unclear else reason
+
+
+def _exchanged(texts, formats):
+    """Return a reason not to read dates that need different orders of day and month, None for others."""
+    orders = day_month_orders(texts) if order_of(formats) else {}
+    if len(orders) < 2:
+        return None
+    first, second = orders.values()
+    return f"dates such as {first!r} and {second!r}, so day and month change places; write year-month-day"
+
+
 def _dates(column, formats, name, what):
-    times, note = times_of(column, formats, name)
+    times, unread = times_of(column, formats, name)
     parts = varying_parts(times)
     circles = f", {' and '.join(parts)} as circles" if parts else ""
-    return DateColumn(tuple(formats), parts), _and(f"{what}: the trend in days{circles}", note)
+    kind = DateColumn(tuple(formats), parts, tuple(unread.distinct()))
+    return kind, _and(f"{what}: the trend in days{circles}", unread.note("are no dates and count as missing"))
 
 
 def _category(codes, texts, counts, name):
     n_rows, n_distinct = int(counts.sum()), int(np.sum(counts > 0))
-    if n_distinct > max(_FEW, _MOSTLY_DISTINCT * n_rows) or (is_named_identifier(name) and 1 < n_distinct == n_rows):
+    if is_named_identifier(name) and n_rows > 1:
+        return _named_identifier(codes, texts)
+    if n_distinct > max(_FEW, _MOSTLY_DISTINCT * n_rows):
         present = [text for text, count in zip(texts, counts) if count]
         n_words = np.mean([len(text.split()) for text in present[:_SAMPLE]])
         if n_words >= _WORDS_OF_TEXT:

@@ -13,6 +13,7 @@ from .._columns import float_column
 from .._compute import release_scratches
 from .._progress import stages
 from .._text import one_line
+from .._unfamiliar import collect_unfamiliar
 from ..front_door import SpectralClassifier, SpectralRegressor
 from ..front_door.notebook import prior_in_words
 from .columns import ColumnReader, checked_roles
@@ -128,7 +129,7 @@ def fit_table(
     metrics = chosen_metrics(metric, truth.kind)
     _check_judging(truth, target, metrics, wishes)
     notes = [*rows.notes, *parts.notes]
-    with stages() as bar:
+    with stages() as bar, collect_unfamiliar():  # held-out rows may have levels of their own
         bar.begin("reading columns")
         reader = ColumnReader(wishes.roles, task=rows.task, decimal=rows.decimal, random_state=seed)
         X_train, X_test = _read_columns(reader, rows, parts)
@@ -260,7 +261,8 @@ def _read_columns(reader, rows, parts):
     in_order = np.argsort(parts.train)
     ordered = parts.train[in_order]
     X_train = rows_of(reader.fit_transform(rows_of(rows.rest, ordered), rows.y[ordered]), np.argsort(in_order))
-    return X_train, reader.transform(rows_of(rows.rest, parts.test))
+    held_out = rows_of(rows.rest, parts.test)
+    return X_train, reader.accept_strays(held_out).transform(held_out)
 
 
 def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):

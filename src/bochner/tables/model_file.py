@@ -9,7 +9,7 @@ from .fitting import TableModel
 from .model_schema import UntrustedModel, check_archive
 from .reading import needed
 
-FORMAT = "bochner table model 4"
+FORMAT = "bochner table model 5"
 _MAX_BYTES = 2**31
 
 

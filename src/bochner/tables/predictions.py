@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._files import written_whole
+from .._unfamiliar import UnfamiliarCells, collect_unfamiliar
 from .column_kinds import Strays
 from .fitting import TableModel
 from .reading import TableError, needed
@@ -52,18 +53,21 @@ def prediction_frame(
     proba: bool = False,
     interval: float | None = None,
     kept: dict[str, Any] | None = None,
+    cells: UnfamiliarCells | None = None,
 ) -> tuple[Any, dict[str, Strays]]:
-    """One row for each of the table: columns that are kept, the prediction, and what is asked for beside it.
+    """Return one row for each of the table: columns that are kept, and the predictions.
 
-    And for each column with values that had to be changed how many these are.
+    Also return, for each column with values that had to be changed, how many these are.  ``cells``
+    collects missing values and unknown levels, which then give no warning.
     """
     frame, strays = model["columns"].read_counting(table)
     front_door, target = model["model"], model.facts_["target"]
-    shares = front_door.predict_proba(frame) if proba else None
-    labels = front_door.predict(frame) if shares is None else front_door._labels(shares)
+    with collect_unfamiliar(cells):
+        shares = front_door.predict_proba(frame) if proba else None
+        labels = front_door.predict(frame) if shares is None else front_door._labels(shares)
+        ends = None if interval is None else front_door.predict_interval(frame, interval)
     predicted: dict[str, Any] = {f"predicted {target}": labels}
-    if interval is not None:
-        ends = front_door.predict_interval(frame, interval)
+    if interval is not None and ends is not None:
         predicted |= {f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)}
     if shares is not None:
         predicted |= {f"probability of {label}": share for label, share in zip(model.facts_["classes"], shares.T)}
@@ -78,13 +82,18 @@ def prediction_pieces(
     pieces: Iterable[tuple[Any, Any]],
     keep: Sequence[str],
     strays: dict[str, Strays],
+    cells: UnfamiliarCells,
     *,
     proba: bool = False,
     interval: float | None = None,
 ) -> Iterator[Any]:
-    """``prediction_frame`` of each piece of a table, and of it as it is written; ``strays`` are added to."""
+    """Yield the ``prediction_frame`` of each piece of a table; ``strays`` and ``cells`` add up over pieces.
+
+    A piece is given as it is read, and as it is written in the file.
+    """
     for table, written in pieces:
-        frame, found = prediction_frame(model, table, proba=proba, interval=interval, kept=carried(keep, written))
+        kept = carried(keep, written)
+        frame, found = prediction_frame(model, table, proba=proba, interval=interval, kept=kept, cells=cells)
         for name, more in found.items():
             strays[name] = strays[name] + more if name in strays else more
         yield frame

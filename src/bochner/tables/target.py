@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .._columns import float_column, is_text
-from .._text import some_names
 from .column_kinds import NumberColumn, coded_texts, telling, whole
 from .reading import TableError, needed
 from .spooling import rows_of
@@ -18,9 +17,11 @@ _MOSTLY = 0.95  # of the texts must be numbers
 
 
 def near_name(name: str, columns: Iterable[str]) -> str:
-    """The end of a sentence about a column that is not there."""
-    near = difflib.get_close_matches(name, list(columns), n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
+    """Return the end of a sentence about a column that is not found: a name like it, and all columns."""
+    columns = list(columns)
+    near = difflib.get_close_matches(name, columns, n=1)
+    all_columns = f"columns are {', '.join(map(repr, columns))}."
+    return f"; did you mean {near[0]!r}? The {all_columns}" if near else f"; the {all_columns}"
 
 
 def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
@@ -29,9 +30,7 @@ def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, An
     A target of texts that are numbers, such as "$1,234", is numbers, unless these are so few that they are classes.
     """
     if target not in frame.columns:
-        hint = near_name(target, frame.columns)
-        known = f"; its columns are {some_names(list(frame.columns))}." if hint == "." else hint
-        raise TableError(f"The table has no column {target!r}{known}")
+        raise TableError(f"The table has no column {target!r}{near_name(target, frame.columns)}")
     values = _as_numbers(frame[target], target, decimal)
     kept = values.notna()
     if not kept.any():

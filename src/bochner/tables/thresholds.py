@@ -94,7 +94,8 @@ def out_of_sample_scores(
     for kept, left_out in folds:
         read, model = clone(reader), clone(front_door)
         model.fit(read.fit_transform(rows_of(frame, kept), y[kept]), y[kept])
-        probabilities = model.predict_proba(read.transform(rows_of(frame, left_out)))
+        others = rows_of(frame, left_out)
+        probabilities = model.predict_proba(read.accept_strays(others).transform(others))
         scores.append(probabilities[:, model.classes_.tolist().index(positive)])
         rows.append(left_out)
     return np.concatenate(rows), np.concatenate(scores)

@@ -1,11 +1,12 @@
 """Dates and times as people write them, and what of them varies: the trend, the season, the weekday, the hour."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from .reading import needed
+from .reading import TableError, needed
 from .written_numbers import COMMA, POINT
 
 ISO = "ISO8601"
@@ -13,7 +14,7 @@ _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p"
 _DAYS = {
     "/": ("%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m/%d", "%d/%b/%Y", "%m/%Y"),
     ".": ("%d.%m.%Y", "%d.%m.%y", "%Y.%m.%d", "%m.%Y"),
-    "-": ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d-%m-%y", "%b-%Y", "%b-%y"),
+    "-": ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d-%m-%y", "%m-%d-%y", "%b-%Y", "%b-%y"),
     " ": ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d. %B %Y", "%b %Y", "%B %Y"),
 }
 _WEEKDAY = re.compile(r"^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+", re.IGNORECASE)
@@ -22,6 +23,11 @@ _LOOKS = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{4}-\d\d|\d[-/ .]+[a-z]{3}|[a-z]{3}[a-z.]*[-/ ]+\d|\d{1,2}:\d\d|\d{1,2}[/.]\d{4}",
     re.IGNORECASE,
 )
+_COMPACT = re.compile(r"\d{8}", re.ASCII)
+# Day and month as numbers before a year.
+_BOTH_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(?:\d{4}|\d\d)(?!\d)", re.ASCII)
+DAY_FIRST, MONTH_FIRST = "day/month", "month/day"
+_ADVICE = "Write year-month-day, e.g. 2021-04-25"
 _ZONE = re.compile(r"(?<=\d)\s*(?:Z|UTC|[+-]\d\d:?\d\d)$")
 _LONGEST = 100  # letters of a date; looking for one in a long text would take a time that grows with its square
 _SPELLINGS = 4  # in one column
@@ -43,18 +49,102 @@ def date_formats(texts: np.ndarray, doubtful_decimal: str = POINT) -> tuple[str,
     looks = np.array([len(text) <= _LONGEST and _LOOKS.search(text) is not None for text in distinct])
     if len(distinct) == 0 or looks.mean() < 0.9:
         return ()
-    if len(distinct) > _SAMPLE:
-        distinct = distinct[np.linspace(0, len(distinct) - 1, _SAMPLE).astype(int)]
+    orders = day_month_orders(distinct)
+    only = next(iter(orders)) if len(orders) == 1 else None
+    distinct = _thinned(distinct)
     left = distinct
     found: list[str] = []
     while len(left) and len(found) < _SPELLINGS:
-        counts = {form: int(np.sum(parsed(left, (form,)).notna())) for form in _candidates(left, doubtful_decimal)}
-        best = max(counts, key=lambda form: counts[form], default=None)
-        if best is None or counts[best] < max(1, 0.05 * len(distinct)):
+        best, count = _best_format(left, only, doubtful_decimal)
+        if best is None or count < max(1, 0.05 * len(distinct)):
             break
         found.append(best)
         left = left[parsed(left, (best,)).isna().to_numpy()]
     return tuple(found) if len(left) <= 0.05 * len(distinct) else ()
+
+
+def _thinned(texts):
+    return texts if len(texts) <= _SAMPLE else texts[np.linspace(0, len(texts) - 1, _SAMPLE).astype(int)]
+
+
+def _best_format(texts, order, doubtful_decimal=POINT):
+    """Return (the format that reads most texts, how many); with an ``order``, none of the other order."""
+    formats = [form for form in _candidates(texts, doubtful_decimal) if order is None or _order(form) in (None, order)]
+    counts = {form: int(np.sum(parsed(texts, (form,)).notna())) for form in formats}
+    best = max(counts, key=lambda form: counts[form], default=None)
+    return best, 0 if best is None else counts[best]
+
+
+# --- day and month ----------------------------------------------------------------------------------------------------
+
+
+def day_month_orders(texts: Iterable[str]) -> dict[str, str]:
+    """Return the orders of day and month that some texts need, each with such a text.
+
+    >>> day_month_orders(["3/4/2021", "25/4/2021"]), day_month_orders(["3/4/2021", "2021-04-25"])
+    ({'day/month': '25/4/2021'}, {})
+    """
+    orders: dict[str, str] = {}
+    for text in texts:
+        match = _BOTH_NUMBERS.match(_WEEKDAY.sub("", text.strip()))
+        if match:
+            first, second = int(match[1]), int(match[3])
+            if 12 < first <= 31 and 1 <= second <= 12:
+                orders.setdefault(DAY_FIRST, text)
+            elif 12 < second <= 31 and 1 <= first <= 12:
+                orders.setdefault(MONTH_FIRST, text)
+    return orders
+
+
+def order_of(formats: tuple[str, ...]) -> str | None:
+    """Return the order of day and month in formats that write both as numbers before the year, else None."""
+    return next((order for form in formats if (order := _order(form)) is not None), None)
+
+
+def _order(form):
+    return DAY_FIRST if re.match("%d[-/.]%m", form) else MONTH_FIRST if re.match("%m[-/.]%d", form) else None
+
+
+def checked_order(texts: Iterable[str], fitted: tuple[str, ...], name: str) -> str | None:
+    """Return the order of day and month in new texts; one that is not that of the fitted formats is refused."""
+    orders, order = day_month_orders(texts), order_of(fitted)
+    if len(orders) == 2:
+        first, second = orders.values()
+        raise TableError(
+            f"Column {name!r} holds {first!r} and {second!r}, so day and month change places. {_ADVICE}, in every row."
+        )
+    if order is not None and orders and order not in orders:
+        raise TableError(
+            f"Column {name!r} holds {next(iter(orders.values()))!r}, but the training table has dates as "
+            f"{formats_in_words(fitted)}, so it is unclear which number is the month. {_ADVICE}."
+        )
+    return order if order is not None else next(iter(orders), None)
+
+
+def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return formats that read all of these texts, none of which the fitted formats read; raise if there are none."""
+    order = checked_order(texts, fitted, name)
+    left = np.array(list(dict.fromkeys(texts)), dtype=object)
+    found: list[str] = []
+    while len(left):
+        # Without any order, formats in which day and month could be exchanged are not tried.
+        best, count = _best_format(_thinned(left), order or "unknown")
+        if best is None or count == 0:
+            break
+        found.append(best)
+        left = left[parsed(left, (best,)).isna().to_numpy()]
+    if len(left) == 0:
+        return tuple(found)
+    words = formats_in_words(fitted)
+    if _BOTH_NUMBERS.match(left[0]) and _best_format(left[:1], None)[1]:
+        raise TableError(
+            f"Column {name!r} holds {left[0]!r}, which may be day/month or month/day; the training table has dates as {words}. "
+            f"{_ADVICE}."
+        )
+    raise TableError(
+        f"Column {name!r} holds {left[0]!r}, which is not a date; the training table has dates as {words}. {_ADVICE}, or leave "
+        "the cell empty."
+    )
 
 
 def _candidates(texts, doubtful_decimal):
@@ -62,6 +152,8 @@ def _candidates(texts, doubtful_decimal):
     joined = " ".join(texts[:50])
     if re.match(r"\d{4}-\d\d", texts[0]):
         yield ISO
+    if _COMPACT.fullmatch(texts[0]):
+        yield "%Y%m%d"
     for mark, days in _DAYS.items():
         if mark not in joined:
             continue
