@@ -366,10 +366,28 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, n_samples**2)"),
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
-            "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
+            "gbrff2-phase-step": ("phases = np.array([found - step, found, incoming])", "phases = np.array([found + step, found, incoming])"),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
             "gbrff1-random-row": ("place = rows_at_shares(counts,", "place = rows_at_shares(np.ones(len(counts)),"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
+        },
+    ),
+    *_room(
+        "boosting/published.py boosting/gbrff2.py _compute/boosting_kernels.py",
+        "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
+        {
+            "gbrff2-strided-grid!": (
+                "values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)",
+                "values, slopes, curvatures = _phase_losses(phases, *(part[::2] for part in (turns, signal, counts)))",
+            ),
+            "gbrff2-first-rows-grid": (
+                "values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)",
+                "values, slopes, curvatures = _phase_losses(phases, *(part[: len(turns) // 2] for part in (turns, signal, counts)))",
+            ),
+            "gbrff2-unchecked-phase": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\ndef _phase_losses", "        pass\n    return phases[best]\n\n\ndef _phase_losses"),
+            "gbrff2-unchecked-kernel": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\n@compiled", "        pass\n    return phases[best]\n\n\n@compiled"),
+            "gbrff-own-layout": ("rows = in_one_layout(rows.at_hand())", "rows = rows.at_hand()"),
+            "gbrff-own-blocks": ("if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):", "if not rows.in_memory:"),
         },
     ),
     *_room(
