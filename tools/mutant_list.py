@@ -434,7 +434,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_room(
         "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
-        "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py",
+        "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py unit/test_boosting_columns.py",
         {
             "round-newton-slope!": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
             "round-lbfgs-slope!": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
@@ -455,6 +455,7 @@ MUTANTS: list[Mutant] = [
                 "cosine = self.cosine * np.cos(turn) + self.sine * np.sin(turn)",
             ),
             "boost-relevance-units": ("after_scaling(np.zeros(len(scale)), scale)", "after_scaling(np.zeros(len(scale)), np.ones(len(scale)))"),
+            "boost-offset": ("center = np.average(distances, axis=0, weights=weights)", "center = np.average(points, axis=0, weights=weights) - reference"),
             "boost-deviations": ("np.sqrt(2 * np.array(_DEFAULT_GAMMAS)", "np.sqrt(np.array(_DEFAULT_GAMMAS)"),
         },
     ),

@@ -36,7 +36,9 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     scripts (``fminbound`` with xtol = 0.01), may end in the wrong one. With random signs and weights
     (300 cases of 200 rows) it ended more than 1 % above the least value in 37 %. In the 100 rounds
     of a fit it did so in 18 % (pima), 12 % (german) and 13 % (vehicle). On wine and sonar, whose
-    function has one minimum, it never did.
+    function has one minimum, it never did. A minimum narrower than the grid can be missed: with
+    log-normal |ỹ| (300 cases of 120 rows) the result was more than 1 % above the least value in none
+    for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
     if len(turns) <= _FEW_TURNS and not is_remote(turns):
