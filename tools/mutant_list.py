@@ -366,7 +366,7 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, n_samples**2)"),
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
-            "gbrff2-phase-step": ("phases = np.array([found - step, found, incoming])", "phases = np.array([found + step, found, incoming])"),
+            "gbrff2-phase-step": ("phases = np.array([center - step,", "phases = np.array([center + step,"),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
             "gbrff1-random-row": ("place = rows_at_shares(counts,", "place = rows_at_shares(np.ones(len(counts)),"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),

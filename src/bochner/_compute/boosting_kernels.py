@@ -198,7 +198,7 @@ def searched_phase(turns, signal, counts, grid, around, incoming, margin):
     Equal to sums by ``phase_losses`` in the steps of ``boosting.gbrff2._search_in_blocks``, without
     the calls from Python between them: for a thousand rows these take half of the time.
     """
-    radius, found, lowest, slope, curvature = np.pi, 0.0, 0.0, 0.0, 0.0
+    coarse, center, radius, slope, curvature = 0.0, 0.0, np.pi, 0.0, 0.0
     phases = grid
     for level in range(3):
         sums = _phase_sums(turns, signal, counts, phases)
@@ -206,16 +206,15 @@ def searched_phase(turns, signal, counts, grid, around, incoming, margin):
         for k in range(1, phases.shape[0]):
             if sums[0, k] < sums[0, best]:
                 best = k
-        center = phases[best]
+        center, slope, curvature = phases[best], sums[1, best], sums[2, best]
+        coarse = center if level == 0 else coarse
         radius = 2 * radius / (phases.shape[0] - (level > 0))
-        if level == 0 or sums[0, best] < lowest:
-            found, lowest, slope, curvature = center, sums[0, best], sums[1, best], sums[2, best]
         phases = center + radius * around
     step = min(max(slope / curvature, -radius), radius) if curvature > 0 else 0.0
-    phases = np.array([found - step, found, incoming])
+    phases = np.array([center - step, center, coarse, incoming])
     values = _phase_sums(turns, signal, counts, phases)[0]
     best = 0
-    for k in range(1, 3):
+    for k in range(1, 4):
         if values[k] < values[best] * (1 - margin):
             best = k
     return phases[best]

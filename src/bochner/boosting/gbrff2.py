@@ -51,19 +51,20 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
 
 def _search_in_blocks(turns, signal, counts, incoming, margin):
     """Return the phase that ``searched_phase`` would return, for many rows or rows on a cluster."""
-    phases, radius, lowest = _GRID, np.pi, np.inf
+    phases, radius = _GRID, np.pi
     for _ in range(3):
         values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)
         best = int(values.argmin())
-        center, radius = phases[best], 2 * radius / (len(phases) - (phases is not _GRID))
-        if values[best] < lowest:
-            found, lowest, slope, curvature = center, values[best], slopes[best], curvatures[best]
+        center, slope, curvature = phases[best], slopes[best], curvatures[best]
+        if phases is _GRID:
+            coarse = center
+        radius = 2 * radius / (len(phases) - (phases is not _GRID))
         phases = center + radius * _AROUND
     step = min(max(slope / curvature, -radius), radius) if curvature > 0 else 0.0
-    phases = np.array([found - step, found, incoming])
+    phases = np.array([center - step, center, coarse, incoming])
     values = _phase_losses(phases, turns, signal, counts)[0]
     best = 0
-    for k in (1, 2):
+    for k in range(1, 4):
         if values[k] < values[best] * (1 - margin):
             best = k
     return phases[best]
