@@ -366,10 +366,28 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, n_samples**2)"),
             "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
-            "gbrff2-phase-step": ("center -= min(max(", "center += min(max("),
+            "gbrff2-phase-step": ("phases = np.array([center - step,", "phases = np.array([center + step,"),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
             "gbrff1-random-row": ("place = rows_at_shares(counts,", "place = rows_at_shares(np.ones(len(counts)),"),
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
+        },
+    ),
+    *_room(
+        "boosting/published.py boosting/gbrff2.py _compute/boosting_kernels.py",
+        "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
+        {
+            "gbrff2-strided-grid!": (
+                "values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)",
+                "values, slopes, curvatures = _phase_losses(phases, *(part[::2] for part in (turns, signal, counts)))",
+            ),
+            "gbrff2-first-rows-grid": (
+                "values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)",
+                "values, slopes, curvatures = _phase_losses(phases, *(part[: len(turns) // 2] for part in (turns, signal, counts)))",
+            ),
+            "gbrff2-unchecked-phase": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\ndef _phase_losses", "        pass\n    return phases[best]\n\n\ndef _phase_losses"),
+            "gbrff2-unchecked-kernel": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\n@compiled", "        pass\n    return phases[best]\n\n\n@compiled"),
+            "gbrff-own-layout": ("rows = in_one_layout(rows.at_hand())", "rows = rows.at_hand()"),
+            "gbrff-own-blocks": ("if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):", "if not rows.in_memory:"),
         },
     ),
     *_room(
@@ -416,7 +434,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_room(
         "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
-        "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py",
+        "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py unit/test_boosting_columns.py",
         {
             "round-newton-slope!": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
             "round-lbfgs-slope!": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
@@ -437,6 +455,7 @@ MUTANTS: list[Mutant] = [
                 "cosine = self.cosine * np.cos(turn) + self.sine * np.sin(turn)",
             ),
             "boost-relevance-units": ("after_scaling(np.zeros(len(scale)), scale)", "after_scaling(np.zeros(len(scale)), np.ones(len(scale)))"),
+            "boost-offset": ("center = np.average(distances, axis=0, weights=weights)", "center = np.average(points, axis=0, weights=weights) - reference"),
             "boost-deviations": ("np.sqrt(2 * np.array(_DEFAULT_GAMMAS)", "np.sqrt(np.array(_DEFAULT_GAMMAS)"),
         },
     ),

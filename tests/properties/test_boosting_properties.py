@@ -1,10 +1,12 @@
 """Invariants of boosting that hold for any data."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bochner import FourierBoostingClassifier, FourierBoostingRegressor, Gaussian, GBRFF2Classifier
+from bochner.boosting import gbrff2
 from bochner.boosting.margins import bound_minimizer
 from bochner.boosting.rounds import QuadraticModel
 
@@ -23,6 +25,30 @@ def test_the_step_never_raises_the_exponential_loss(seed):
     agreement, weights = rng.uniform(-1, 1, size=30), np.exp(3 * rng.normal(size=30))
     alpha = bound_minimizer(agreement, weights)
     assert np.sum(weights * np.exp(-alpha * agreement)) <= np.sum(weights) * (1 + 1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.floats(0.3, 6), st.floats(-np.pi, np.pi), st.booleans())
+def test_a_phase_is_never_worse_than_the_grid_or_the_phase_before(seed, spread, drawn, in_blocks):
+    """On all rows, in any order: here all rows of the first class come first."""
+    rng = np.random.default_rng(seed)
+    turns, counts = rng.normal(size=120), rng.integers(1, 3, size=120).astype(float)
+    signal = np.sort(np.sign(rng.normal(size=120)) * np.exp(spread * rng.normal(size=120)))
+
+    def losses(phases):
+        # As in the kernels, the exponential goes on as its tangent beyond 60.
+        exponents = -signal * np.cos(np.pi * turns - np.atleast_1d(phases)[:, None])
+        return (np.exp(np.minimum(exponents, 60)) * (1 + np.maximum(exponents - 60, 0))) @ counts
+
+    fine = np.linspace(-np.pi, np.pi, 2001)
+    best = fine[losses(fine).argmin()]  # heavy rows leave minima narrower than the grid
+    grid = np.linspace(-np.pi, np.pi, 64, endpoint=False)
+    with pytest.MonkeyPatch.context() as patch:
+        if in_blocks:
+            patch.setattr(gbrff2, "_FEW_TURNS", 0)
+        for before in (drawn, best):
+            found = gbrff2.best_phase(turns, signal, counts, incoming=before)
+            assert losses(found) <= min(losses(grid).min(), losses(before)) * (1 + 1e-9)
 
 
 @settings(max_examples=25, deadline=None)

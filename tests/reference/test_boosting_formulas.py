@@ -124,12 +124,12 @@ def test_few_rows_take_the_short_way_to_the_same_numbers(dtype, seed, monkeypatc
     value, gradient = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
     phase = best_phase(turns, signal, counts)
     monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
-    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 1024)
+    monkeypatch.setattr(gbrff2, "_FEW_TURNS", 512)
     np.testing.assert_array_equal(gbrff2.half_turns(rows, frequency), turns)
     value_in_blocks, gradient_in_blocks = gbrff2.objective_of(rows, signal, counts, 0.4, 0.1)(frequency)
     assert value == pytest.approx(value_in_blocks, rel=1e-12)
     np.testing.assert_allclose(gradient, gradient_in_blocks, rtol=1e-12 if dtype == np.float64 else 1e-5)
-    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 300)
+    monkeypatch.setattr(gbrff2, "_FEW_TURNS", 150)
     assert phase == pytest.approx(best_phase(turns, signal, counts), abs=1e-9 if dtype == np.float64 else 1e-4)
 
 

@@ -40,9 +40,9 @@ every_model = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def few_rows_stay_there(monkeypatch):
-    """Strides, held-out rows and partitions of few rows as those of many."""
+    """Treat few rows like many: searches, held-out rows and partitions."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
-    monkeypatch.setattr(gbrff2, "_GRID_ROWS", 70)
+    monkeypatch.setattr(gbrff2, "_FEW_TURNS", 35)
 
 
 def there(values, size):
@@ -100,7 +100,7 @@ def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
     assert found.slope_ != 1.0
 
 
-def test_some_rows_decide_where_a_phase_is_looked_for_and_all_of_them_what_it_is():
+def test_a_phase_found_on_a_cluster_is_that_of_arrays():
     turns, counts = RNG.normal(size=N), RNG.integers(3, size=N).astype(float)
     expected = gbrff2.best_phase(turns, SIGNAL, counts)
     columns = [there(column, 110) for column in (turns, SIGNAL, counts)]

@@ -50,6 +50,21 @@ def test_scale_survives_a_large_offset():
     assert typical_length(X + 1e8, "scale") == pytest.approx(typical_length(X, "scale"), rel=1e-6)
 
 
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**1000])
+def test_lengths_of_tiny_and_huge_numbers_neither_underflow_nor_overflow(rule, metric, unit):
+    assert typical_length(X * unit, rule, metric) == unit * typical_length(X, rule, metric)
+    assert typical_length(1e-310 * X, rule, metric) == pytest.approx(1e-310 * typical_length(X, rule, metric), rel=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-160, 1e200])
+def test_a_bandwidth_beyond_float64_is_refused(unit):
+    assert Matern(length_scale="scale").resolved(unit * X).length_scale > 0
+    with pytest.raises(ValueError, match=r"gamma='scale' would be .* apart\. Scale the columns"):
+        Gaussian(gamma="scale").resolved(unit * X)
+
+
 def test_median_is_the_median_distance():
     assert Matern(length_scale="median").resolved(X).length_scale == pytest.approx(np.median(pdist(X)))
     assert Gaussian(gamma="median").resolved(X).gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)

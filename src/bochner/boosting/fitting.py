@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import Rows, as_dense, entries
+from .._compute import Rows, as_dense, entries, working_dtype
 from ..expansions import Expansion
 from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
@@ -26,6 +26,8 @@ _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
 # A column with a value so many deviations away is looked at for outliers, and no value counts for more than the second.
 _WILD, _FARTHEST = 10.0, 100.0
+# A column whose values differ by less than this share of them is constant: the rest is rounding.
+_CONSTANT = 16 * np.finfo(np.float64).eps
 # In standardised columns; a frequency in the user's own must still be a number.
 _LARGEST_FREQUENCY = 1e4
 
@@ -201,7 +203,7 @@ def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
 def draw_sample(
     rows: Rows, targets: Any, weights: Any, numbers: np.ndarray, standardization: Any, dtype: Any
 ) -> tuple[Sample, Standardization]:
-    """The chosen rows, standardised; without a standardisation their own weighted mean and deviation give it."""
+    """Return the chosen rows, standardized; by their own mean and deviation if none are given."""
     size = len(numbers) * rows.n_features * np.dtype(dtype).itemsize
     if size > _LARGEST_SAMPLE_BYTES:
         raise ValueError(
@@ -211,28 +213,49 @@ def draw_sample(
     points = as_dense(rows.take(numbers))
     row_weights = np.ones(len(numbers)) if weights is None else entries(weights, numbers)
     if standardization is None:
-        center = np.average(points, axis=0, weights=row_weights).astype(np.float64)
-        deviation = np.sqrt(np.average(np.square(points - center, dtype=np.float64), axis=0, weights=row_weights))
-        # A constant column stays constant: its deviation is rounding, relative to the size of its values.
-        constant = deviation <= 1e-12 * np.maximum(np.abs(center), 1e-300) + 1e-150
-        wild = np.flatnonzero((np.abs(points - center) > _WILD * deviation).any(axis=0) & ~constant)
-        for j in wild:
-            center[j], deviation[j] = _without_outliers(points[:, [j]], row_weights, center[j], deviation[j])
-        standardization = Standardization(center, 1 / np.where(constant, np.inf, deviation))
-        largest = float(standardization.scale.max(initial=0.0))
-        if not largest < np.finfo(rows.dtype).max / _LARGEST_FREQUENCY:
-            raise ValueError(
-                f"A column deviates by {1 / largest:.1e} only, and the frequencies for it are more than {np.dtype(rows.dtype)} holds. Scale "
-                "the columns, e.g. by StandardScaler."
-            )
+        standardization = standardization_of(points, row_weights)
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
     sample = Sample(columns, np.ascontiguousarray(entries(targets, numbers), dtype=dtype), row_weights.astype(dtype))
     return sample, standardization
 
 
+def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardization:
+    """Return the weighted mean and inverse deviation of each column; the latter is 0 if it is constant.
+
+    Columns are measured from their value in one row, in units of the largest distance from it. So
+    no digit is lost to an offset, and no square overflows or underflows.
+    """
+    present = weights > 0
+    points, weights = (points, weights) if present.all() else (points[present], weights[present])
+    reference = points[0].astype(np.float64)
+    with np.errstate(over="ignore"):
+        distances = points - reference
+    unit = np.abs(distances).max(axis=0)
+    if not np.isfinite(unit).all():
+        raise ValueError(
+            f"The values of column {int(np.argmax(unit))} differ by more than the largest float64. "
+            "Divide the column by a constant, e.g. by 1e10."
+        )
+    constant = unit <= _CONSTANT * np.abs(reference)
+    distances /= np.where(constant, 1.0, unit)
+    center = np.average(distances, axis=0, weights=weights)
+    deviation = np.sqrt(np.average(np.square(distances - center), axis=0, weights=weights))
+    wild = np.flatnonzero((np.abs(distances - center) > _WILD * deviation).any(axis=0) & ~constant)
+    for j in wild:
+        center[j], deviation[j] = _without_outliers(distances[:, [j]], weights, center[j], deviation[j])
+    deviation = np.where(constant, np.inf, unit * deviation)
+    smallest, dtype = int(np.argmin(deviation)), working_dtype(points)
+    if deviation[smallest] <= _LARGEST_FREQUENCY / np.finfo(dtype).max:
+        raise ValueError(
+            f"The values of column {smallest} differ by at most {unit[smallest]:.1e}, and frequencies for it "
+            f"would be larger than any {np.dtype(dtype).name}. Scale the columns, e.g. by StandardScaler."
+        )
+    return Standardization(np.where(constant, reference, reference + unit * center), 1 / deviation)
+
+
 def _without_outliers(column, weights, center, deviation):
-    """Center and deviation, or where the quartiles say that the latter is due to a few values, those the quartiles tell."""
+    """Return center and deviation, or those of the quartiles if a few values cause the deviation."""
     low, median, high = (float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75))
     robust = (high - low) / 1.349  # the deviation, for a normal law
     return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

@@ -102,11 +102,12 @@ class GBRFF1Classifier(PublishedBooster):
         n_frequencies = self.n_components
         frequencies = self.prior_.sample(n_frequencies, rows.n_features, rng).frequencies
         measure = FourierMeasure(frequencies, np.ones(n_frequencies))
-        points, kernel = rows, None
+        points, kernel, width = rows, None, max(rows.n_features, 2 * n_frequencies)
+        rows = in_few_blocks(rows, width)
         if keeps_waves(rows, n_frequencies):
-            rows = in_few_blocks(measure.features(rows))
+            rows = in_few_blocks(measure.features(rows), width)
         else:
-            rows, kernel = rows.in_blocks("auto"), measure
+            kernel = measure
 
         def total(function, phases):
             return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal, counts)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, cleared, entries, threads_for_rows_only, weights_or_ones
+from .._compute import LocalRows, Rows, as_dense, cleared, entries, threads_for_rows_only, weights_or_ones
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -26,16 +26,40 @@ from .importances import IMPORTANCE_ROWS, derivative_importances
 from .margins import Margins, one_a_column
 from .predicting import ExpansionClassifier
 
-# Below this many numbers one thread is faster than several: the work is less than the cost of waking them.
+# Up to this many numbers (32 MiB in float64) rows are one dense block in memory: the work is less
+# than the cost of waking a second thread.
 SMALL = 2**22
+# Numbers of a block of more rows.
+_BLOCK_NUMBERS = 2**19
 
 
-def in_few_blocks(rows: Rows | np.ndarray) -> Rows:
-    """Rows for functions that need little memory for a row: of those in memory one block, or eight where they are many."""
-    rows = rows if isinstance(rows, Rows) else LocalRows(rows)
-    if not rows.in_memory:
+def in_one_layout(rows: Rows) -> Rows:
+    """Return the same rows in C order, dense if they are few.
+
+    BLAS rounds differently for each layout, and boosting amplifies rounding round after round. So
+    equal numbers must reach it in one layout, whatever array, frame, file or sparse matrix held them.
+    """
+    if not isinstance(rows, LocalRows):
         return rows
-    return rows.in_blocks(-(-len(rows) // (1 if np.prod(rows.shape) <= SMALL else 8)))
+    few = np.prod(rows.shape) <= SMALL
+    if few or (rows.in_memory and not rows.source.flags.c_contiguous):
+        points = as_dense(rows.take(np.arange(len(rows))))
+        return LocalRows(np.ascontiguousarray(points, dtype=rows.dtype if few else None))
+    return rows
+
+
+def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
+    """Return rows whose blocks depend on their shape alone, for functions that need little memory per row.
+
+    ``width`` is how many numbers a row stands for, by default the number of its columns. Large sparse
+    matrices and rows on a cluster keep their own blocks.
+    """
+    rows = rows if isinstance(rows, Rows) else LocalRows(rows)
+    if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):
+        return rows
+    width = int(np.prod(rows.shape[1:])) if width is None else width
+    few = len(rows) * width <= SMALL
+    return rows.in_blocks(max(1, len(rows) if few else _BLOCK_NUMBERS // max(width, 1)))
 
 
 @dataclass(eq=False, repr=False)
@@ -63,7 +87,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         continued = self.warm_start and hasattr(self, "expansion_")
         rows = check_rows(self, X, reset=not continued)
         self._check_rows(rows)
-        rows = rows.at_hand()
+        rows = in_one_layout(rows.at_hand())
         labels, weights = Labels.weighted(
             y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
         )

@@ -15,6 +15,8 @@ from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
+# Rows that tell the offset and the unit of the data.
+_SCALE_ROWS = 100
 # The ν whose Matérn kernels are an exponential times a polynomial, and its degree.
 MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
@@ -65,7 +67,7 @@ class SpectralPrior(BaseEstimator, ABC):
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
-        """This prior with ``"scale"`` or ``"median"`` replaced by the number that the (weighted) rows X give."""
+        """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for the (weighted) rows X."""
         value = getattr(self, self._bandwidth, None) if hasattr(type(self), "_bandwidth") else None
         if not isinstance(value, str):
             return self
@@ -77,7 +79,14 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"{self._bandwidth}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
                 f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
             )
-        return clone(self).set_params(**{self._bandwidth: self._from_length(length)})
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            bandwidth = float(self._from_length(np.float64(length)))
+        if not 0 < bandwidth < np.inf:
+            raise ValueError(
+                f"{self._bandwidth}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} apart. "
+                "Scale the columns, e.g. by StandardScaler."
+            )
+        return clone(self).set_params(**{self._bandwidth: bandwidth})
 
     def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
         """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
@@ -205,17 +214,20 @@ class ProductPrior(SpectralPrior):
 
 
 def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.ndarray | None = None) -> float:
-    """A length read off the data: ``"scale"`` from the variance of all entries, ``"median"`` from pairwise distances.
+    """Return a length of the data: ``"scale"`` from the variance of all entries, ``"median"`` from distances.
 
-    ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``; for the ℓ1 metric d · std.
-    A row of weight 2 counts as two rows.  ``"median"`` looks at 1000 rows at most, evenly spread over those that have a weight.
+    ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``;
+    for the ℓ1 metric it is d · std. A row of weight 2 counts as two rows. ``"median"`` looks at 1000
+    rows at most, evenly spread over those that have a weight.
     """
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
         weights = weights if is_remote(weights) else gathered(weights)  # those of a cluster stay there
         some = rows.spread(_MEDIAN_ROWS, weights)
-        distances = pdist(as_dense(rows.take(some)).astype(np.float64), metric)
+        points = as_dense(rows.take(some)).astype(np.float64)
+        unit = _power_of_two(points - points[:1])
+        distances = pdist(points / unit, metric) * unit
         if weights is None:
             return float(np.median(distances)) if len(distances) else 0.0
         counts = entries(weights, some)
@@ -224,18 +236,29 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
         pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)
         lengths, counts = counted(np.append(distances, 0.0), pairs)
         return quantile(lengths, counts, 0.5) if pairs.sum() > 0 else 0.0
-    center = float(rows.sample(100).mean())  # sums around it do not cancel, whatever the offset of the data
+    some = as_dense(rows.sample(_SCALE_ROWS))
+    center = float(some.mean())  # sums around it do not cancel, whatever the offset of the data
+    unit = _power_of_two(some - center)
     signals = [] if weights is None else [weights]
     total = len(rows) if weights is None else float(gathered(weights.sum()))
-    block = Block(_central_sums, center, row_bytes=8 * n_features)
+    block = Block(_central_sums, center, unit, row_bytes=8 * n_features)
     first, second = rows.sum(block, *signals) / (total * n_features)
     variance = max(second - first**2, 0.0)
     if metric == "cityblock":
-        return n_features * np.sqrt(variance)
-    return float(np.sqrt(n_features * variance / 2))
+        return float(unit * n_features * np.sqrt(variance))
+    return float(unit * np.sqrt(n_features * variance / 2))
 
 
-def _central_sums(center, X, weights=None):
-    centered = as_dense(X).astype(np.float64) - center
+def _power_of_two(differences):
+    """Return the power of two next to the largest difference, 1 if there is none.
+
+    Division by it is exact, and squares of the result neither overflow nor underflow.
+    """
+    largest = np.abs(differences).max(initial=0.0)
+    return float(np.ldexp(0.5, np.frexp(largest)[1])) if largest > 0 else 1.0
+
+
+def _central_sums(center, unit, X, weights=None):
+    centered = (as_dense(X).astype(np.float64) - center) / unit
     first, second = centered.sum(axis=1), np.einsum("ij,ij->i", centered, centered)
     return np.array([first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second])
