@@ -67,6 +67,8 @@ def mixture(n_features):
 PRIORS = {
     "Gaussian": lambda d: Gaussian(gamma=0.3),
     "Gaussian ARD": lambda d: Gaussian(gamma=np.linspace(0.1, 0.6, d)),
+    "Gaussian by length": lambda d: Gaussian(length_scale=1.3),
+    "Gaussian by lengths": lambda d: Gaussian(length_scale=np.linspace(0.8, 2.0, d)),
     "Matern 1/2": lambda d: Matern(nu=0.5, length_scale=1.5),
     "Matern 3/2": lambda d: Matern(nu=1.5),
     "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
