@@ -10,7 +10,7 @@ from .._callbacks import CallbackSupportMixin, FitTasks
 from .._compute import codes_that_count, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
 from .._progress import track
-from .._random import as_generator
+from .._random import Seed, as_generator
 from .._validation import (
     check_auto_count,
     check_count,
@@ -123,16 +123,14 @@ class EarlyStopping(BaseEstimator):
             check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
-    def rows_apart(
-        self, n_rows: int, strata: Any, n_strata: int, rng: np.random.Generator, weights: Any = None
-    ) -> np.ndarray:
+    def rows_apart(self, n_rows: int, strata: Any, n_strata: int, rng: Seed, weights: Any = None) -> np.ndarray:
         """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights that may be on a cluster.
 
         Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
         """
         if self.fraction == 0:
             return np.empty(0, int)
-        share = min(self.fraction, _MOST_APART / n_rows)
+        share, rng = min(self.fraction, _MOST_APART / n_rows), as_generator(rng, "rng")
         codes, n_codes = codes_that_count(strata, n_strata, weights)
         members = np.array([n_rows]) if codes is None else totals(codes, n_codes + 1)[:n_codes]
         chosen = []

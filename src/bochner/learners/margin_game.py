@@ -12,6 +12,7 @@ from .._compute import Block, Rows, is_remote, threads_for_rows_only
 from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
 from .._progress import track
+from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_positive
 from ..expansions import Expansion
 from ..measures import FourierMeasure, concatenate
@@ -152,11 +153,13 @@ class MarginGame(NestedDefaults, Learner):
         held = None if is_remote(last) else different.of_given(last)
         return Learned(learned, GameReport(potentials, values, held, certificate))
 
-    def rounds(
-        self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None
-    ) -> Iterator[GameRound]:
-        """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
+    def rounds(self, measure: Any, X: Any, y: Any, rng: Seed, weights: Any = None) -> Iterator[GameRound]:
+        """Play the game round by round, e.g. for plots or for a stopping rule of your own.
+
+        ``rng`` is a Generator or a seed.
+        """
         self.check_parameters()
+        rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import Block, gathered, tiles
 from .._progress import step_done, track
+from .._random import as_generator
 from .._validation import check_count, check_positive
 from .base import Factorization, RidgeProblem, Solution, Solver
 from .statistics import TILE_ROWS, TrainingRows
@@ -207,7 +208,7 @@ class StochasticGradient(Solver):
         self.batch_size = batch_size
 
     def init(self, problem, data=None, rng=None) -> StochasticFactorization:
-        return StochasticFactorization(self, problem, data, rng)
+        return StochasticFactorization(self, problem, data, as_generator(0 if rng is None else rng, "rng"))
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")
@@ -221,14 +222,13 @@ class StochasticFactorization(Factorization):
     solver: StochasticGradient
     problem: RidgeProblem
     data: TrainingRows | None
-    rng: np.random.Generator | None
+    rng: np.random.Generator
 
     def solve(self, alpha: float) -> Solution:
         if self.data is None:
             raise ValueError("Stochastic descent needs the rows, and they are gone. Call fit again.")
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
-        rng = np.random.default_rng(0) if self.rng is None else self.rng
         weights = np.ones(len(rows)) if self.data.weights is None else gathered(self.data.weights)
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
@@ -238,7 +238,7 @@ class StochasticFactorization(Factorization):
         z = np.zeros_like(problem.right_side)
         average, n_averaged, n_epochs = np.zeros_like(z), 0, self.solver.n_epochs
         for epoch in track(range(n_epochs), "stochastic ridge", n_epochs):
-            for block, positions, numbers in rows.batches(self.solver.batch_size, rng):
+            for block, positions, numbers in rows.batches(self.solver.batch_size, self.rng):
                 tile = problem.rows(block[positions])
                 residual = tile @ outputs.coefficients(z) - targets[numbers]
                 pull = outputs.right_side(tile.T @ (weights[numbers, None] / weights.mean() * residual))
