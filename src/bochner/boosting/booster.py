@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._compute import codes_that_count, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
+from .._deprecations import keyword_only_from
 from .._progress import track
 from .._random import Seed, as_generator
 from .._validation import (
@@ -91,6 +92,7 @@ class JointEpochs(BaseEstimator):
         return Descent(loss, self.count(n_rows), batch_size, rates, with_losses=False)
 
 
+@keyword_only_from("0.4", old_order=("fraction", "patience"))
 class EarlyStopping(BaseEstimator):
     """Keep some rows apart, stop when the loss there falls no more, keep the best round and epoch.
 
@@ -108,12 +110,12 @@ class EarlyStopping(BaseEstimator):
     >>> from sklearn.datasets import make_moons
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = make_moons(200, noise=0.3, random_state=0)
-    >>> model = FourierBoostingClassifier(stopping=EarlyStopping(0.2, patience=5), random_state=0).fit(X, y)
+    >>> model = FourierBoostingClassifier(stopping=EarlyStopping(fraction=0.2, patience=5), random_state=0).fit(X, y)
     >>> model.n_rounds_ < 100
     True
     """
 
-    def __init__(self, fraction: float = 0.1, patience: int = 20):
+    def __init__(self, *, fraction: float = 0.1, patience: int = 20):
         self.fraction = fraction
         self.patience = patience
 
@@ -149,8 +151,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     _defaults: ClassVar = {"search": WaveSearch(), "epochs": JointEpochs(), "stopping": EarlyStopping()}
 
-    loss: str
     _: KW_ONLY
+    loss: str
     n_rounds: int = 100
     learning_rate: float = 0.3
     prior: SpectralPrior | None = None
@@ -194,7 +196,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
         stopping = self._stopping_for(len(rows), validation is not None)
-        splitting = stopping if validation is None else EarlyStopping(0)
+        splitting = stopping if validation is None else EarlyStopping(fraction=0)
         apart = splitting.rows_apart(len(rows), strata, n_strata, rng, weights)
         drawn = others_at_most(self.max_rows, len(rows), apart, rng)
         sample, standardization = draw_sample(rows, targets, weights, drawn, self._standardization, dtype)
@@ -296,7 +298,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _stopping_for(self, n_rows: int, validated: bool) -> EarlyStopping:
         if self.stopping is None and n_rows <= LARGE and not validated:
-            return EarlyStopping(0)
+            return EarlyStopping(fraction=0)
         stopping = self._part("stopping", EarlyStopping)
         if validated and stopping.fraction == 0:
             raise ValueError(
@@ -368,7 +370,7 @@ SHARED_DOCUMENTATION = """
         Epochs of joint descent on all waves over all rows.
     stopping : EarlyStopping, default None
         None is ``EarlyStopping()`` above 4000 rows, and where ``fit`` is given ``X_val`` and ``y_val``, which judge then; else, and
-        with ``EarlyStopping(0)``, no row is kept apart and all rounds and epochs are run.
+        with ``EarlyStopping(fraction=0)``, no row is kept apart and all rounds and epochs are run.
     linear : bool, default True
         Begin with a linear part.  With it scores go on linearly far from the data, without it they stay bounded.
     n_pilots : "auto" or int, default "auto"

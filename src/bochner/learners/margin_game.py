@@ -11,6 +11,7 @@ import numpy as np
 from .._compute import Block, Rows, is_remote, threads_for_rows_only
 from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
+from .._deprecations import keyword_only_from
 from .._progress import track
 from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_positive
@@ -61,6 +62,7 @@ class GameReport:
         return len(self.values)
 
 
+@keyword_only_from("0.4", old_order=("n_rounds", "C", "peaks"))
 @dataclass(eq=False, repr=False)
 class MarginGame(NestedDefaults, Learner):
     """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
@@ -113,10 +115,10 @@ class MarginGame(NestedDefaults, Learner):
     _defaults: ClassVar = {"peaks": AscentPeaks()}
     leaves_targets: ClassVar[bool] = True
 
+    _: KW_ONLY
     n_rounds: int | None = 100
     C: float = 1.0
     peaks: Any = None
-    _: KW_ONLY
     step: str | float = "adaptive"
     step_scale: float = 0.3
     projection: str = "exact"

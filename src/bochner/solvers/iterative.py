@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import Block, gathered, tiles
+from .._deprecations import keyword_only_from
 from .._progress import step_done, track
 from .._random import as_generator
 from .._validation import check_count, check_positive
@@ -24,10 +25,11 @@ from .statistics import TILE_ROWS, TrainingRows
 Operator = Callable[[np.ndarray], np.ndarray]
 
 
+@keyword_only_from("0.4", old_order=("max_iter", "tol"))
 class IterativeSolver(Solver):
     """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until accuracy ``tol``."""
 
-    def __init__(self, max_iter: int = 1000, tol: float = 1e-8):
+    def __init__(self, *, max_iter: int = 1000, tol: float = 1e-8):
         self.max_iter = max_iter
         self.tol = tol
 
@@ -178,6 +180,7 @@ def _image_block(centered, coefficients, X, weights=None):
     return image
 
 
+@keyword_only_from("0.4", old_order=("n_epochs", "batch_size"))
 class StochasticGradient(Solver):
     """Averaged stochastic gradient descent on minibatches; the average is taken over the second half of the epochs.
 
@@ -203,7 +206,7 @@ class StochasticGradient(Solver):
 
     needs_rows: ClassVar[bool] = True
 
-    def __init__(self, n_epochs: int = 100, batch_size: int = 64):
+    def __init__(self, *, n_epochs: int = 100, batch_size: int = 64):
         self.n_epochs = n_epochs
         self.batch_size = batch_size
 
