@@ -37,7 +37,16 @@ WITHOUT_PARTS = {
     *((name, "solver") for name in ("SpectralRidge", "OperatorRidge", "OperatorRidgeClassifier")),
 }
 # What is None and no object: numbers, seeds, sequences, arrays, functions.
-PLAIN = {"random_state", "class_weight", "n_jobs", "priors", "n_candidates", "coordinates", "output_matrix"}
+PLAIN = {
+    "random_state",
+    "class_weight",
+    "n_jobs",
+    "priors",
+    "n_candidates",
+    "coordinates",
+    "output_matrix",
+    "length_scale",
+}
 PLAIN |= {"factor", "operator", "signature"}
 
 

@@ -84,7 +84,7 @@ class SpectralPrior(BaseEstimator, ABC):
 
     def _bandwidths(self, n_features: int) -> np.ndarray:
         """Return the bandwidth as one positive number per feature."""
-        name = self._bandwidth_name()
+        name: Any = self._bandwidth_name()
         return check_positive_vector(getattr(self, name), name, n_features)
 
     def _mass(self) -> float:
