@@ -65,9 +65,9 @@ def gbrff2_row(n=100_000, n_rounds=20, repeats=3):
     X, y = make_classification(n + 20_000, n_features=20, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     sign = 2.0 * y - 1
-    model = GBRFF2Classifier(n_rounds, Gaussian(1 / 20), calibrated=False, random_state=0)
+    model = GBRFF2Classifier(n_rounds=n_rounds, prior=Gaussian(1 / 20), calibrated=False, random_state=0)
     with threadpool_limits(1):
-        GBRFF2Classifier(1, random_state=0).fit(X[:n], y[:n])
+        GBRFF2Classifier(n_rounds=1, random_state=0).fit(X[:n], y[:n])
         ours, plain, accuracies = [], [], []
         for seed in range(repeats):
             ours.append(_timed(lambda: model.fit(X[:n], y[:n]), time.process_time)[0])
@@ -89,7 +89,9 @@ def small_gbrff2_rows(sizes=(150, 300, 700, 2000), widths=(5, 20, 60), n_rounds=
             for n in sizes:
                 X, y = make_classification(n, n_features=d, n_informative=4, n_redundant=0, random_state=1)
                 X = (X - X.mean(axis=0)) / X.std(axis=0)
-                model = GBRFF2Classifier(n_rounds, Gaussian(1 / d), calibrated=False, random_state=0).fit(X, y)
+                model = GBRFF2Classifier(
+                    n_rounds=n_rounds, prior=Gaussian(1 / d), calibrated=False, random_state=0
+                ).fit(X, y)
                 ours, plain = [], []
                 for seed in range(repeats):
                     rng = np.random.default_rng(seed)
@@ -137,7 +139,7 @@ def descent_row(n_threads, repeats=3):
 
     clock = time.process_time if n_threads == 1 else time.perf_counter
     with threadpool_limits(n_threads):
-        JointDescent(1).learn(start, X, y, rng)
+        JointDescent(n_epochs=1).learn(start, X, y, rng)
         times = [
             (_timed(lambda: learner.learn(start, X, y, rng), clock)[0], _timed(products, clock)[0])
             for _ in range(repeats)

@@ -52,8 +52,8 @@ def linearity_rows() -> Iterator[tuple[str, float, str, str]]:
     def one_round(n_rows, n_walkers):
         X = rng.normal(size=(n_rows, 20)).astype(np.float32)
         y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
-        search = AscentPeaks(n_walkers, search_rows=10**9)
-        learner = MarginGame(2, peaks=search, certificate=False)
+        search = AscentPeaks(n_walkers=n_walkers, search_rows=10**9)
+        learner = MarginGame(n_rounds=2, peaks=search, certificate=False)
         return lambda: learner.learn(prior, X, y, np.random.default_rng(0))
 
     large, small = interleaved(one_round(160_000, 20), one_round(20_000, 20), n_turns=3)
@@ -69,13 +69,15 @@ def authors_rows() -> Iterator[tuple[str, float, str, str]]:
     X, y, _, _ = pair_rows("automobile/truck")
     rng = np.random.default_rng(0)
     prior = Gaussian(gamma="median").resolved(X).sample(50, X.shape[1], rng)
-    theirs = MarginGame(2, peaks=LangevinPeaks(500, 100, polish=0), certificate=False)
+    theirs = MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=500, n_steps=100, polish=0), certificate=False)
     ours = {
-        "MarginGame(50)": MarginGame(50, certificate=False),
-        "MarginGame(17, AscentPeaks(10, top=3))": MarginGame(17, peaks=AscentPeaks(10, top=3), certificate=False),
+        "MarginGame(50)": MarginGame(n_rounds=50, certificate=False),
+        "MarginGame(17, AscentPeaks(10, top=3))": MarginGame(
+            n_rounds=17, peaks=AscentPeaks(n_walkers=10, top=3), certificate=False
+        ),
         "JointDescent()": JointDescent(),
     }
-    MarginGame(1, certificate=False).learn(prior, X, y, rng)
+    MarginGame(n_rounds=1, certificate=False).learn(prior, X, y, rng)
     extrapolated = 25 * cpu_seconds(lambda: theirs.learn(prior, X, y, rng))
     for name, learner in ours.items():
         seconds = min(cpu_seconds(lambda learner=learner: learner.learn(prior, X, y, rng)) for _ in range(2))

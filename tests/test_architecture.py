@@ -18,6 +18,7 @@ FLOORS = [
         "_files",
         "_text",
         "_defaults",
+        "_deprecations",
         "_state",
         "_callbacks",
         "_columns",

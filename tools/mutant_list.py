@@ -235,7 +235,8 @@ MUTANTS: list[Mutant] = [
         "priors/mixture.py priors/sampling.py priors/base.py",
         "unit/test_priors.py conformance/test_priors.py",
         {
-            "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * self._bandwidths", "1 / np.sqrt(self._bandwidths"),
+            "prior-gaussian-two-gamma": ("1 / np.sqrt(2 * bandwidths)", "1 / np.sqrt(bandwidths)"),
+            "prior-gaussian-length": ("return bandwidths if self", "return 2 * bandwidths if self"),
             "prior-matern-degrees": ("nu / gammaincinv(nu, uniform)", "nu / gammaincinv(2 * nu, uniform)"),
             "prior-matern-five-halves": ("s**2 / 3", "s**2 / 2"),
             "prior-matern-debye": ("81 * p**2", "18 * p**2"),

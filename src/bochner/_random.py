@@ -1,17 +1,28 @@
-"""Random generators: one from anything that scikit-learn takes as ``random_state``."""
+"""Random generators: convert a seed or generator of any accepted kind into a NumPy Generator."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+# What every public ``rng`` and ``random_state`` accepts.
+Seed = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
-def as_generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from None, a whole number, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
-        return np.random.default_rng(random_state)
-    if isinstance(random_state, (int, np.integer)):
-        raise ValueError(f"random_state must not be negative, got {random_state}. Write e.g. random_state=0.")
-    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
+
+def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
+    """Return a NumPy Generator for a Generator, a seed, a SeedSequence, a RandomState or None.
+
+    A Generator is returned as it is.  None gives a different generator each time.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, np.random.RandomState) or seed is np.random:
+        return np.random.default_rng(check_random_state(seed).randint(2**31, size=4))
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer | np.random.SeedSequence | None):
+        raise TypeError(
+            f"{name} must be an integer, None, a numpy.random.Generator, SeedSequence or RandomState, got {seed!r}. "
+            f"Write e.g. {name}=0."
+        )
+    if isinstance(seed, int | np.integer) and seed < 0:
+        raise ValueError(f"{name} must not be negative, got {seed}. Write e.g. {name}=0.")
+    return np.random.default_rng(seed)

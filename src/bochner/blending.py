@@ -86,8 +86,15 @@ class ProbabilityLink:
         return best[1]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """(n_samples, n_classes)."""
-        return softmax(self.slope * _logs(scores, self.floor) + self.shifts, axis=1)
+        """Return the probabilities, (n_samples, n_classes)."""
+        return softmax(self._logits(scores), axis=1)
+
+    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the logarithms of ``probabilities``, finite also if those round to zero."""
+        return log_softmax(self._logits(scores), axis=1)
+
+    def _logits(self, scores):
+        return self.slope * _logs(scores, self.floor) + self.shifts
 
     def jacobian(self, scores: np.ndarray) -> np.ndarray:
         """∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes); scores below the floor change nothing."""

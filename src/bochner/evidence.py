@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from ._compute import LocalRows, as_dense, as_rows, threads_for_rows_only
 from ._compute.matrices import add_outer_products, invert, symmetric_product
+from ._random import Seed, as_generator
 from ._validation import check_count, check_positive, check_weights, refuse_class
 from .priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
 from .priors.base import MATERN_ORDERS
@@ -138,22 +139,20 @@ class Evidence(BaseEstimator):
         self.weight_spread = weight_spread
         self.standardize = standardize
 
-    def learn_prior(
-        self, prior: SpectralPrior, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> SpectralPrior:
+    def learn_prior(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> SpectralPrior:
         """The learned prior alone; see ``learn``."""
         return self.learn(prior, X, y, rng, sample_weight).prior
 
-    def learn(
-        self, prior: SpectralPrior, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> LearnedPrior:
+    def learn(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> LearnedPrior:
         """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that go with it.
 
         The numbers of ``prior`` are not looked at: learning starts from a common rate.  y holds labels or values, told apart as
         everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  Weights are relative: the noise of a row of weight h is λ / h,
         with weights scaled to mean one.  Copies of a row are merged.  Equal rows that are independent observations, because
         the same inputs occur with different outcomes, count as so many rows.  Rows of weight zero are never drawn.
+        ``rng`` is a Generator or a seed.
         """
+        rng = as_generator(rng, "rng")
         n_rows, n_iterations = check_count(self.n_rows, "n_rows", minimum=2), self._checked("n_iterations")
         n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
         spreads = check_positive(self.rate_spread, "rate_spread"), check_positive(self.weight_spread, "weight_spread")
@@ -249,8 +248,6 @@ def _start_rate(prior, n_features):
 
 def _drawn_rows(n_samples, n_rows, weights, rng):
     """Sorted numbers of at most ``n_rows`` rows of positive weight."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}. Write np.random.default_rng(0).")
     candidates = np.arange(n_samples)
     if weights is not None:
         candidates = candidates[weights > 0]

@@ -1,5 +1,6 @@
 """SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
 
+import warnings
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
@@ -20,12 +21,15 @@ from ._validation import check_auto_count, check_choice, check_count, check_rows
 from .alignment import LabelSums, alignment_sums
 from .bounds import Bound
 from .learners import AlignmentLearner, check_learner
-from .measures import SELECTIONS, FourierMeasure, selected_atoms
+from .measures import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from .priors import Gaussian, SpectralPrior
 from .targets import as_target
 
 # Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them never exist.
 _DRAW_BYTES = 2**27
+# With a smaller share of distinct draws, fit warns: equal frequencies are columns that add nothing.  Draws among
+# more than _FEW_ATOMS effective atoms per draw repeat by chance only.
+_LEAST_DISTINCT, _FEW_ATOMS = 0.75, 2
 
 
 def _learns_by_sums(estimator):
@@ -166,7 +170,7 @@ class SpectralFeatures(FeatureMap):
         learned = self.learner.for_prior(self.prior_).learn(candidates, rows, target, rng, weights)
         self.measure_, self.report_ = learned.measure, learned.report
         if self.n_candidates is not None:
-            self.measure_ = self.measure_.resampled(self.n_components, rng, self.selection)
+            _, self.measure_ = self._kept_atoms(learned.measure, rng)
         return self
 
     @available_if(_learns_by_sums)
@@ -234,6 +238,7 @@ class SpectralFeatures(FeatureMap):
         fitted = self._copy_with(learner)
         if n_components is not None:
             fitted.n_components = check_count(n_components, "n_components")
+        fitted._warned = False
         fitted._use_sums()
         return fitted
 
@@ -270,6 +275,7 @@ class SpectralFeatures(FeatureMap):
         self.prior_ = self._part("prior").resolved(rows, weights)
         self._classes = None
         self._caveat = caveat_of(weights)
+        self._warned = False
         if self.n_candidates is not None:
             measure = drawn_candidates(self.prior_, self.n_candidates, rows, rng, self.sampling)
         else:
@@ -285,15 +291,29 @@ class SpectralFeatures(FeatureMap):
         return measure, rng
 
     def _use_sums(self):
-        """Weights from the sums, then D of the candidates."""
+        """Compute the weights from the sums, then keep D of the candidates."""
         learned = self.learner.learn_from_sums(self.candidates_, self.sums_)
         self.learned_, self.report_ = learned.measure, learned.report
         if self.n_candidates is None:
-            self.selected_, weights = np.arange(len(self.learned_)), self.learned_.weights
+            self.selected_, self.measure_ = np.arange(len(self.learned_)), self.learned_
         else:
-            rng = deepcopy(self._selection_rng)
-            self.selected_, weights = selected_atoms(self.learned_.weights, self.n_components, rng, self.selection)
-        self.measure_ = self.learned_.take(self.selected_).reweighted(weights)
+            self.selected_, self.measure_ = self._kept_atoms(self.learned_, deepcopy(self._selection_rng))
+
+    def _kept_atoms(self, measure, rng):
+        """Select D atoms of a measure: their indices, and the measure of them; warn once if many are equal."""
+        chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
+        n_distinct, n_effective = len(np.unique(chosen)), effective_atoms(measure.weights)
+        repeated = n_distinct < _LEAST_DISTINCT * len(chosen) and n_effective < _FEW_ATOMS * len(chosen)
+        if repeated and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"Only {n_distinct} of the {len(chosen)} frequencies drawn are distinct: the learned weights amount "
+                f"to {n_effective:.1f} effective atoms of {len(measure)}. Write "
+                'selection="top", use a smaller beta (PacBayes) or radius (OptimalAlignment), or more n_candidates.',
+                UserWarning,
+                stacklevel=2,
+            )
+        return chosen, measure.take(chosen).reweighted(weights)
 
     @property
     def _n_features_out(self) -> int:

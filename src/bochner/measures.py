@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from ._compute import Block, as_rows, features_block
+from ._random import Seed, as_generator
 from ._validation import check_choice, check_count, check_gram_inputs
 
 SELECTIONS = ("multinomial", "systematic", "top", "all")
@@ -39,9 +40,12 @@ class AtomicMeasure:
         object.__setattr__(other, "weights", frozen_weights(weights, len(self)))
         return other
 
-    def resampled(self, n_atoms: int, rng: np.random.Generator, selection: str = "multinomial") -> Self:
-        """``n_atoms`` of the atoms, of the same total mass; see ``selected_atoms`` for the ways to select them."""
-        chosen, weights = selected_atoms(self.weights, n_atoms, rng, selection)
+    def resampled(self, n_atoms: int, rng: Seed, selection: str = "multinomial") -> Self:
+        """Return ``n_atoms`` of the atoms, of the same total mass; ``selected_atoms`` explains the selections.
+
+        ``rng`` is a Generator or a seed.
+        """
+        chosen, weights = selected_atoms(self.weights, n_atoms, as_generator(rng, "rng"), selection)
         return self.take(chosen).reweighted(weights)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
@@ -94,6 +98,11 @@ def selected_atoms(
     chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
     # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
     return np.minimum(chosen, np.flatnonzero(weights)[-1]), np.full(n_atoms, np.sum(weights) / n_atoms)
+
+
+def effective_atoms(weights: np.ndarray) -> Any:
+    """Return (Σ w)² / Σ w², along the last axis: n for n equal weights, 1 if one atom has all the weight."""
+    return np.sum(weights, axis=-1) ** 2 / np.sum(np.square(weights), axis=-1)
 
 
 def concatenate(measures: Sequence[_Measure]) -> _Measure:

@@ -1,5 +1,6 @@
 """Parameters of a learner chosen on validation rows, from one pass over the training rows."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -76,14 +77,23 @@ def tune_on_validation(
     combinations = list(product(*grid.values()))
     for values in track(combinations, "validation", len(combinations)):
         parameters = dict(zip(grid, values, strict=True))
-        candidate = features.relearned(**parameters)
+        candidate, caught = _recording_warnings(features.relearned, **parameters)
         train, validation = candidate.transform(X), candidate.transform(X_validation)
         for predictor in predictors:
             fitted = clone(predictor).fit(train, y)
             score = float(fitted.score(validation, y_validation))
             table.append({**parameters, "predictor": predictor, "score": score})
             if score > best_score:
-                best_score, best_row = score, table[-1]
+                best_score, best_row, best_caught = score, table[-1], caught
                 model = Pipeline([("features", candidate), ("predictor", fitted)])
     chosen = {name: value for name, value in best_row.items() if name != "score"}
+    for warning in best_caught:
+        warnings.warn(warning.message, stacklevel=2)
     return Tuned(model, chosen, best_score, table)
+
+
+def _recording_warnings(call, *arguments, **keywords):
+    """Call a function: its result, and the warnings it gave, which are not shown."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return call(*arguments, **keywords), caught

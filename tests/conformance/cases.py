@@ -67,6 +67,8 @@ def mixture(n_features):
 PRIORS = {
     "Gaussian": lambda d: Gaussian(gamma=0.3),
     "Gaussian ARD": lambda d: Gaussian(gamma=np.linspace(0.1, 0.6, d)),
+    "Gaussian by length": lambda d: Gaussian(length_scale=1.3),
+    "Gaussian by lengths": lambda d: Gaussian(length_scale=np.linspace(0.8, 2.0, d)),
     "Matern 1/2": lambda d: Matern(nu=0.5, length_scale=1.5),
     "Matern 3/2": lambda d: Matern(nu=1.5),
     "Matern 2.2 ARD": lambda d: Matern(nu=2.2, length_scale=np.linspace(0.8, 2.0, d)),
@@ -107,7 +109,7 @@ ESTIMATORS = [
     GBRFF2Classifier(n_rounds=8),
     FourierBoostingClassifier(),
     FourierBoostingRegressor(),
-    FourierBoostingRegressor("huber", n_rounds=8),
+    FourierBoostingRegressor(loss="huber", n_rounds=8),
     SpectralFeatures(learner=PacBayes(), n_components=4, n_candidates=20),
     SpectralFeatures(learner=PacBayes(beta="bound"), n_components=8),
     SpectralFeatures(learner=OptimalAlignment(), n_components=4, n_candidates=20, selection="top"),
@@ -136,7 +138,9 @@ ESTIMATORS = [
     KernelMachine(Anova(length_scale="scale"), alpha=0.1, linear=0.5, solver="cg", tol=1e-10),
     SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
-    SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(10, 3)), n_components=8, block_size=7),
+    SpectralFeatures(
+        learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=10, n_steps=3)), n_components=8, block_size=7
+    ),
     SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
     SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks()), n_components=8, target="labels"),
     SpectralFeatures(learner=PacBayesLangevin(n_steps=4), n_components=8),
@@ -148,13 +152,13 @@ ESTIMATORS = [
 LEARNERS = {
     "PacBayes": PacBayes(3.0),
     "PacBayes by bound": PacBayes("bound"),
-    "OptimalAlignment": OptimalAlignment(0.5, mu=1.7),
-    "MarginGame": MarginGame(6, peaks=CandidatePeaks()),
-    "MarginGame squared hinge": MarginGame(6, peaks=CandidatePeaks(top=2), loss="squared_hinge"),
+    "OptimalAlignment": OptimalAlignment(radius=0.5, mu=1.7),
+    "MarginGame": MarginGame(n_rounds=6, peaks=CandidatePeaks()),
+    "MarginGame squared hinge": MarginGame(n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"),
 }
 SEARCHING = {
-    "MarginGame by ascent": MarginGame(3, peaks=AscentPeaks(5, 3)),
-    "MarginGame by Langevin": MarginGame(2, peaks=LangevinPeaks(5, 3)),
+    "MarginGame by ascent": MarginGame(n_rounds=3, peaks=AscentPeaks(n_walkers=5, n_steps=3)),
+    "MarginGame by Langevin": MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=5, n_steps=3)),
     "PacBayesLangevin": PacBayesLangevin(3.0, Gaussian(0.5), n_steps=4, jump_every=2),
 }
 

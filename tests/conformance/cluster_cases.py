@@ -43,7 +43,7 @@ TWO = VALUES > 0.2
 THREE = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], VALUES)]
 FIELD = np.column_stack([VALUES, np.cos(X[:, 0])])
 
-BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(2), "stopping": EarlyStopping(0.1, patience=5)}
+BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(2), "stopping": EarlyStopping(fraction=0.1, patience=5)}
 DOOR = {"priors": Anova(), "evidence": Evidence(n_rows=100, n_iterations=4), "max_exact_rows": 150}
 LEARNED = SpectralFeatures(learner=PacBayes(), n_components=6, n_candidates=20)
 
@@ -54,10 +54,10 @@ FITTED_THERE = {
         "PacBayes": (LEARNED, THREE),
         "OptimalAlignment": (SpectralFeatures(learner=OptimalAlignment(), n_components=6, n_candidates=20), VALUES),
         "MarginGame": (
-            SpectralFeatures(learner=MarginGame(2, peaks=AscentPeaks(search_rows=150)), n_components=6),
+            SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=AscentPeaks(search_rows=150)), n_components=6),
             TWO,
         ),
-        "JointDescent": (SpectralFeatures(learner=JointDescent(2), n_components=6), THREE),
+        "JointDescent": (SpectralFeatures(learner=JointDescent(n_epochs=2), n_components=6), THREE),
         "PacBayesLangevin": (SpectralFeatures(learner=PacBayesLangevin(n_steps=3), n_components=6), THREE),
     },
     "LandmarkFeatures": {
@@ -86,14 +86,17 @@ FITTED_THERE = {
         "three classes": (FourierBoostingClassifier(**BOOST), THREE),
     },
     "GBRFF1Classifier": {
-        "learned landmarks": (GBRFF1Classifier(2, n_components=4, class_weight="balanced", calibrated=False), TWO),
-        "random landmarks": (GBRFF1Classifier(2, n_components=3, landmark="random"), TWO),
+        "learned landmarks": (
+            GBRFF1Classifier(n_rounds=2, n_components=4, class_weight="balanced", calibrated=False),
+            TWO,
+        ),
+        "random landmarks": (GBRFF1Classifier(n_rounds=2, n_components=3, landmark="random"), TWO),
     },
     "GBRFF2Classifier": {
-        "three classes": (GBRFF2Classifier(2, rephase=True, calibrated=False), THREE),
-        "two classes": (GBRFF2Classifier(2), TWO),
+        "three classes": (GBRFF2Classifier(n_rounds=2, rephase=True, calibrated=False), THREE),
+        "two classes": (GBRFF2Classifier(n_rounds=2), TWO),
     },
-    "FourierBoostingRegressor": {"huber": (FourierBoostingRegressor("huber", **BOOST), VALUES)},
+    "FourierBoostingRegressor": {"huber": (FourierBoostingRegressor(loss="huber", **BOOST), VALUES)},
     "CertifiedClassifier": {"certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1), THREE)},
     "KernelMachine": {"exact machine": (KernelMachine(alpha=0.1), VALUES)},
     "SpectralClassifier": {"front door": (SpectralClassifier(**DOOR), THREE)},

@@ -30,9 +30,9 @@ PARAMETER_OBJECTS = [
     *(
         WaveSearch(n_candidates=3),
         JointEpochs(2),
-        EarlyStopping(0.2),
+        EarlyStopping(fraction=0.2),
         Evidence(n_rows=50),
-        HarmonicChain(5, 3, draw=True),
+        HarmonicChain(max_degree=5, n_walkers=3, draw=True),
     ),
     *ESTIMATORS,
 ]

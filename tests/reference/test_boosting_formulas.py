@@ -183,7 +183,9 @@ def test_one_round_of_gbrff2_without_refinement_is_the_best_phase_by_brute_force
 def test_gbrff1_round_is_the_papers_weak_learner(problem):
     """One round written out: posterior weights (Eq. 10), prediction (Eq. 8), step (Algorithm 2, line 8)."""
     X, y, _ = problem
-    model = GBRFF1Classifier(1, 5, Gaussian(0.5), PacBayes(2.0), random_state=1).fit(X, y)
+    model = GBRFF1Classifier(
+        n_rounds=1, n_components=5, prior=Gaussian(0.5), learner=PacBayes(2.0), random_state=1
+    ).fit(X, y)
     expansion, landmark = model.expansion_, model.landmarks_[0]
     weights = np.exp(-y * log_odds(y))
     losses = [np.mean(np.exp(-y * weights * np.cos((landmark - X) @ w))) for w in expansion.frequencies]
@@ -238,7 +240,7 @@ def test_one_free_coordinate_is_the_best_of_its_period_by_brute_force(problem, c
     """Section 3.3: the other coordinates at zero, the free one the best in [−π/ω_c, π/ω_c]; round two on the weights of round one."""
     X, y, _ = problem
     settings = {"calibrated": False, "random_state": seed}
-    model = GBRFF1Classifier(2, 1, Gaussian(0.4), landmark=column, **settings).fit(X, y)
+    model = GBRFF1Classifier(n_rounds=2, n_components=1, prior=Gaussian(0.4), landmark=column, **settings).fit(X, y)
     frequencies, landmarks = model.expansion_.frequencies, model.landmarks_
     assert np.all(np.delete(landmarks, column, axis=1) == 0)
     scores = np.full(len(y), log_odds(y))
@@ -271,7 +273,7 @@ def test_one_free_coordinate_of_several_frequencies_descends_along_it(problem, s
         "max_iterations": 200,
         "random_state": seed,
     }
-    model = GBRFF1Classifier(1, landmark=1, **settings).fit(X, y)
+    model = GBRFF1Classifier(n_rounds=1, landmark=1, **settings).fit(X, y)
     landmark, weights = model.landmarks_[0], np.exp(-y * log_odds(y))
     loss = [
         landmark_loss(X, y, weights, model.expansion_.frequencies, landmark + step * np.eye(3)[1])
@@ -287,7 +289,13 @@ def test_random_landmarks_are_training_rows_and_one_round_is_algorithm_2_without
     """The GBRFF0.5 of the authors' scripts: landmark a row, weights q by the pseudo-posterior, then the step."""
     X, y, _ = problem
     model = GBRFF1Classifier(
-        3, 5, Gaussian(0.4), PacBayes(2.0), landmark="random", calibrated=False, random_state=seed
+        n_rounds=3,
+        n_components=5,
+        prior=Gaussian(0.4),
+        learner=PacBayes(2.0),
+        landmark="random",
+        calibrated=False,
+        random_state=seed,
     ).fit(X, y)
     for landmark in model.landmarks_:
         assert np.abs(X - landmark).sum(axis=1).min() == 0

@@ -40,7 +40,7 @@ def gain(frequency, X, Y):
 
 
 def one_round(X, Y, seed, n_refinements):
-    search = WaveSearch(1, n_refinements, amplitude_penalty=RIDGE, frequency_penalty=PENALTY)
+    search = WaveSearch(n_candidates=1, n_refinements=n_refinements, amplitude_penalty=RIDGE, frequency_penalty=PENALTY)
     prior = Gaussian(gamma=0.3 / X.shape[1])
     model = FourierBoostingRegressor(
         n_rounds=1, learning_rate=1.0, prior=prior, search=search, linear=False, n_pilots=0, random_state=seed
@@ -77,8 +77,10 @@ def test_each_round_weighs_the_penalty_by_the_loss_that_is_left(loss, seed):
     """Of all candidates a round takes that of the largest gain − λ d ‖ω‖² · (loss now / loss of the best constant)."""
     X, Y = wave_problem(3, 1, seed)
     settings = {"learning_rate": 1.0, "linear": False, "n_pilots": 0, "random_state": seed}
-    search = WaveSearch(64, 0, amplitude_penalty=RIDGE, frequency_penalty=0.5, line_search=False)
-    model = FourierBoostingRegressor(loss, n_rounds=6, search=search, level=0.5, **settings).fit(X, Y[:, 0])
+    search = WaveSearch(
+        n_candidates=64, n_refinements=0, amplitude_penalty=RIDGE, frequency_penalty=0.5, line_search=False
+    )
+    model = FourierBoostingRegressor(loss=loss, n_rounds=6, search=search, level=0.5, **settings).fit(X, Y[:, 0])
     rows, draws = np.unique(np.column_stack([X, Y]), axis=0), []  # only for the order: sums do not depend on it
     X, Y = rows[:, :3], rows[:, 3:]
     for t in range(6):
@@ -111,7 +113,12 @@ def test_candidates_come_from_the_prior(seed):
     """N(0, 2γ I) on standardised rows: the mean of 1500 squares is 2γ up to its standard error."""
     X, Y = wave_problem(5, 1, seed)
     model = FourierBoostingRegressor(
-        n_rounds=300, search=WaveSearch(1, 0), prior=Gaussian(gamma=0.7), linear=False, n_pilots=0, random_state=seed
+        n_rounds=300,
+        search=WaveSearch(n_candidates=1, n_refinements=0),
+        prior=Gaussian(gamma=0.7),
+        linear=False,
+        n_pilots=0,
+        random_state=seed,
     ).fit(X, Y[:, 0])
     mean_square = np.mean(model.expansion_.frequencies**2)
     assert abs(mean_square / 1.4 - 1) < 5 * np.sqrt(2 / 1500)
@@ -121,7 +128,7 @@ def test_pilots_point_the_frequencies_at_the_columns_that_matter(seed):
     rng = np.random.default_rng(seed)
     X = standardized(rng.normal(size=(1000, 8)))
     y = X[:, 3] + 0.1 * rng.normal(size=1000)
-    settings = {"n_rounds": 60, "search": WaveSearch(1, 0), "random_state": seed}
+    settings = {"n_rounds": 60, "search": WaveSearch(n_candidates=1, n_refinements=0), "random_state": seed}
     sizes = {}
     for n_pilots in (0, 2):
         frequencies = FourierBoostingRegressor(n_pilots=n_pilots, **settings).fit(X, y).expansion_.frequencies

@@ -29,7 +29,9 @@ def _fits():
     """A fit by synchronous batches, one whose dual weights live with the partitions, and the front door, of rows that it prepares there."""
     booster = FourierBoostingClassifier(n_rounds=3, max_rows=1000, epochs=JointEpochs(2), random_state=0)
     game = SpectralFeatures(
-        learner=MarginGame(3, peaks=AscentPeaks(search_rows=1000), certificate=False), n_components=10, random_state=0
+        learner=MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=1000), certificate=False),
+        n_components=10,
+        random_state=0,
     )
     door = SpectralClassifier(Anova(), Evidence(n_rows=150, n_iterations=6), max_exact_rows=150, random_state=0)
     return {
@@ -92,7 +94,7 @@ def test_the_worker_that_holds_all_rows_dies_between_two_epochs(monkeypatch):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(6000, 6))  # more than are compared with each other here
     y = np.cos(rows[:, 0] + rows[:, 1]) > 0.2
-    model = SpectralFeatures(learner=JointDescent(4), n_components=10, random_state=0)
+    model = SpectralFeatures(learner=JointDescent(n_epochs=4), n_components=10, random_state=0)
     expected = model.fit(rows, y).measure_.frequencies
     killed, walked = [], dask_batches.DaskWhole.walked
 

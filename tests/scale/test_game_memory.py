@@ -23,7 +23,7 @@ def rows_on_disk(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "learner", [MarginGame(3, peaks=AscentPeaks(search_rows=5000)), JointDescent(1, batch_size=1024)]
+    "learner", [MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=5000)), JointDescent(n_epochs=1, batch_size=1024)]
 )
 def test_memory_does_not_hold_the_features_of_all_rows(learner, rows_on_disk):
     X, y = rows_on_disk

@@ -25,7 +25,7 @@ SENTENCE = r"scheduler at tcp://.* was lost.*as it was before this call: start a
 
 FITS = {
     "sums": SpectralRidge(SpectralFeatures(n_components=5, random_state=0)),
-    "epochs": SpectralFeatures(learner=JointDescent(100_000), n_components=5, random_state=0),
+    "epochs": SpectralFeatures(learner=JointDescent(n_epochs=100_000), n_components=5, random_state=0),
     "alignment": SpectralFeatures(learner=PacBayes(), n_components=5, random_state=0),
 }
 

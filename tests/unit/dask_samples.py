@@ -40,7 +40,7 @@ TWO = np.column_stack([SIGNAL, np.cos(X[:, 0])])
 
 SETTINGS = {"n_components": 8, "n_candidates": 40}
 # A sample of rows is looked at here, of a size that does not grow with theirs.
-BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(1), "stopping": EarlyStopping(0.01, patience=5)}
+BOOST = {"n_rounds": 3, "max_rows": 400, "epochs": JointEpochs(1), "stopping": EarlyStopping(fraction=0.01, patience=5)}
 GAME = {"peaks": AscentPeaks(search_rows=150)}
 CONVEX = {"n_components": 4}
 STEPS = {"max_iterations": 3}  # each passes over all rows, and multiplies what rounding has left
@@ -60,16 +60,16 @@ CASES = {
     "logistic": (SpectralLogistic(SpectralFeatures(learner=PacBayes(), **SETTINGS), class_weight="balanced"), NAMES),
     "boosting of two": (FourierBoostingClassifier(**BOOST, class_weight="balanced"), SIGNAL > 0.5),
     "boosting": (FourierBoostingClassifier(**BOOST), NAMES),
-    "boosting of values": (FourierBoostingRegressor("huber", **BOOST), TWO),
-    "GBRFF1": (GBRFF1Classifier(2, n_components=3, **STEPS), SIGNAL > 0.5),
-    "GBRFF1 of random rows": (GBRFF1Classifier(2, n_components=3, landmark="random", calibrated=False), NAMES),
-    "GBRFF2": (GBRFF2Classifier(2, class_weight="balanced", **STEPS), SIGNAL > 0.5),
-    "GBRFF2 of several": (GBRFF2Classifier(2, rephase=True, calibrated=False, **STEPS), NAMES),
-    "JointDescent": (SpectralFeatures(learner=JointDescent(1), n_components=8), NAMES),
-    "JointDescent of values": (SpectralFeatures(learner=JointDescent(1), n_components=8), TWO),
-    "MarginGame": (SpectralFeatures(learner=MarginGame(2, **GAME), n_components=8), SIGNAL > 0.5),
+    "boosting of values": (FourierBoostingRegressor(loss="huber", **BOOST), TWO),
+    "GBRFF1": (GBRFF1Classifier(n_rounds=2, n_components=3, **STEPS), SIGNAL > 0.5),
+    "GBRFF1 of random rows": (GBRFF1Classifier(n_rounds=2, n_components=3, landmark="random", calibrated=False), NAMES),
+    "GBRFF2": (GBRFF2Classifier(n_rounds=2, class_weight="balanced", **STEPS), SIGNAL > 0.5),
+    "GBRFF2 of several": (GBRFF2Classifier(n_rounds=2, rephase=True, calibrated=False, **STEPS), NAMES),
+    "JointDescent": (SpectralFeatures(learner=JointDescent(n_epochs=1), n_components=8), NAMES),
+    "JointDescent of values": (SpectralFeatures(learner=JointDescent(n_epochs=1), n_components=8), TWO),
+    "MarginGame": (SpectralFeatures(learner=MarginGame(n_rounds=2, **GAME), n_components=8), SIGNAL > 0.5),
     "MarginGame of values": (
-        SpectralFeatures(learner=MarginGame(2, **GAME, certificate=False), n_components=8),
+        SpectralFeatures(learner=MarginGame(n_rounds=2, **GAME, certificate=False), n_components=8),
         SIGNAL,
     ),
     "convex squared": (OperatorRegressor(Decomposable(output_matrix="covariance"), **CONVEX), TWO),

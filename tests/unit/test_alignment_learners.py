@@ -44,7 +44,7 @@ def test_any_prior_weights_are_the_starting_point(problem):
     assert PacBayes(1.0).learn(weighted, X, y).measure.mass == pytest.approx(3)
 
 
-@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(0.3)])
+@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.3)])
 def test_learning_from_sums_is_learning_from_data(learner, problem):
     measure, X, y = problem
     from_sums = learner.learn_from_sums(measure, alignment_sums(measure, X, y)).measure
@@ -97,7 +97,8 @@ def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():
 
 
 @pytest.mark.parametrize(
-    "learner", [PacBayes(-1.0), PacBayes("auto"), PacBayes(np.nan), OptimalAlignment(-1), OptimalAlignment(1, mu=1)]
+    "learner",
+    [PacBayes(-1.0), PacBayes("auto"), PacBayes(np.nan), OptimalAlignment(radius=-1), OptimalAlignment(radius=1, mu=1)],
 )
 def test_wrong_parameters_are_refused_before_any_work(learner, problem):
     measure, X, y = problem
@@ -118,7 +119,7 @@ def test_targets_that_cannot_be_compared_are_refused(problem):
 
 
 def test_learners_are_parameter_objects():
-    assert clone(OptimalAlignment(2.0, mu=3.0)).get_params() == {"radius": 2.0, "mu": 3.0}
+    assert clone(OptimalAlignment(radius=2.0, mu=3.0)).get_params() == {"radius": 2.0, "mu": 3.0}
     assert repr(PacBayes(beta=0.5)) == "PacBayes(beta=0.5)"
 
 

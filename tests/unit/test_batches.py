@@ -153,7 +153,7 @@ def test_joint_descent_is_the_same_wherever_the_rows_are(place, kind, data, tmp_
     y = {"values": value, "three classes": np.digitize(value, [-0.3, 0.5])}.get(kind, (value > 0.2).astype(int))
     weights = np.random.default_rng(1).uniform(0.5, 2, N_ROWS) if kind == "weighted" else None
     start = Gaussian(0.3).sample(10, 4, np.random.default_rng(2))
-    learner = JointDescent(2, batch_size=700)
+    learner = JointDescent(n_epochs=2, batch_size=700)
     here, there = (
         learner.learn(start, rows, y, np.random.default_rng(3), weights) for rows in (X, at(place, X, tmp_path))
     )
@@ -167,7 +167,7 @@ def test_joint_descent_is_the_same_wherever_the_rows_are(place, kind, data, tmp_
 def test_boosting_is_the_same_wherever_the_rows_are(place, Booster, data, tmp_path):
     X, value = data
     y = value if Booster is FourierBoostingRegressor else value > 0.2
-    settings = {"n_rounds": 4, "max_rows": 1000, "epochs": JointEpochs(2), "stopping": EarlyStopping(0.1)}
+    settings = {"n_rounds": 4, "max_rows": 1000, "epochs": JointEpochs(2), "stopping": EarlyStopping(fraction=0.1)}
     here, there = (Booster(random_state=0, **settings).fit(rows, y).expansion_ for rows in (X, at(place, X, tmp_path)))
     np.testing.assert_allclose(there.frequencies, here.frequencies, rtol=0, atol=1e-10)
     np.testing.assert_allclose(there.amplitudes, here.amplitudes, rtol=0, atol=1e-10)
@@ -202,7 +202,7 @@ def test_boosted_classifiers_answer_lazily(data):
 def test_the_margin_game_is_the_same_in_blocks_and_wherever_the_rows_are(place, settings, data, tmp_path, monkeypatch):
     X, value = data[0].astype(np.float64), data[1]
     y = value if settings.get("loss") == "squared" else np.digitize(value, [-0.3, 0.5])
-    learner = MarginGame(3, **({"peaks": AscentPeaks(search_rows=2000)} | settings))
+    learner = MarginGame(n_rounds=3, **({"peaks": AscentPeaks(search_rows=2000)} | settings))
     start = Gaussian(0.3).sample(10, 4, np.random.default_rng(2))
     found = []
     for rows, many in ((X, 10**6), (X, 512), (at(place, X, tmp_path), 512)):
@@ -239,7 +239,7 @@ def test_a_round_of_the_margin_game_reads_the_rows_twice(data, monkeypatch):
     passes = []
     for n_rounds in (2, 7):
         CountedRows.n_passes = 0
-        learner = MarginGame(n_rounds, peaks=AscentPeaks(search_rows=1000), certificate=False)
+        learner = MarginGame(n_rounds=n_rounds, peaks=AscentPeaks(search_rows=1000), certificate=False)
         start = Gaussian(0.3).sample(10, 4, np.random.default_rng(2))
         learner.learn(start, CountedRows(X), value > 0.2, np.random.default_rng(3))
         passes.append(CountedRows.n_passes)
@@ -268,5 +268,7 @@ def test_features_learned_by_a_game_on_a_cluster_transform_there(data):
     da = pytest.importorskip("dask.array")
     X, value = data
     rows = da.from_array(X, chunks=(1000, 4))
-    features = SpectralFeatures(Gaussian(0.3), MarginGame(2), n_components=10, random_state=0).fit(rows, value > 0.2)
+    features = SpectralFeatures(Gaussian(0.3), MarginGame(n_rounds=2), n_components=10, random_state=0).fit(
+        rows, value > 0.2
+    )
     assert isinstance(features.transform(rows), da.Array)

@@ -20,7 +20,7 @@ from bochner import (
 
 BOOSTERS = [
     FourierBoostingClassifier(n_rounds=20, random_state=0),
-    FourierBoostingClassifier("exponential", n_rounds=20, n_pilots=1, random_state=0),
+    FourierBoostingClassifier(loss="exponential", n_rounds=20, n_pilots=1, random_state=0),
     FourierBoostingRegressor(n_rounds=20, random_state=0),
     GBRFF1Classifier(n_rounds=10, random_state=0),
     GBRFF2Classifier(n_rounds=20, random_state=0),

@@ -44,7 +44,7 @@ def test_no_row_of_x_is_kept_apart_and_none_of_the_validation_rows_is_learned_fr
     settings = {"n_rounds": 4, "epochs": JointEpochs(1), "random_state": 0, "max_rows": 10_000}
     model = FourierBoostingClassifier(**settings).fit(X, y, X_val=X_val, y_val=y_val)
     assert len(model.validation_loss_) == 5
-    plain = FourierBoostingClassifier(**settings, stopping=EarlyStopping(0)).fit(X, y)
+    plain = FourierBoostingClassifier(**settings, stopping=EarlyStopping(fraction=0)).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
 
 
@@ -153,12 +153,12 @@ def test_labels_outputs_halves_and_names_that_do_not_fit():
     with pytest.raises(ValueError, match="y has 2 outputs, the training rows have 1"):
         regressor.fit(X, y, X_val=X_val, y_val=np.ones((len(X_val), 2)))
     with pytest.raises(ValueError, match="needs non-negative targets"):
-        FourierBoostingRegressor("poisson", n_rounds=2).fit(X, y, X_val=X_val, y_val=-y_val)
+        FourierBoostingRegressor(loss="poisson", n_rounds=2).fit(X, y, X_val=X_val, y_val=-y_val)
     for half in ({"X_val": X_val}, {"y_val": y_val}, {"sample_weight_val": y_val}):
         with pytest.raises(ValueError, match=f"both X_val and y_val, got only {next(iter(half))}"):
             classifier.fit(X, y, **half)
     with pytest.raises(ValueError, match=r"serve early stopping, which stopping=EarlyStopping\(fraction=0\) turns off"):
-        FourierBoostingClassifier(stopping=EarlyStopping(0)).fit(X, y, X_val=X_val, y_val=y_val)
+        FourierBoostingClassifier(stopping=EarlyStopping(fraction=0)).fit(X, y, X_val=X_val, y_val=y_val)
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="feature names should match"):
         regressor.fit(

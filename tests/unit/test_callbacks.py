@@ -30,7 +30,7 @@ CASES = {
     "game": (SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=5), "margin game", 4),
     "descent": (SpectralFeatures(learner=JointDescent(n_epochs=6), n_components=5), "joint descent", 6),
     "descent in a ridge": (
-        SpectralRidge(SpectralFeatures(learner=JointDescent(5), n_components=5)),
+        SpectralRidge(SpectralFeatures(learner=JointDescent(n_epochs=5), n_components=5)),
         "joint descent",
         5,
     ),

@@ -10,8 +10,8 @@ from bochner.priors.densities import log_density
 
 PRIORS = {
     "Gaussian": lambda d: Gaussian(np.linspace(0.3, 0.6, d)),
-    "Matern": lambda d: Matern(1.2, np.linspace(0.7, 1.5, d)),
-    "RationalQuadratic": lambda d: RationalQuadratic(1.8, np.linspace(0.7, 1.5, d)),
+    "Matern": lambda d: Matern(nu=1.2, length_scale=np.linspace(0.7, 1.5, d)),
+    "RationalQuadratic": lambda d: RationalQuadratic(alpha=1.8, length_scale=np.linspace(0.7, 1.5, d)),
     "Laplace": lambda d: Laplace(np.linspace(0.5, 0.8, d)),
     "Cauchy": lambda d: Cauchy(np.linspace(0.8, 1.3, d)),
     "Sinc": lambda d: Sinc(np.linspace(0.9, 1.4, d)),
@@ -54,7 +54,7 @@ def test_slopes_are_those_of_differences(name, d, seed):
 
 def test_numbers_by_hand():
     assert log_density(Gaussian(0.5), np.zeros((1, 2)))[0][0] == pytest.approx(-1.8378770664093453)  # −ln 2π
-    assert log_density(Matern(0.5), np.zeros((1, 1)))[0][0] == pytest.approx(-1.1447298858494002)  # −ln π
+    assert log_density(Matern(nu=0.5), np.zeros((1, 1)))[0][0] == pytest.approx(-1.1447298858494002)  # −ln π
     assert log_density(Sinc(2.0), np.array([[3.0]]))[0][0] == -np.inf
 
 

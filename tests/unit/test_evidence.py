@@ -131,6 +131,17 @@ def test_columns_that_do_not_matter_are_found(prior, seed):
     assert np.median(np.delete(strengths, relevant)) < 0.1 * strengths[relevant].min()
 
 
+def test_the_learned_prior_replaces_a_given_length_scale():
+    X = generator().normal(size=(40, 2))
+    given, plain = (
+        Evidence(n_iterations=3).learn_prior(prior, X, np.sin(X[:, 0]), 0)
+        for prior in (Gaussian(length_scale=7.0), Gaussian())
+    )
+    assert given.length_scale is None
+    np.testing.assert_array_equal(given.gamma, plain.gamma)
+    np.testing.assert_allclose(given.kernel(X), plain.kernel(X))
+
+
 @pytest.mark.parametrize("prior", [Anova(), Matern()], ids=repr)
 def test_scales_and_offsets_of_columns_do_not_matter(prior):
     rng = generator()
@@ -290,7 +301,7 @@ def test_a_matrix_that_is_singular_in_float32_is_taken_in_float64(monkeypatch):
         (lambda X, y: Evidence().learn(Cauchy(), X, y, generator()), TypeError, "Evidence learns the rates of Anova"),
         (lambda X, y: Evidence().learn(Matern(nu=2.2), X, y, generator()), TypeError, "nu = 0.5, 1.5 or 2.5"),
         (lambda X, y: Evidence().learn(None, X, y, generator()), TypeError, "got None"),
-        (lambda X, y: Evidence().learn(Gaussian(), X, y, 0), TypeError, "Generator"),
+        (lambda X, y: Evidence().learn(Gaussian(), X, y, 0.5), TypeError, "Generator"),
         (lambda X, y: Evidence().learn(Gaussian(), X, 0 * y, generator()), ValueError, "target is constant"),
         (lambda X, y: Evidence().learn(Gaussian(), X, y[:3], generator()), ValueError, "inconsistent numbers"),
         (lambda X, y: Evidence().learn(Gaussian(), X * np.nan, y, generator()), ValueError, "NaN"),

@@ -64,7 +64,7 @@ def test_labels_are_texts_or_whole_numbers_as_the_classes_are(labels, dtype):
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "multinomial"])
 def test_two_classes_whatever_the_loss(loss):
     rows = Y < 2
-    model = FourierBoostingClassifier(loss, n_rounds=5, random_state=0).fit(X[rows], NAMES[rows])
+    model = FourierBoostingClassifier(loss=loss, n_rounds=5, random_state=0).fit(X[rows], NAMES[rows])
     assert_says_the_same(to_onnx(model, dtype=np.float64), model, X[rows], np.float64)
 
 
@@ -73,7 +73,7 @@ def test_two_classes_whatever_the_loss(loss):
 def test_values_whatever_the_loss_one_output_or_two(loss, dtype):
     rows, y = DIABETES
     for targets in (y, np.column_stack([y, y[::-1]])):
-        model = FourierBoostingRegressor(loss, n_rounds=5, random_state=0).fit(rows, targets)
+        model = FourierBoostingRegressor(loss=loss, n_rounds=5, random_state=0).fit(rows, targets)
         assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
         # Far away the linear part ends at the bounds of the targets.
         far = np.sign(rows) * 1e3

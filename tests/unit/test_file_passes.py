@@ -103,7 +103,9 @@ def test_newton_reads_once_a_step(mapped, passes):
 def test_the_game_reads_twice_a_round(mapped, passes):
     X, y = mapped
     few, many = (
-        passes(lambda n=n: learned(MarginGame(n, peaks=AscentPeaks(search_rows=200), certificate=False)).fit(X, y))
+        passes(
+            lambda n=n: learned(MarginGame(n_rounds=n, peaks=AscentPeaks(search_rows=200), certificate=False)).fit(X, y)
+        )
         for n in (2, 7)
     )
     assert many - few == pytest.approx(5 * 2, abs=5 * 0.02)
@@ -112,7 +114,7 @@ def test_the_game_reads_twice_a_round(mapped, passes):
 
 def test_descent_reads_once_an_epoch(mapped, passes):
     X, y = mapped
-    few, many = (passes(lambda n=n: learned(JointDescent(n)).fit(X, y)) for n in (1, 3))
+    few, many = (passes(lambda n=n: learned(JointDescent(n_epochs=n)).fit(X, y)) for n in (1, 3))
     assert many - few == 2
     assert few <= 2.6  # the check, an epoch, and 10 000 rows for the start
 
@@ -143,7 +145,7 @@ def test_numbers_that_are_not_finite_are_named_on_the_way(value, tmp_path):
         lambda: SpectralFeatures(PRIOR).fit(X[:100]).partial_fit(spoiled),
         lambda: LandmarkFeatures(PRIOR, similarity="exact", landmarks="random", random_state=0).fit(spoiled, y),
         lambda: SpectralLogistic(random_state=0).fit(spoiled, y),
-        lambda: learned(JointDescent(1)).fit(spoiled, y),
+        lambda: learned(JointDescent(n_epochs=1)).fit(spoiled, y),
     ]
     for action in actions:
         with pytest.raises(ValueError, match=message):

@@ -35,12 +35,12 @@ def waves():
 
 def task(loss, waves, moons):
     if loss in ("logistic", "exponential"):
-        return FourierBoostingClassifier(loss, n_rounds=20, random_state=0), *moons
+        return FourierBoostingClassifier(loss=loss, n_rounds=20, random_state=0), *moons
     if loss == "multinomial":
         return FourierBoostingClassifier(n_rounds=20, random_state=0), *load_iris(return_X_y=True)
     X, y = waves
     y = np.random.default_rng(1).poisson(np.exp(y)) if loss == "poisson" else y
-    return FourierBoostingRegressor(loss, n_rounds=20, random_state=0), X, y
+    return FourierBoostingRegressor(loss=loss, n_rounds=20, random_state=0), X, y
 
 
 LOSSES = ["logistic", "exponential", "multinomial", "squared", "huber", "quantile", "poisson"]
@@ -143,7 +143,9 @@ def test_quantiles_cover_their_share(seed):
     X = rng.uniform(-2, 2, size=(1500, 1))
     y = np.sin(2 * X[:, 0]) + rng.normal(size=1500) * (0.2 + 0.2 * np.abs(X[:, 0]))
     for level in (0.1, 0.5, 0.9):
-        model = FourierBoostingRegressor("quantile", level=level, n_rounds=50, random_state=0).fit(X[:1000], y[:1000])
+        model = FourierBoostingRegressor(loss="quantile", level=level, n_rounds=50, random_state=0).fit(
+            X[:1000], y[:1000]
+        )
         share = np.mean(y[1000:] <= model.predict(X[1000:]))
         # fitting 1000 rows and counting 500 fresh ones: both errors are binomial
         assert abs(share - level) < 5 * np.sqrt(level * (1 - level) * (1 / 500 + 1 / 1000)) + 0.02
@@ -154,7 +156,9 @@ def test_huber_ignores_outliers_that_squared_follows(waves):
     spoiled = y.copy()
     spoiled[:20] += 60
     error = {
-        loss: np.mean(np.abs(FourierBoostingRegressor(loss, random_state=0).fit(X, spoiled).predict(X)[20:] - y[20:]))
+        loss: np.mean(
+            np.abs(FourierBoostingRegressor(loss=loss, random_state=0).fit(X, spoiled).predict(X)[20:] - y[20:])
+        )
         for loss in ("huber", "squared")
     }
     assert error["huber"] < 0.7 * error["squared"]
@@ -212,16 +216,16 @@ def test_subsampling_still_learns(moons):
 def test_rows_kept_apart_are_a_share_of_each_class_and_no_class_is_lost():
     strata = np.array([0] * 600 + [1] * 300 + [2] * 9 + [3])
     weights = np.r_[np.zeros(100), np.ones(810)]
-    apart = EarlyStopping(0.1).rows_apart(910, strata, 4, np.random.default_rng(0), weights)
+    apart = EarlyStopping(fraction=0.1).rows_apart(910, strata, 4, np.random.default_rng(0), weights)
     train = others_at_most(910, 910, apart, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(np.r_[train, apart]), np.arange(910))
     some = others_at_most(700, 910, apart, np.random.default_rng(0))
     assert len(np.setdiff1d(some, apart)) == 700
     np.testing.assert_array_equal(np.bincount(strata[apart], minlength=4), [50, 30, 0, 0])
     assert apart.min() >= 100
-    assert len(EarlyStopping(0.1).rows_apart(200_000, None, 1, np.random.default_rng(0))) == 10_000
-    assert len(EarlyStopping(0).rows_apart(200, None, 1, np.random.default_rng(0))) == 0
-    assert len(EarlyStopping(0.1).rows_apart(8, np.arange(8) // 4, 2, np.random.default_rng(0))) == 0
+    assert len(EarlyStopping(fraction=0.1).rows_apart(200_000, None, 1, np.random.default_rng(0))) == 10_000
+    assert len(EarlyStopping(fraction=0).rows_apart(200, None, 1, np.random.default_rng(0))) == 0
+    assert len(EarlyStopping(fraction=0.1).rows_apart(8, np.arange(8) // 4, 2, np.random.default_rng(0))) == 0
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
@@ -232,7 +236,7 @@ def test_early_stopping_is_on_above_4000_rows_unless_told_otherwise(Booster):
     model = Booster(n_rounds=3, epochs=JointEpochs(0), random_state=0)
     assert len(model.fit(X, y).validation_loss_) == 3
     assert model.fit(X[:4000], y[:4000]).validation_loss_ == []
-    assert model.set_params(stopping=EarlyStopping(0)).fit(X, y).validation_loss_ == []
+    assert model.set_params(stopping=EarlyStopping(fraction=0)).fit(X, y).validation_loss_ == []
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
@@ -452,7 +456,11 @@ def test_parts_of_another_kind_are_named(moons):
     for name, value in [("search", WaveSearch), ("epochs", 3), ("stopping", True), ("prior", 0.5)]:
         with pytest.raises(TypeError, match=f"{name} must be an object"):
             FourierBoostingClassifier(**{name: value}).fit(*moons)
-    for part in ({"search": WaveSearch(0)}, {"epochs": JointEpochs("all")}, {"stopping": EarlyStopping(1.0)}):
+    for part in (
+        {"search": WaveSearch(n_candidates=0)},
+        {"epochs": JointEpochs("all")},
+        {"stopping": EarlyStopping(fraction=1.0)},
+    ):
         with pytest.raises(ValueError, match=r"n_candidates|n_epochs|fraction"):
             FourierBoostingClassifier(**part).fit(*moons)
 
@@ -471,11 +479,11 @@ def test_bad_input_is_named(moons):
     with pytest.raises(ValueError, match="NaN"):
         FourierBoostingClassifier().fit(np.full_like(X, np.nan), y)
     with pytest.raises(ValueError, match="non-negative targets"):
-        FourierBoostingRegressor("poisson").fit(X, y - 5.0)
+        FourierBoostingRegressor(loss="poisson").fit(X, y - 5.0)
     with pytest.raises(ValueError, match="two classes"):
-        FourierBoostingClassifier("logistic").fit(*load_iris(return_X_y=True))
+        FourierBoostingClassifier(loss="logistic").fit(*load_iris(return_X_y=True))
     with pytest.raises(ValueError, match="loss must be one of"):
-        FourierBoostingRegressor("absolute").fit(X, y)
+        FourierBoostingRegressor(loss="absolute").fit(X, y)
     with pytest.raises(ValueError, match="max_rows"):
         FourierBoostingClassifier(max_rows=1).fit(X, y)
     wide = sp.csr_matrix((5000, 2_000_000), dtype=np.float32)
@@ -508,7 +516,7 @@ def test_no_rounds_constant_columns_and_separable_data(moons):
     nothing = FourierBoostingClassifier(random_state=0).fit(np.ones((10, 2)), np.arange(10) % 2)
     np.testing.assert_allclose(nothing.predict_proba(np.ones((1, 2))), 0.5)
     for loss in ("logistic", "exponential"):
-        separable = FourierBoostingClassifier(loss, n_rounds=300, random_state=0)
+        separable = FourierBoostingClassifier(loss=loss, n_rounds=300, random_state=0)
         separable.fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
         assert np.all(np.isfinite(separable.expansion_.amplitudes))
         assert separable.score([[0.0], [1.1]], [0, 1]) == 1.0
@@ -521,7 +529,7 @@ def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
     y = np.exp(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))
     scores = []
     for n_epochs in (0, 3):
-        model = FourierBoostingRegressor(loss, level=0.5, **(SHORT | {"epochs": JointEpochs(n_epochs)})).fit(
+        model = FourierBoostingRegressor(loss=loss, level=0.5, **(SHORT | {"epochs": JointEpochs(n_epochs)})).fit(
             X[:6000], y[:6000]
         )
         scores.append(np.mean(np.abs(model.predict(X[6000:]) - y[6000:])))

@@ -44,7 +44,8 @@ def there(values, size=90):
 
 def said(model, X):
     if isinstance(model, SpectralClassifier):
-        return {"predict": model.predict(X), "predict_proba": model.predict_proba(X), "scores": model.scores(X)}
+        names = ("predict", "predict_proba", "decision_function", "scores")
+        return {name: getattr(model, name)(X) for name in names}
     mean, deviation = model.predict(X, return_std=True)
     return {"predict": mean, "deviation": deviation, "interval": model.predict_interval(X, 0.8)}
 

@@ -77,18 +77,18 @@ def test_at_most_ten_thousand_rows_are_held_out_each_class_by_its_share():
 def test_a_class_of_one_row_keeps_the_odds_of_the_loss():
     X, y = noisy(2)
     one = np.append(np.flatnonzero(y == 0)[:30], np.flatnonzero(y == 1)[0])
-    assert GBRFF2Classifier(5, random_state=0).fit(X[one], y[one]).slope_ == 1.0
+    assert GBRFF2Classifier(n_rounds=5, random_state=0).fit(X[one], y[one]).slope_ == 1.0
 
 
 def test_warm_start_and_zero_weights_end_in_the_same_slope():
     X, y = noisy(2)
     X, y = X[:120], y[:120]
-    whole = GBRFF2Classifier(12, random_state=0).fit(X, y)
-    grown = GBRFF2Classifier(5, random_state=0, warm_start=True).fit(X, y)
+    whole = GBRFF2Classifier(n_rounds=12, random_state=0).fit(X, y)
+    grown = GBRFF2Classifier(n_rounds=5, random_state=0, warm_start=True).fit(X, y)
     assert grown.set_params(n_rounds=12).fit(X, y).slope_ == pytest.approx(whole.slope_)
     weights = (np.arange(120) < 100).astype(float)
-    absent = GBRFF2Classifier(12, random_state=0).fit(X, y, weights)
-    assert absent.slope_ == pytest.approx(GBRFF2Classifier(12, random_state=0).fit(X[:100], y[:100]).slope_)
+    absent = GBRFF2Classifier(n_rounds=12, random_state=0).fit(X, y, weights)
+    assert absent.slope_ == pytest.approx(GBRFF2Classifier(n_rounds=12, random_state=0).fit(X[:100], y[:100]).slope_)
 
 
 def test_bad_flag_is_named():

@@ -195,7 +195,7 @@ def test_parts_are_parameters_even_where_none_was_given(moons):
     assert model.prior.gamma == 0.7
     assert model.learner.beta == 3.0
     assert GBRFF1Classifier().prior is None
-    same = GBRFF1Classifier(3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0).fit(*moons)
+    same = GBRFF1Classifier(n_rounds=3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0).fit(*moons)
     np.testing.assert_array_equal(model.fit(*moons).decision_function(moons[0]), same.decision_function(moons[0]))
     with pytest.raises(
         TypeError, match=r"learner must be an object of AlignmentLearner, got .* Write e.g. learner=PacBayes"
@@ -206,7 +206,7 @@ def test_parts_are_parameters_even_where_none_was_given(moons):
 
 
 def test_any_alignment_learner_weighs_the_frequencies(moons):
-    model = GBRFF1Classifier(5, learner=OptimalAlignment(), random_state=0).fit(*moons)
+    model = GBRFF1Classifier(n_rounds=5, learner=OptimalAlignment(), random_state=0).fit(*moons)
     assert model.score(*moons) > 0.8
 
 
@@ -226,7 +226,7 @@ def test_a_failed_refit_leaves_the_old_model(cls, moons):
 )
 def test_a_landmark_that_is_none_is_refused(landmark, message, moons):
     with pytest.raises(ValueError, match=message):
-        GBRFF1Classifier(2, landmark=landmark).fit(*moons)
+        GBRFF1Classifier(n_rounds=2, landmark=landmark).fit(*moons)
 
 
 def test_the_two_moons_are_told_apart_with_one_free_coordinate():
@@ -234,6 +234,9 @@ def test_the_two_moons_are_told_apart_with_one_free_coordinate():
     X, y = make_moons(100, noise=0.05, shuffle=False, random_state=55)
     X = 2 * (X - X.mean(axis=0))
     models = [
-        GBRFF1Classifier(10, 1, Gaussian(0.5), landmark=1, calibrated=False, random_state=seed) for seed in range(10)
+        GBRFF1Classifier(
+            n_rounds=10, n_components=1, prior=Gaussian(0.5), landmark=1, calibrated=False, random_state=seed
+        )
+        for seed in range(10)
     ]
     assert np.median([model.fit(X, y).score(X, y) for model in models]) > 0.98

@@ -21,14 +21,20 @@ THREE = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL
 WEIGHTS = RNG.uniform(0.5, 2, size=N) * (RNG.random(N) > 0.2)
 # A few iterations of L-BFGS: each multiplies what rounding has left of two sums in another order.
 MODELS = {
-    "learned landmarks": GBRFF1Classifier(3, 4, max_iterations=3, random_state=0),
-    "random landmarks": GBRFF1Classifier(3, 4, landmark="random", class_weight="balanced", random_state=0),
-    "one coordinate": GBRFF1Classifier(3, 1, landmark=1, calibrated=False, random_state=0),
-    "one coordinate of several": GBRFF1Classifier(3, 4, landmark=2, max_iterations=3, random_state=0),
-    "another learner": GBRFF1Classifier(2, 4, learner=OptimalAlignment(), max_iterations=0, random_state=0),
-    "frequencies": GBRFF2Classifier(3, learning_rate=0.5, random_state=0),
-    "phases again": GBRFF2Classifier(3, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
-    "drawn frequencies": GBRFF2Classifier(3, max_iterations=0, calibrated=False, random_state=0),
+    "learned landmarks": GBRFF1Classifier(n_rounds=3, n_components=4, max_iterations=3, random_state=0),
+    "random landmarks": GBRFF1Classifier(
+        n_rounds=3, n_components=4, landmark="random", class_weight="balanced", random_state=0
+    ),
+    "one coordinate": GBRFF1Classifier(n_rounds=3, n_components=1, landmark=1, calibrated=False, random_state=0),
+    "one coordinate of several": GBRFF1Classifier(
+        n_rounds=3, n_components=4, landmark=2, max_iterations=3, random_state=0
+    ),
+    "another learner": GBRFF1Classifier(
+        n_rounds=2, n_components=4, learner=OptimalAlignment(), max_iterations=0, random_state=0
+    ),
+    "frequencies": GBRFF2Classifier(n_rounds=3, learning_rate=0.5, random_state=0),
+    "phases again": GBRFF2Classifier(n_rounds=3, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
+    "drawn frequencies": GBRFF2Classifier(n_rounds=3, max_iterations=0, calibrated=False, random_state=0),
 }
 # One of each way through the rounds is among the quick tests; siblings take their time.
 QUICK = ("learned landmarks", "frequencies", "drawn frequencies")
@@ -125,7 +131,7 @@ def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
             tasks.append(0)
             rows = there(X, 110).map_blocks(read, meta=np.empty((0, 0)))
             # Without L-BFGS, whose number of looks varies.
-            GBRFF2Classifier(n_rounds, max_iterations=0, random_state=0).fit(rows, there(THREE, 60))
+            GBRFF2Classifier(n_rounds=n_rounds, max_iterations=0, random_state=0).fit(rows, there(THREE, 60))
             assert sum(reads) == N
     assert tasks[2] - tasks[1] == tasks[1] - tasks[0] > 0
 
@@ -134,7 +140,7 @@ def test_bad_numbers_there_are_refused_even_without_a_round():
     spoilt = np.where(np.arange(3 * N).reshape(N, 3) == 700, np.nan, X)
     for n_rounds in (0, 2):
         with pytest.raises(ValueError, match="Input X contains NaN"):
-            GBRFF2Classifier(n_rounds).fit(there(spoilt, 110), there(TWO, 60))
+            GBRFF2Classifier(n_rounds=n_rounds).fit(there(spoilt, 110), there(TWO, 60))
 
 
 @every_model

@@ -87,9 +87,10 @@ def test_effects_of_anova_are_those_of_every_set_of_columns(nu, d):
     """Σ_S Π_{j ∈ S} w_j κ_j(x_j, z_ij) / Π (1 + w_j), set by set."""
     rng = np.random.default_rng(d)
     weights, lengths = rng.uniform(0, 2, d), rng.uniform(0.5, 2, d)
-    f, X = expansion(Anova(nu, lengths, weights), d=d), rows(d=d)
+    f, X = expansion(Anova(nu=nu, length_scale=lengths, weight=weights), d=d), rows(d=d)
     factors = [
-        w * Matern(nu, ell).kernel(X[:, [j]], f.points[:, [j]]) for j, (w, ell) in enumerate(zip(weights, lengths))
+        w * Matern(nu=nu, length_scale=ell).kernel(X[:, [j]], f.points[:, [j]])
+        for j, (w, ell) in enumerate(zip(weights, lengths))
     ]
     by_set = {
         columns: np.prod([np.ones((12, 30)), *(factors[j] for j in columns)], axis=0)

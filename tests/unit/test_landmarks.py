@@ -200,8 +200,8 @@ def test_the_bound_holds_for_the_weights_of_any_learner(problem):
     fitted = LandmarkFeatures(Gaussian(0.5), n_landmarks=6, landmarks="random", per_label=False, random_state=0)
     fitted.fit(X, y)
     n, t = 240, np.sqrt(240)
-    weights = fitted.relearned(OptimalAlignment(0.5)).report_.weights[2]
-    ball = fitted.relearned(OptimalAlignment(0.5)).alignment_bound(landmark=2)
+    weights = fitted.relearned(OptimalAlignment(radius=0.5)).report_.weights[2]
+    ball = fitted.relearned(OptimalAlignment(radius=0.5)).alignment_bound(landmark=2)
     divergence = np.sum(weights * np.log(np.maximum(weights, 1e-300) * 64))
     assert ball.valid
     assert ball.complexity == pytest.approx((divergence + t**2 / (8 * (n - 1)) + np.log(6 / 0.05)) / t)
@@ -235,14 +235,14 @@ def test_relearning_equals_fitting_with_the_other_learner(share, problem, seed):
     X, y = problem
     settings = {"n_landmarks": 5, "n_components": 20, "share_frequencies": share, "random_state": seed}
     fitted = LandmarkFeatures(Gaussian(0.5), **settings).fit(X, y)
-    for learner in (PacBayes(4.0), PacBayes("bound"), OptimalAlignment(0.5)):
+    for learner in (PacBayes(4.0), PacBayes("bound"), OptimalAlignment(radius=0.5)):
         fresh = LandmarkFeatures(Gaussian(0.5), learner, **settings).fit(X, y)
         np.testing.assert_allclose(fitted.relearned(learner).transform(X), fresh.transform(X), atol=1e-12)
     fewer = fitted.relearned(n_components=3)
     assert fewer.expansion_.frequencies.shape == ((3, 3) if share else (5, 3, 3))
     assert isinstance(fewer.expansion_, Expansion if share else ExpansionStack)
     np.testing.assert_allclose(fewer.report_.weights.sum(axis=1), 1)
-    pairs = [(PacBayes(0.0), 20), (PacBayes(4.0), 20), (OptimalAlignment(0.3), 3)]
+    pairs = [(PacBayes(0.0), 20), (PacBayes(4.0), 20), (OptimalAlignment(radius=0.3), 3)]
     for (learner, n_components), psi in zip(pairs, fitted.transform_each(X, pairs)):
         np.testing.assert_allclose(psi, fitted.relearned(learner, n_components).transform(X), atol=1e-12)
     with pytest.raises(TypeError, match="AlignmentLearner"):

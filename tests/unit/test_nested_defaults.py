@@ -37,7 +37,16 @@ WITHOUT_PARTS = {
     *((name, "solver") for name in ("SpectralRidge", "OperatorRidge", "OperatorRidgeClassifier")),
 }
 # What is None and no object: numbers, seeds, sequences, arrays, functions.
-PLAIN = {"random_state", "class_weight", "n_jobs", "priors", "n_candidates", "coordinates", "output_matrix"}
+PLAIN = {
+    "random_state",
+    "class_weight",
+    "n_jobs",
+    "priors",
+    "n_candidates",
+    "coordinates",
+    "output_matrix",
+    "length_scale",
+}
 PLAIN |= {"factor", "operator", "signature"}
 
 
@@ -117,9 +126,9 @@ SEARCHES = {
     "OperatorKernelRidge": (OperatorKernelRidge(), "kernel__prior__gamma"),
     "KernelMachine": (KernelMachine(), "prior__gamma"),
     "CertifiedClassifier": (CertifiedClassifier(), "features__prior__gamma"),
-    "GBRFF1 prior": (GBRFF1Classifier(3), "prior__gamma"),
-    "GBRFF1 learner": (GBRFF1Classifier(3), "learner__beta"),
-    "GBRFF2": (GBRFF2Classifier(3), "prior__gamma"),
+    "GBRFF1 prior": (GBRFF1Classifier(n_rounds=3), "prior__gamma"),
+    "GBRFF1 learner": (GBRFF1Classifier(n_rounds=3), "learner__beta"),
+    "GBRFF2": (GBRFF2Classifier(n_rounds=3), "prior__gamma"),
     "classifier's search": (FourierBoostingClassifier(n_rounds=3), "search__n_candidates"),
     "regressor's epochs": (FourierBoostingRegressor(n_rounds=3), "epochs__n_epochs"),
     "regressor's stopping": (FourierBoostingRegressor(n_rounds=30), "stopping__patience"),

@@ -5,10 +5,24 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 from scipy.stats import t as student
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
-from bochner import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from bochner import (
+    Anova,
+    Cauchy,
+    Gaussian,
+    Laplace,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralFeatures,
+    SpectralMixture,
+)
 from bochner.priors.anova import sparse_student_quantile
 from bochner.priors.base import typical_length
 
@@ -82,6 +96,55 @@ def test_bandwidth_rules_give_kernels_of_equal_curvature(prior, rule):
     assert curvature == pytest.approx(expected * (3 if prior is Matern else 1), rel=2e-2)
 
 
+LENGTHS = [2.0, np.array([0.5, 1.0, 3.0])]
+
+
+@pytest.mark.parametrize("length", LENGTHS, ids=["one length", "one per column"])
+def test_gaussian_by_length_scale_is_gaussian_by_gamma(length):
+    by_length, by_gamma = Gaussian(length_scale=length), Gaussian(gamma=1 / (2 * np.square(length)))
+    np.testing.assert_allclose(by_length.kernel(X), by_gamma.kernel(X), atol=1e-14)
+    one, two = (prior.sample(9, 3, np.random.default_rng(0)).frequencies for prior in (by_length, by_gamma))
+    np.testing.assert_allclose(one, two, rtol=1e-12)
+    np.testing.assert_allclose(by_length.compiled(3).gram(X), by_gamma.kernel(X), atol=1e-12)
+
+
+def test_gaussian_at_one_length_is_exp_minus_one_half():
+    assert Gaussian(length_scale=3.0).kernel([[0.0]], [[3.0]])[0, 0] == pytest.approx(0.6065306597126334, rel=1e-14)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_gaussian_length_scale_takes_the_rules_of_gamma(rule):
+    by_length, by_gamma = Gaussian(length_scale=rule).resolved(X), Gaussian(gamma=rule).resolved(X)
+    assert by_length.length_scale == pytest.approx(typical_length(X, rule))
+    np.testing.assert_allclose(by_length.kernel(X), by_gamma.kernel(X), atol=1e-12)
+
+
+def test_gaussian_takes_gamma_or_length_scale_but_not_both():
+    for prior in (Gaussian(gamma=0.5, length_scale=1.0), Gaussian("scale", length_scale=1.0)):
+        for call in (lambda p: p.kernel(X), lambda p: p.sample(3, 3, RNG), lambda p: p.resolved(X)):
+            with pytest.raises(ValueError, match=r"got both gamma=.* and length_scale=1.0; give one of them"):
+                call(prior)
+    assert Gaussian(gamma=None, length_scale=1.0).kernel(X).shape == (200, 200)
+
+
+def test_setting_one_parameter_of_gaussian_replaces_the_other():
+    prior = clone(Gaussian(gamma="scale")).set_params(length_scale=2.0)
+    assert repr(prior) == "Gaussian(length_scale=2.0)"
+    assert repr(clone(prior)) == repr(prior) == repr(prior.set_params(gamma=1.0).set_params(length_scale=2.0))
+    assert repr(prior.set_params(gamma=0.3)) == "Gaussian(gamma=0.3)"
+    assert prior.set_params(length_scale=None).gamma == 0.3
+
+
+def test_a_grid_may_search_over_length_scales():
+    rows, y = X[:40], X[:40, 0] > 3
+    model = make_pipeline(SpectralFeatures(n_components=5, random_state=0), LogisticRegression())
+    grid = {"spectralfeatures__prior__length_scale": [0.5, 5.0]}
+    found = GridSearchCV(model, grid, cv=2).fit(rows, y)
+    prior = found.best_estimator_[0].prior_
+    assert prior.length_scale == found.best_params_["spectralfeatures__prior__length_scale"]
+    assert len(set(found.cv_results_["mean_test_score"])) == 2
+
+
 def test_resolving_numbers_changes_nothing():
     prior = Gaussian(gamma=0.3)
     assert prior.resolved(X) is prior
@@ -124,7 +187,7 @@ def test_bad_parameters_say_what_is_needed(call, message):
 
 def test_wrong_types_say_what_is_needed():
     with pytest.raises(TypeError, match="Generator"):
-        Gaussian().sample(3, 3, 0)
+        Gaussian().sample(3, 3, 0.5)
     with pytest.raises(TypeError, match="number"):
         Gaussian(gamma=None).kernel(X)
     with pytest.raises(TypeError, match="integer"):

@@ -77,7 +77,7 @@ def test_beta_zero_is_plain_random_features(problem, seed):
     np.testing.assert_allclose(fitted.transform(X), plain.transform(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(0.5)])
+@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.5)])
 @pytest.mark.parametrize("kind", ["labels", "values"])
 def test_streaming_over_random_batches_equals_one_fit(problem, seed, learner, kind):
     X, y = problem
@@ -144,8 +144,8 @@ def test_a_learner_that_cannot_stream_has_no_partial_fit(problem):
 def test_relearning_equals_fitting_with_the_other_parameters(problem, seed):
     X, y = problem
     fitted = features(seed).fit(X, y)
-    again = fitted.relearned(OptimalAlignment(0.2), n_components=5)
-    fresh = features(seed, n_components=5).set_params(learner=OptimalAlignment(0.2)).fit(X, y)
+    again = fitted.relearned(OptimalAlignment(radius=0.2), n_components=5)
+    fresh = features(seed, n_components=5).set_params(learner=OptimalAlignment(radius=0.2)).fit(X, y)
     np.testing.assert_allclose(again.transform(X), fresh.transform(X), atol=1e-12)
     assert fitted.n_components == 12
     assert len(fitted.measure_) == 12
@@ -167,7 +167,7 @@ def test_alignment_bound_speaks_of_the_kernel_in_use(problem, seed):
     assert selected.complexity > learned.complexity
     looser = fitted.alignment_bound(delta=0.001)
     assert looser.value > selected.value
-    ball = fitted.relearned(OptimalAlignment(0.5, mu=3))
+    ball = fitted.relearned(OptimalAlignment(radius=0.5, mu=3))
     assert ball.alignment_bound().valid
     assert not ball.alignment_bound(form="paper").valid
 

@@ -117,7 +117,7 @@ def test_deviation_is_calibrated_on_the_models_own_data(seed):
 def test_jacobian_agrees_with_finite_differences():
     X, Y = problem(40)
     for targets in (Y, Y[:, 0]):
-        model = SpectralRidge(SpectralFeatures(Matern(2.5), n_components=30, random_state=0)).fit(X, targets)
+        model = SpectralRidge(SpectralFeatures(Matern(nu=2.5), n_components=30, random_state=0)).fit(X, targets)
         step = 1e-5
         numeric = np.stack(
             [(model.predict(X + s) - model.predict(X - s)) / (2 * step) for s in step * np.eye(3)], axis=-1

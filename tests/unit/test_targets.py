@@ -126,7 +126,9 @@ def test_the_squared_loss_is_about_values_or_corners_and_whole_numbers_only_wher
         regressed(TargetSimilarity.of_labels(digits))
 
 
-@pytest.mark.parametrize("learner", [JointDescent(2, loss="squared"), MarginGame(3, loss="squared")], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [JointDescent(n_epochs=2, loss="squared"), MarginGame(n_rounds=3, loss="squared")], ids=repr
+)
 def test_a_classifiers_labels_have_no_order_in_a_learner_of_squares(learner):
     """Renamed classes are the same problem: the frequencies learned inside a classifier follow the partition of the rows alone."""
     rng = np.random.default_rng(0)

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._compute import codes_that_count, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
+from .._deprecations import keyword_only_from
 from .._progress import track
-from .._random import as_generator
+from .._random import Seed, as_generator
 from .._validation import (
     check_auto_count,
     check_count,
@@ -92,6 +93,7 @@ class JointEpochs(BaseEstimator):
         return Descent(loss, self.count(n_rows), batch_size, rates, with_losses=False)
 
 
+@keyword_only_from("0.4", old_order=("fraction", "patience"))
 class EarlyStopping(BaseEstimator):
     """Keep some rows apart, stop when the loss there falls no more, keep the best round and epoch.
 
@@ -109,12 +111,12 @@ class EarlyStopping(BaseEstimator):
     >>> from sklearn.datasets import make_moons
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = make_moons(200, noise=0.3, random_state=0)
-    >>> model = FourierBoostingClassifier(stopping=EarlyStopping(0.2, patience=5), random_state=0).fit(X, y)
+    >>> model = FourierBoostingClassifier(stopping=EarlyStopping(fraction=0.2, patience=5), random_state=0).fit(X, y)
     >>> model.n_rounds_ < 100
     True
     """
 
-    def __init__(self, fraction: float = 0.1, patience: int = 20):
+    def __init__(self, *, fraction: float = 0.1, patience: int = 20):
         self.fraction = fraction
         self.patience = patience
 
@@ -124,16 +126,14 @@ class EarlyStopping(BaseEstimator):
             check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
-    def rows_apart(
-        self, n_rows: int, strata: Any, n_strata: int, rng: np.random.Generator, weights: Any = None
-    ) -> np.ndarray:
+    def rows_apart(self, n_rows: int, strata: Any, n_strata: int, rng: Seed, weights: Any = None) -> np.ndarray:
         """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights that may be on a cluster.
 
         Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
         """
         if self.fraction == 0:
             return np.empty(0, int)
-        share = min(self.fraction, _MOST_APART / n_rows)
+        share, rng = min(self.fraction, _MOST_APART / n_rows), as_generator(rng, "rng")
         codes, n_codes = codes_that_count(strata, n_strata, weights)
         members = np.array([n_rows]) if codes is None else totals(codes, n_codes + 1)[:n_codes]
         chosen = []
@@ -152,8 +152,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     _defaults: ClassVar = {"search": WaveSearch(), "epochs": JointEpochs(), "stopping": EarlyStopping()}
 
-    loss: str
     _: KW_ONLY
+    loss: str
     n_rounds: int = 100
     learning_rate: float = 0.3
     prior: SpectralPrior | None = None
@@ -197,7 +197,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
         stopping = self._stopping_for(len(rows), validation is not None)
-        splitting = stopping if validation is None else EarlyStopping(0)
+        splitting = stopping if validation is None else EarlyStopping(fraction=0)
         apart = splitting.rows_apart(len(rows), strata, n_strata, rng, weights)
         if len(apart) and len(rows) > FEW_ROWS:  # of few rows, copies have been merged
             outcome = Values(targets) if strata is None else Labels(np.arange(n_strata), strata)
@@ -302,7 +302,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _stopping_for(self, n_rows: int, validated: bool) -> EarlyStopping:
         if self.stopping is None and n_rows <= LARGE and not validated:
-            return EarlyStopping(0)
+            return EarlyStopping(fraction=0)
         stopping = self._part("stopping", EarlyStopping)
         if validated and stopping.fraction == 0:
             raise ValueError(
@@ -374,7 +374,7 @@ SHARED_DOCUMENTATION = """
         Epochs of joint descent on all waves over all rows.
     stopping : EarlyStopping, default None
         None is ``EarlyStopping()`` above 4000 rows, and where ``fit`` is given ``X_val`` and ``y_val``, which judge then; else, and
-        with ``EarlyStopping(0)``, no row is kept apart and all rounds and epochs are run.
+        with ``EarlyStopping(fraction=0)``, no row is kept apart and all rounds and epochs are run.
     linear : bool, default True
         Begin with a linear part.  With it scores go on linearly far from the data, without it they stay bounded.
     n_pilots : "auto" or int, default "auto"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._callbacks import with_callbacks
+from .._deprecations import keyword_only_from
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows
 from ..losses import Exponential, Logistic, Loss, Multinomial
@@ -18,6 +19,7 @@ from .held_out import known_labels
 from .predicting import ExpansionClassifier
 
 
+@keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
 class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x), amplitudes in closed form.
@@ -41,8 +43,8 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     True
     """
 
-    loss: str = "auto"
     _: KW_ONLY
+    loss: str = "auto"
     class_weight: Any = None
 
     @all_or_nothing
@@ -60,7 +62,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         """Fit to rows X with labels y of any type.
 
         Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(fraction=0)``, which would ignore them, is refused.  In a pipeline they are
         routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
         ``class_weight`` weighs these rows by the same rule.
         """

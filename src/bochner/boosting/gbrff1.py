@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
 from .._compute import Block, Rows, as_dense, rows_at_shares
+from .._deprecations import keyword_only_from
 from .._validation import check_count
 from ..learners import AlignmentLearner, PacBayes
 from ..measures import FourierMeasure
@@ -20,6 +21,7 @@ from .published import PublishedBooster, in_few_blocks
 _KEPT_BYTES = 2**28
 
 
+@keyword_only_from("0.4", old_order=("n_rounds", "n_components", "prior", "learner"))
 @dataclass(eq=False, repr=False)
 class GBRFF1Classifier(PublishedBooster):
     r"""Gradient boosting where each weak learner is a small learned kernel around a learned landmark (Algorithm 2).
@@ -82,10 +84,10 @@ class GBRFF1Classifier(PublishedBooster):
 
     _defaults: ClassVar = PublishedBooster._defaults | {"learner": PacBayes()}
 
+    _: KW_ONLY
     n_components: int = 10
     prior: SpectralPrior | None = None
     learner: AlignmentLearner | None = None
-    _: KW_ONLY
     landmark: str | int = "learned"
 
     def _atoms_per_learner(self) -> int:

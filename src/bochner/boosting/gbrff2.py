@@ -10,6 +10,7 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from .._compute import Block, Rows, entrywise, fold, is_remote
 from .._compute.lazy import boosting as kernels
+from .._deprecations import keyword_only_from
 from .._validation import check_flag, check_positive
 from ..priors.base import SpectralPrior
 from .published import PublishedBooster, in_few_blocks
@@ -79,6 +80,7 @@ def _phase_losses(phases, *columns):
     return in_few_blocks(turns, len(phases)).sum(block, *signals)
 
 
+@keyword_only_from("0.4", old_order=("n_rounds", "prior", "penalty"))
 @dataclass(eq=False, repr=False)
 class GBRFF2Classifier(PublishedBooster):
     r"""Gradient boosting where each weak learner is one cosine whose frequency is learned (Algorithm 3).
@@ -130,9 +132,9 @@ class GBRFF2Classifier(PublishedBooster):
     True
     """
 
+    _: KW_ONLY
     prior: SpectralPrior | None = None
     penalty: float = 0.0
-    _: KW_ONLY
     rephase: bool = False
 
     def _weak_learner(self, rows, signal, counts, n_samples, rng):

@@ -67,8 +67,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
     """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for several classes."""
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
-    n_rounds: int = 100
     _: KW_ONLY
+    n_rounds: int = 100
     learning_rate: float = 1.0
     max_iterations: int = 10
     class_weight: Any = None

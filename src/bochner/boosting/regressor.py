@@ -11,6 +11,7 @@ from sklearn.base import MultiOutputMixin
 
 from .._callbacks import with_callbacks
 from .._compute import entrywise, extent, fold, mean_rows
+from .._deprecations import keyword_only_from
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_share, check_weights
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
@@ -22,6 +23,7 @@ from .booster import SHARED_DOCUMENTATION, FourierBooster
 _MARGIN = 0.5
 
 
+@keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
 class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster):
     __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
@@ -46,8 +48,8 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     True
     """
 
-    loss: str = "squared"
     _: KW_ONLY
+    loss: str = "squared"
     level: float = 0.9
     n_rounds: int = 300
 
@@ -66,7 +68,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs).
 
         Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X; ``EarlyStopping(0)``, which would ignore them, is refused.  In a pipeline they are
+        ``stopping`` says, in place of a part of X; ``EarlyStopping(fraction=0)``, which would ignore them, is refused.  In a pipeline they are
         routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
         """
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))

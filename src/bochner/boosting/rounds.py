@@ -16,6 +16,7 @@ from scipy.optimize import fmin_l_bfgs_b
 from sklearn.base import BaseEstimator
 
 from .._compute.lazy import waves as kernels
+from .._deprecations import keyword_only_from
 from .._validation import check_count, check_positive, check_share
 from ..losses import Loss
 
@@ -89,6 +90,7 @@ class QuadraticModel:
         return pull, np.sum(self.curvature * slopes**2, axis=1)
 
 
+@keyword_only_from("0.4", old_order=("n_candidates", "n_refinements"))
 @dataclass(eq=False, repr=False)
 class WaveSearch(BaseEstimator):
     """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step along it.
@@ -119,9 +121,9 @@ class WaveSearch(BaseEstimator):
     True
     """
 
+    _: KW_ONLY
     n_candidates: int = 8
     n_refinements: int = 2
-    _: KW_ONLY
     amplitude_penalty: float = 3.0
     frequency_penalty: float = 0.01
     line_search: bool = True

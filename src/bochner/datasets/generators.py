@@ -6,9 +6,8 @@
 import numpy as np
 from sklearn.utils import Bunch, gen_batches
 
+from .._random import Seed, as_generator
 from .._validation import check_count, check_positive
-
-Rng = np.random.Generator | int | None
 
 # Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the other.
 _BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
@@ -16,7 +15,7 @@ _BUMP_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − center‖²)
 
 
-def swiss(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.4) -> Bunch:
+def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bunch:
     """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that labelled +1, with noise.
 
     Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
@@ -35,7 +34,7 @@ def swiss(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.4) -> Bunc
     >>> swiss(100, 0).data.shape
     (100, 2)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     n_arm = check_count(n_samples, "n_samples", minimum=2) // 2
     noise = check_positive(noise, "noise", allow_zero=True)
     arms = []
@@ -46,7 +45,7 @@ def swiss(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.4) -> Bunc
     return Bunch(data=np.concatenate(arms), target=np.repeat([-1, 1], n_arm))
 
 
-def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> Bunch:
+def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> Bunch:
     """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from −1.
 
     Gautheron et al. 2020, Figure 5; the noise grows with the radius.
@@ -65,7 +64,7 @@ def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> B
     >>> int(circles(100, 0).target.sum())
     0
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     n_ring = check_count(n_samples, "n_samples", minimum=4) // 4
     noise = check_positive(noise, "noise", allow_zero=True)
     angles = np.linspace(0, 2 * np.pi, n_ring, endpoint=False)
@@ -74,7 +73,7 @@ def circles(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.07) -> B
     return Bunch(data=np.concatenate(rings), target=np.repeat([-1, 1, -1, 1], n_ring))
 
 
-def board(n_samples: int = 1000, rng: Rng = None) -> Bunch:
+def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
     """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020, Figure 5).
 
     Parameters
@@ -89,12 +88,12 @@ def board(n_samples: int = 1000, rng: Rng = None) -> Bunch:
     >>> board(100, 0).data.shape
     (100, 2)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     X = rng.uniform(0, 4, (check_count(n_samples, "n_samples"), 2))
     return Bunch(data=X, target=np.where(np.floor(X).sum(axis=1) % 2 == 0, -1, 1))
 
 
-def windmill(n_samples: int = 2000, rng: Rng = None, *, arms: int = 3, twist: float = 0.0) -> Bunch:
+def windmill(n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: float = 0.0) -> Bunch:
     """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
     For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
@@ -117,14 +116,14 @@ def windmill(n_samples: int = 2000, rng: Rng = None, *, arms: int = 3, twist: fl
     >>> windmill(100, 0, arms=5).data.shape
     (100, 2)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     n_samples, arms = check_count(n_samples, "n_samples"), check_count(arms, "arms")
     radius, angle = np.sqrt(rng.random(n_samples)), 2 * np.pi * rng.random(n_samples)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     return Bunch(data=X, target=np.where(np.sin(arms * angle + twist * radius) > 0, 1, -1))
 
 
-def sphere_checkerboard(n_samples: int = 2000, rng: Rng = None) -> Bunch:
+def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
     """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar angle.
 
     For Bullins et al. 2018, Figure 1.  The labels are even under x → −x: the arc-cosine kernel of degree 1, the rival there,
@@ -142,14 +141,14 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Rng = None) -> Bunch:
     >>> sphere_checkerboard(100, 0).data.shape
     (100, 3)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     X = rng.standard_normal((check_count(n_samples, "n_samples"), 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     azimuth, polar = np.arctan2(X[:, 1], X[:, 0]), np.arccos(np.clip(X[:, 2], -1, 1))
     return Bunch(data=X, target=np.where(np.sin(4 * azimuth) * np.sin(3 * polar) > 0, 1, -1))
 
 
-def curl_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.0) -> Bunch:
+def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
     """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²; targets are (n, 2).
 
     The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values are in ``potential``.
@@ -171,7 +170,7 @@ def curl_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.
     return _plane_field(n_samples, rng, noise, rotate=False)
 
 
-def divergence_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: float = 0.0) -> Bunch:
+def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
     """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources; targets are (n, 2).
 
     Parameters
@@ -192,7 +191,7 @@ def divergence_free_field(n_samples: int = 1000, rng: Rng = None, *, noise: floa
 
 
 def _plane_field(n_samples, rng, noise, rotate):
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     noise = check_positive(noise, "noise", allow_zero=True)
     X = rng.uniform(-1, 1, (check_count(n_samples, "n_samples"), 2))
     potential, field = plane_potential(X)
@@ -221,13 +220,13 @@ def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def gradient_field(
     n_samples: int = 1000,
-    rng: Rng = None,
+    rng: Seed = None,
     *,
     n_features: int = 5,
     length_scale: float = 0.4,
     n_components: int = 1000,
     noise: float = 0.0,
-    function: Rng = None,
+    function: Seed = None,
 ) -> Bunch:
     """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d), curl-free.
 
@@ -255,8 +254,8 @@ def gradient_field(
     >>> gradient_field(100, 0, n_features=3).target.shape
     (100, 3)
     """
-    rng = np.random.default_rng(rng)
-    function = rng if function is None else np.random.default_rng(function)
+    rng = as_generator(rng, "rng")
+    function = rng if function is None else as_generator(function, "function")
     n_samples, n_features = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
     n_components = check_count(n_components, "n_components")
     noise = check_positive(noise, "noise", allow_zero=True)
@@ -273,7 +272,7 @@ def gradient_field(
     return Bunch(data=X, target=field, potential=potential)
 
 
-def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35) -> Bunch:
+def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35) -> Bunch:
     """Two classes of two noisy clusters each, placed crosswise so that the classes interleave.
 
     For Letarte et al. 2019, Figure 1, whose data are not published: this is our choice.
@@ -292,7 +291,7 @@ def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35)
     >>> toy_landmarks(100, 0).data.shape
     (100, 2)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     n_samples = check_count(n_samples, "n_samples", minimum=4)
     centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     cluster = np.arange(n_samples) % 4
@@ -300,7 +299,7 @@ def toy_landmarks(n_samples: int = 200, rng: Rng = None, *, noise: float = 0.35)
     return Bunch(data=X, target=np.where(cluster < 2, -1, 1))
 
 
-def toy_bands(n_samples: int = 200, rng: Rng = None, *, n_bands: int = 4, noise: float = 0.1) -> Bunch:
+def toy_bands(n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise: float = 0.1) -> Bunch:
     """Uniform points of a square, in parallel bands along its diagonal whose classes alternate, with noise across the edges.
 
     For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our choice.  A similarity that is the same in
@@ -322,7 +321,7 @@ def toy_bands(n_samples: int = 200, rng: Rng = None, *, n_bands: int = 4, noise:
     >>> toy_bands(100, 0).data.shape
     (100, 2)
     """
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng, "rng")
     n_samples, n_bands = check_count(n_samples, "n_samples", minimum=4), check_count(n_bands, "n_bands", minimum=2)
     noise = check_positive(noise, "noise", allow_zero=True)
     band = np.arange(n_samples) % n_bands

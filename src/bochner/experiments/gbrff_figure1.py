@@ -35,7 +35,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     """Accuracy and loss after each round, and the fitted function, from which everything else is drawn."""
     X, y = moons()
     prior = Gaussian(1 / X.shape[1])
-    model = GBRFF1Classifier(10, 1, prior, calibrated=False, random_state=case["seed"]).fit(X, y)
+    model = GBRFF1Classifier(n_rounds=10, n_components=1, prior=prior, calibrated=False, random_state=case["seed"]).fit(
+        X, y
+    )
     parts = {name: getattr(model.expansion_, name).tolist() for name in ("frequencies", "cosine", "sine", "intercept")}
     return {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],

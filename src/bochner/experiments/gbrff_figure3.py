@@ -51,7 +51,14 @@ def _accuracies(case, seed, settings, X, y, X_test, y_test):
     K, scores = case["K"], []
     for setting in settings:
         prior, learner = Gaussian(setting["gamma"] / X.shape[1]), PacBayes(setting["beta"])
-        model = GBRFF1Classifier(case["largest"] // K, K, prior, learner, calibrated=False, random_state=seed).fit(X, y)
+        model = GBRFF1Classifier(
+            n_rounds=case["largest"] // K,
+            n_components=K,
+            prior=prior,
+            learner=learner,
+            calibrated=False,
+            random_state=seed,
+        ).fit(X, y)
         correct = [np.mean(stage == y_test) for stage in model.staged_predict(X_test)]
         scores.append([correct[total // K - 1] for total in TOTALS if total <= case["largest"]])
     return np.array(scores)

@@ -51,10 +51,21 @@ def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> An
     """A method by its name in the paper; a setting is in the paper's symbols: gamma, beta, lam (its λ), C."""
     if method == "GBRFF1":
         learner = PacBayes(setting.get("beta", 1.0))
-        return GBRFF1Classifier(n_rounds, 10, Gaussian(setting["gamma"]), learner, calibrated=False, random_state=seed)
+        return GBRFF1Classifier(
+            n_rounds=n_rounds,
+            n_components=10,
+            prior=Gaussian(setting["gamma"]),
+            learner=learner,
+            calibrated=False,
+            random_state=seed,
+        )
     if method == "GBRFF2":
         return GBRFF2Classifier(
-            n_rounds, Gaussian(setting["gamma"]), setting.get("lam", 0.0), calibrated=False, random_state=seed
+            n_rounds=n_rounds,
+            prior=Gaussian(setting["gamma"]),
+            penalty=setting.get("lam", 0.0),
+            calibrated=False,
+            random_state=seed,
         )
     if method == "FourierBoosting":
         return FourierBoostingClassifier(n_rounds=n_rounds, random_state=seed)

@@ -181,22 +181,24 @@ def _start(method, tuned, X, y):
 
 def _search(method):
     if method == "langevin":
-        return LangevinPeaks(500, 100, penalty=0.0)
+        return LangevinPeaks(n_walkers=500, n_steps=100, penalty=0.0)
     return AscentPeaks(n_walkers=150)
 
 
 def _learner(method, count):
     if method == "joint":
-        return JointDescent(60, batch_size=64, learning_rate=0.01, frequency_decay=0.0, penalty=1e-4, start_scale=1.0)
+        return JointDescent(
+            n_epochs=60, batch_size=64, learning_rate=0.01, frequency_decay=0.0, penalty=1e-4, start_scale=1.0
+        )
     if method in ("harmonic", "zonal"):
-        return MarginGame(int(count), peaks=HarmonicPeaks(30, method), step_scale=0.1)
-    return MarginGame(int(count), peaks=_search(method))
+        return MarginGame(n_rounds=int(count), peaks=HarmonicPeaks(max_degree=30, mode=method), step_scale=0.1)
+    return MarginGame(n_rounds=int(count), peaks=_search(method))
 
 
 def _evolution(X, y, shown, rng):
     """What Figure 1a shows of a Langevin game from the tuned starting points, after each of some rounds."""
     start = _start("langevin", True, X, y).sample(500, 2, rng)
-    game = MarginGame(shown[-1], peaks=_search("langevin"), certificate=False)
+    game = MarginGame(n_rounds=shown[-1], peaks=_search("langevin"), certificate=False)
     _, _, corners = plane_grid(X, GRID, MARGIN)
     plays: list[Any] = []
     weights, scores = [], []

@@ -238,7 +238,7 @@ def _margin_game(X, y, counts, rng, peaks=None):
     peaks = AscentPeaks() if peaks is None else peaks
     wanted, plays, measures, seconds = sorted(m // 2 for m in counts), [], {}, {}
     started = time.process_time()
-    for played in MarginGame(wanted[-1] // peaks.top, peaks=peaks, certificate=False).rounds(prior, X, y, rng):
+    for played in MarginGame(n_rounds=wanted[-1] // peaks.top, peaks=peaks, certificate=False).rounds(prior, X, y, rng):
         plays.append(played.peaks)
         so_far = played.number * peaks.top
         if so_far in wanted:
@@ -249,7 +249,7 @@ def _margin_game(X, y, counts, rng, peaks=None):
 
 def _langevin_game(X, y, counts, rng):
     """Algorithm 1 of the paper, with the ten best peaks of each search."""
-    return _margin_game(X, y, counts, rng, LangevinPeaks(500, 100, top=10))
+    return _margin_game(X, y, counts, rng, LangevinPeaks(n_walkers=500, n_steps=100, top=10))
 
 
 def _joint_descent(X, y, counts, rng):

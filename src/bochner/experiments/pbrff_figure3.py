@@ -76,7 +76,7 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     learners: dict[str, list[Any]] = {
         "RFF": [None],  # the first D candidates
         # Sinha and Duchi's code bounds ‖Q − P‖² by rho, which is the chi-square divergence over N.
-        "OKRFF": [OptimalAlignment(n_candidates * rho) for rho in case["rho"]],
+        "OKRFF": [OptimalAlignment(radius=n_candidates * rho) for rho in case["rho"]],
         "PBRFF": [PacBayes(beta) for beta in case["beta"]],
     }
     result: Case = {f"{m} {part}": [] for m in _METHODS for part in ("train", "test")}

@@ -141,6 +141,17 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
         return self._map_rows(X, lambda Z: self.link_.probabilities(self._scores(Z)), n_classes)
 
+    @on_n_jobs
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the confidence in the classes, from the probabilities p of ``predict_proba``.
+
+        For two classes, the log-odds log p₁ − log p₀ of ``classes_[1]``, (n_samples,): positive where it is
+        predicted.  For more, log p, (n_samples, n_classes), largest for the predicted class.
+        """
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        logs = self._map_rows(X, lambda Z: self.link_.log_probabilities(self._scores(Z)), n_classes)
+        return entrywise(_log_odds, logs, logs.dtype) if n_classes == 2 else logs
+
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         probabilities = self.predict_proba(X)
@@ -182,6 +193,11 @@ def _columns(labels, dtype):
     """One-hot, of two classes the second alone."""
     one_hot = np.eye(len(labels.classes), dtype=dtype)
     return looked_up(np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot, labels.codes)
+
+
+def _log_odds(logs):
+    """Return log p₁ − log p₀ for columns log p₀ and log p₁."""
+    return logs[:, 1] - logs[:, 0]
 
 
 def _class_scores(scores):

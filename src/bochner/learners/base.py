@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
-from .._random import as_generator
+from .._random import Seed, as_generator
 from .._validation import check_weights, refuse_class
 from ..targets import Labels, Target, as_target
 
@@ -60,16 +60,16 @@ class Learner(BaseEstimator, ABC):
     # Whether it asks rows and targets for sums, batches and looks at some rows only, so that targets may stay on a cluster.
     leaves_targets: ClassVar[bool] = False
 
-    def learn(self, measure: Any, X: Any, y: Any, rng: Any = None, weights: Any = None) -> Learned:
+    def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
         ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` that an estimator has made of them.
         ``weights`` of the rows count like repetitions; a learner that cannot honour them refuses them.  An interruption is
-        not caught.  ``rng`` is a Generator, or what makes one.
+        not caught.  ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
         rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
-        return self._learn(measure, rows, target, as_generator(rng), counts)
+        return self._learn(measure, rows, target, as_generator(rng, "rng"), counts)
 
     def for_prior(self, prior: Any) -> Self:
         """The learner for atoms drawn from this prior; most do not need to know it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._compute import Block, Rows, as_rows, gathered
+from .._deprecations import keyword_only_from
 from .._validation import check_count, check_flag, check_positive
 from ..harmonics import HarmonicMeasure, basis_size, check_basis, harmonic_count
 from .harmonic_peaks import BoundHarmonics, HarmonicPeaks, keeps_basis
@@ -19,6 +20,7 @@ _AUTO_CONTRAST = 10.0
 _MOST_HARMONICS = 2**53
 
 
+@keyword_only_from("0.4", old_order=("max_degree", "n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class HarmonicChain(PeakSearch):
     r"""Spherical harmonics found by a Markov chain that mixes to λ(ℓ, m) ∝ exp(β v(ℓ, m)) (Bullins et al. 2018, Appendix A.3).
@@ -55,16 +57,16 @@ class HarmonicChain(PeakSearch):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
-    >>> game = MarginGame(10, peaks=HarmonicChain(max_degree=8))
+    >>> game = MarginGame(n_rounds=10, peaks=HarmonicChain(max_degree=8))
     >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
     >>> bool(measure.indices[:, 0].max() <= 8)
     True
     """
 
+    _: KW_ONLY
     max_degree: int = 30
     n_walkers: int = 20
     n_steps: int = 100
-    _: KW_ONLY
     beta: float | str = "auto"
     draw: bool = False
     top: int = 1
@@ -96,7 +98,7 @@ class BoundChain(PreparedSearch):
                 f"chain can number {_MOST_HARMONICS:.3g}. Lower max_degree."
             )
         keeps = keeps_basis(rows, search.max_degree)
-        self.kept = BoundHarmonics(HarmonicPeaks(search.max_degree), rows) if keeps else None
+        self.kept = BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows) if keeps else None
         self.scope = (
             f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain has met them"
         )

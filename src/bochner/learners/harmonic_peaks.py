@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._compute import Block, Rows, as_dense, as_rows
+from .._deprecations import keyword_only_from
 from .._validation import check_choice, check_count
 from ..harmonics import (
     HarmonicMeasure,
@@ -25,6 +26,7 @@ from .peaks import ExhaustiveSearch, PeakSearch
 _KEPT_BASIS_BYTES = 2**27
 
 
+@keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))
 class HarmonicPeaks(PeakSearch):
     """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et al. 2018, Appendix A.3).
 
@@ -42,7 +44,7 @@ class HarmonicPeaks(PeakSearch):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from bochner.datasets import sphere_checkerboard
     >>> ball = sphere_checkerboard(300, 0)
-    >>> game = MarginGame(10, peaks=HarmonicPeaks(max_degree=8))
+    >>> game = MarginGame(n_rounds=10, peaks=HarmonicPeaks(max_degree=8))
     >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
     >>> bool(measure.indices[:, 0].max() <= 8)
     True
@@ -50,7 +52,7 @@ class HarmonicPeaks(PeakSearch):
 
     exhaustive = True
 
-    def __init__(self, max_degree=30, mode="harmonic", top=1):
+    def __init__(self, *, max_degree=30, mode="harmonic", top=1):
         self.max_degree = max_degree
         self.mode = mode
         self.top = top

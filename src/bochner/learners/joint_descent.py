@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._compute import Rows, entries, mean_rows, threads_for_rows_only
+from .._deprecations import keyword_only_from
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent
 from ..expansions import Expansion
@@ -28,6 +29,7 @@ class DescentReport:
     expansion: Expansion
 
 
+@keyword_only_from("0.4", old_order=("n_epochs",))
 @dataclass(eq=False, repr=False)
 class JointDescent(Learner):
     """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the prior's draws.
@@ -75,8 +77,8 @@ class JointDescent(Learner):
 
     leaves_targets: ClassVar[bool] = True
 
-    n_epochs: int = 30
     _: KW_ONLY
+    n_epochs: int = 30
     batch_size: int = 128
     learning_rate: float = 0.06
     amplitude_rate: float = 0.05

@@ -11,7 +11,9 @@ import numpy as np
 from .._compute import Block, Rows, is_remote, threads_for_rows_only
 from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
+from .._deprecations import keyword_only_from
 from .._progress import track
+from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_positive
 from ..expansions import Expansion
 from ..measures import FourierMeasure, concatenate
@@ -60,6 +62,7 @@ class GameReport:
         return len(self.values)
 
 
+@keyword_only_from("0.4", old_order=("n_rounds", "C", "peaks"))
 @dataclass(eq=False, repr=False)
 class MarginGame(NestedDefaults, Learner):
     """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
@@ -112,10 +115,10 @@ class MarginGame(NestedDefaults, Learner):
     _defaults: ClassVar = {"peaks": AscentPeaks()}
     leaves_targets: ClassVar[bool] = True
 
+    _: KW_ONLY
     n_rounds: int | None = 100
     C: float = 1.0
     peaks: Any = None
-    _: KW_ONLY
     step: str | float = "adaptive"
     step_scale: float = 0.3
     projection: str = "exact"
@@ -152,11 +155,13 @@ class MarginGame(NestedDefaults, Learner):
         held = None if is_remote(last) else different.of_given(last)
         return Learned(learned, GameReport(potentials, values, held, certificate))
 
-    def rounds(
-        self, measure: Any, X: Any, y: Any, rng: np.random.Generator, weights: Any = None
-    ) -> Iterator[GameRound]:
-        """The game, round by round: for plots, for stopping rules of one's own, for looking on."""
+    def rounds(self, measure: Any, X: Any, y: Any, rng: Seed, weights: Any = None) -> Iterator[GameRound]:
+        """Play the game round by round, e.g. for plots or for a stopping rule of your own.
+
+        ``rng`` is a Generator or a seed.
+        """
         self.check_parameters()
+        rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._deprecations import keyword_only_from
 from .._validation import check_positive
 from ..bounds import f_divergence, power_divergence
 from ..bounds.alignment import check_mu
@@ -87,6 +88,7 @@ def _divergence(ratio, prior, mu):
         return float(prior @ (ratio**mu - 1))
 
 
+@keyword_only_from("0.4", old_order=("radius", "mu"))
 class OptimalAlignment(AlignmentLearner):
     """The kernel of best alignment among those with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016).
 
@@ -104,12 +106,12 @@ class OptimalAlignment(AlignmentLearner):
     >>> from sklearn.datasets import load_iris
     >>> from bochner import SpectralFeatures
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=OptimalAlignment(0.5), n_candidates=200, n_components=20, random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=OptimalAlignment(radius=0.5), n_candidates=200, n_components=20, random_state=0).fit(X, y)
     >>> features.transform(X).shape
     (150, 40)
     """
 
-    def __init__(self, radius: float = 1.0, mu: float = 2.0):
+    def __init__(self, *, radius: float = 1.0, mu: float = 2.0):
         self.radius = radius
         self.mu = mu
 

@@ -17,6 +17,7 @@ import scipy.optimize
 from sklearn.base import BaseEstimator
 
 from .._compute import as_dense, as_rows, fold, gathered
+from .._deprecations import keyword_only_from
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
 from ..measures import FourierMeasure
@@ -87,9 +88,9 @@ class PeakSearch(BaseEstimator, ABC):
 class FourierPeaks(PeakSearch):
     """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
 
+    _: KW_ONLY
     n_walkers: int = 20
     n_steps: int = 8
-    _: KW_ONLY
     top: int = 1
     penalty: float | str = "auto"
     search_rows: int = 20_000
@@ -233,6 +234,7 @@ def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -
     return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
 
 
+@keyword_only_from("0.4", old_order=("n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class AscentPeaks(FourierPeaks):
     """Gradient ascent with momentum that keeps a step only if it rises: the fast default.
@@ -262,7 +264,7 @@ class AscentPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(5, peaks=AscentPeaks(n_walkers=10)), random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=5, peaks=AscentPeaks(n_walkers=10)), random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (5, 2)
     """
@@ -288,6 +290,7 @@ class AscentPeaks(FourierPeaks):
         return frequencies, heights
 
 
+@keyword_only_from("0.4", old_order=("n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class LangevinPeaks(FourierPeaks):
     """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
@@ -318,14 +321,14 @@ class LangevinPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(2, peaks=LangevinPeaks(20, 5)), random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=20, n_steps=5)), random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
 
+    _: KW_ONLY
     n_walkers: int = 500
     n_steps: int = 100
-    _: KW_ONLY
     step: Any = "auto"
     temperature: Any = "auto"
     polish: int = 20
@@ -355,6 +358,7 @@ class LangevinPeaks(FourierPeaks):
         return best, best_heights
 
 
+@keyword_only_from("0.4", old_order=("n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class QuasiNewtonPeaks(FourierPeaks):
     """L-BFGS from every starting point, in float64: slow and precise, for few dimensions.
@@ -377,17 +381,19 @@ class QuasiNewtonPeaks(FourierPeaks):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(2, peaks=QuasiNewtonPeaks(4, 10)), random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=2, peaks=QuasiNewtonPeaks(n_walkers=4, n_steps=10)), random_state=0).fit(X, y)
     >>> features.measure_.frequencies.shape
     (2, 2)
     """
 
+    _: KW_ONLY
     n_steps: int = 50
 
     def _move(self, landscape, frequencies, rng):
         return polished(landscape.in_float64(), frequencies, self.n_steps)
 
 
+@keyword_only_from("0.4", old_order=("top", "penalty"))
 class CandidatePeaks(PeakSearch):
     """The best of the atoms that the learner was given, usually draws from a prior: no search beyond them.
 
@@ -406,14 +412,14 @@ class CandidatePeaks(PeakSearch):
     >>> from bochner import MarginGame, SpectralFeatures
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> features = SpectralFeatures(learner=MarginGame(20, peaks=CandidatePeaks()), random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=MarginGame(n_rounds=20, peaks=CandidatePeaks()), random_state=0).fit(X, y)
     >>> features.report_.certificate.exact
     True
     """
 
     exhaustive = True
 
-    def __init__(self, top=1, penalty=0.0):
+    def __init__(self, *, top=1, penalty=0.0):
         self.top = top
         self.penalty = penalty
 

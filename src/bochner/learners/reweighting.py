@@ -9,15 +9,15 @@ import numpy as np
 from ..alignment import AlignmentSums, alignment_sums
 from ..bounds import Bound, kl_divergence, second_order
 from ..bounds.alignment import of_any_losses
-from ..measures import FourierMeasure
+from ..measures import FourierMeasure, effective_atoms
 from .base import Learned, Learner
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AlignmentReport:
-    """What reweighting found: the losses, the weights before and after, and the parameter that was used.
+    """Result of reweighting: the losses, the weights before and after, and the parameter that was used.
 
-    For several rows of losses weights and tradeoffs have a row each.
+    For several rows of losses, weights and tradeoffs have a row each.
 
     Parameters
     ----------
@@ -34,6 +34,11 @@ class AlignmentReport:
     n_tried : int, default 1
         How many were compared on the same data.
 
+    Attributes
+    ----------
+    effective_atoms : float, or array with one number per row of weights
+        1 / Σ Q² of the normalized weights Q: the number of equal weights that are as concentrated as these.
+
     Examples
     --------
     >>> import numpy as np
@@ -41,6 +46,8 @@ class AlignmentReport:
     >>> report = AlignmentReport(np.array([0.2, 0.4]), half, np.array([1.0, 0.0]), 100, tradeoff=1.0)
     >>> float(report.empirical(report.weights)), round(float(report.empirical(half)), 3)
     (0.2, 0.3)
+    >>> report
+    AlignmentReport(2 atoms, 1.0 effective, n_samples=100, tradeoff=1.0, n_tried=1)
     """
 
     losses: np.ndarray
@@ -50,8 +57,21 @@ class AlignmentReport:
     tradeoff: Any
     n_tried: int = 1
 
+    @property
+    def effective_atoms(self) -> Any:
+        """1 / Σ_m Q_m² of the normalized weights; far below the number of atoms if few of them have the weight."""
+        return effective_atoms(self.weights)
+
+    def __repr__(self) -> str:
+        counts = np.atleast_1d(self.effective_atoms)
+        effective = f"{counts.min():.1f}" if len(counts) == 1 else f"{counts.min():.1f} to {counts.max():.1f}"
+        return (
+            f"{type(self).__name__}({np.shape(self.weights)[-1]} atoms, {effective} effective, "
+            f"n_samples={self.n_samples:g}, tradeoff={self.tradeoff}, n_tried={self.n_tried})"
+        )
+
     def empirical(self, weights: np.ndarray) -> Any:
-        """Σ_m Q_m L̂(ω_m), the empirical alignment loss of the kernel with these weights."""
+        """Return Σ_m Q_m L̂(ω_m), the empirical alignment loss of the kernel with these weights."""
         return np.sum(weights * self.losses, axis=-1) / np.sum(weights, axis=-1)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_positive, refuse_class
 from ..bounds import ApproximationConstants, promised_components
 from ..measures import FourierMeasure
@@ -157,7 +158,7 @@ def suggest_n_components(
     *,
     diameter: float,
     confidence: float = 0.95,
-    rng: np.random.Generator | None = None,
+    rng: Seed = 0,
 ) -> SuggestedComponents:
     """Return how many frequencies give sup ‖K̃ − K‖ <= ``error`` over points in a set of this diameter.
 
@@ -189,7 +190,7 @@ def suggest_n_components(
     """
     check_positive(error, "error")
     check_positive(diameter, "diameter")
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = as_generator(rng, "rng")
     promised = promised_components(approximation_constants(kernel, n_features), error, diameter, confidence=confidence)
     directions = rng.standard_normal((1000, n_features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)

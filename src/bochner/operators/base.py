@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._defaults import NestedDefaults
+from .._random import Seed, as_generator
 from .._validation import check_count, check_gram_inputs
 from ..measures import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
@@ -44,12 +45,13 @@ class OperatorKernel(NestedDefaults, ABC):
     def _gram(self, prior: SpectralPrior, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """The closed form for points in float64."""
 
-    def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> OperatorMeasure:
-        """``n_atoms`` frequencies with their factors; the mean of their kernel over draws is ``kernel``.
+    def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> OperatorMeasure:
+        """Draw ``n_atoms`` frequencies with their factors; the mean of their kernel over draws is ``kernel``.
 
-        A ``FourierMeasure`` in place of a prior is resampled in proportion to its weights.
+        ``rng`` is a Generator or a seed.  A ``FourierMeasure`` in place of a prior is resampled in
+        proportion to its weights.
         """
-        prior = self.checked_prior()
+        prior, rng = self.checked_prior(), as_generator(rng, "rng")
         if isinstance(prior, FourierMeasure):
             if prior.n_features != n_features:
                 raise ValueError(f"The measure lives on {prior.n_features} features, got n_features={n_features}.")

@@ -186,7 +186,7 @@ def game_evolution(
     >>> from bochner import Gaussian, MarginGame
     >>> from bochner.datasets import windmill
     >>> disc = windmill(100, 0)
-    >>> figure = game_evolution(MarginGame(2), Gaussian(gamma=20.0), disc.data, disc.target, rounds=(1, 2), random_state=0)
+    >>> figure = game_evolution(MarginGame(n_rounds=2), Gaussian(gamma=20.0), disc.data, disc.target, rounds=(1, 2), random_state=0)
     >>> len(figure.axes)
     6
     """

@@ -104,7 +104,7 @@ def plot_kernel_profile(
     *,
     largest_distance: float | None = None,
     n_directions: int = 50,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Any:
     """The learned kernel against distance, over random directions, beside the prior's closed form.
 
@@ -121,7 +121,7 @@ def plot_kernel_profile(
         Where the curves end; None: where the prior's kernel has long fallen.
     n_directions : int, default 50
         Random directions.
-    random_state : int, default 0
+    random_state : None, int, RandomState or Generator, default 0
         For the directions.
 
     Examples
@@ -135,7 +135,7 @@ def plot_kernel_profile(
     """
     features = _features(model, "plot_kernel_profile")
     ax = given_or_new(ax)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     n_features = features.n_features_in_
     measures = {"sampled" if features.learner is None else "learned": (features.measure_, BLUE)}
     if isinstance(features.learner, AlignmentLearner):

@@ -4,11 +4,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from .._compute.grams import ProductKernel
+from .._deprecations import keyword_only_from
 from .._validation import check_positive_vector
 from .base import MATERN_ORDERS, SpectralPrior
 from .sampling import uniforms
 
 
+@keyword_only_from("0.4", old_order=("nu", "length_scale", "weight"))
 class Anova(SpectralPrior):
     """k(x, z) = Π_j (1 + w_j κ(|x_j − z_j| / ℓ_j)) / (1 + w_j), κ the one-dimensional Matérn kernel of ν = 1/2, 3/2 or 5/2.
 
@@ -38,7 +40,7 @@ class Anova(SpectralPrior):
     _samplings = ("iid", "qmc")
     _bandwidth = "length_scale"
 
-    def __init__(self, nu=1.5, length_scale=1.0, weight=1.0):
+    def __init__(self, *, nu=1.5, length_scale=1.0, weight=1.0):
         self.nu = nu
         self.length_scale = length_scale
         self.weight = weight

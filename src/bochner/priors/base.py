@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from .._columns import counted, quantile
 from .._compute import Block, as_dense, as_rows, entries, gathered, is_remote
 from .._compute.grams import ProductKernel, RadialKernel
+from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
 from ..measures import FourierMeasure
 from .sampling import standard_normals, uniforms
@@ -47,8 +48,11 @@ class SpectralPrior(BaseEstimator, ABC):
             copy._learned = True
         return copy
 
-    def sample(self, n_atoms: int, n_features: int, rng: np.random.Generator, sampling: str = "iid") -> FourierMeasure:
-        """``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``."""
+    def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> FourierMeasure:
+        """Draw ``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``.
+
+        ``rng`` is a Generator or a seed.
+        """
         n_atoms, n_features = check_count(n_atoms, "n_atoms"), check_count(n_features, "n_features")
         check_choice(sampling, "sampling", SpectralPrior._samplings)
         if sampling not in self._samplings:
@@ -56,9 +60,7 @@ class SpectralPrior(BaseEstimator, ABC):
                 f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum is not a radial law, so "
                 f"rotated blocks would change it. Write sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}. Write np.random.default_rng(0).")
-        frequencies = self._frequencies(n_atoms, n_features, rng, sampling)
+        frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
         return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
@@ -67,34 +69,40 @@ class SpectralPrior(BaseEstimator, ABC):
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
-        """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for the (weighted) rows X."""
-        value = getattr(self, self._bandwidth, None) if hasattr(type(self), "_bandwidth") else None
-        if not isinstance(value, str):
+        """Return this prior with ``"scale"`` or ``"median"`` replaced by its number for the (weighted) rows X."""
+        name = self._bandwidth_name()
+        value = None if name is None else getattr(self, name)
+        if name is None or not isinstance(value, str):
             return self
-        check_choice(value, self._bandwidth, ("scale", "median"))
+        check_choice(value, name, ("scale", "median"))
         rows = as_rows(X)  # once: typical_length takes them as they are
         length = typical_length(rows, value, self._metric, weights)
         if not length > 0:
             raise ValueError(
-                f"{self._bandwidth}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
-                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {self._bandwidth}=1.0."
+                f"{name}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
+                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {name}=1.0."
             )
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             bandwidth = float(self._from_length(np.float64(length)))
         if not 0 < bandwidth < np.inf:
             raise ValueError(
-                f"{self._bandwidth}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} apart. "
+                f"{name}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} apart. "
                 "Scale the columns, e.g. by StandardScaler."
             )
-        return clone(self).set_params(**{self._bandwidth: bandwidth})
+        return clone(self).set_params(**{name: bandwidth})
 
     def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
         """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
         return None
 
+    def _bandwidth_name(self) -> str | None:
+        """Return the name of the parameter that holds the bandwidth, None for a prior without one."""
+        return getattr(self, "_bandwidth", None)
+
     def _bandwidths(self, n_features: int) -> np.ndarray:
-        """The bandwidth as one positive number per feature."""
-        return check_positive_vector(getattr(self, self._bandwidth), self._bandwidth, n_features)
+        """Return the bandwidth as one positive number per feature."""
+        name: Any = self._bandwidth_name()
+        return check_positive_vector(getattr(self, name), name, n_features)
 
     def _mass(self) -> float:
         return 1.0

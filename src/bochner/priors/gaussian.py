@@ -1,39 +1,69 @@
 """The Gaussian prior."""
 
+from typing import Any, Self
+
 import numpy as np
 
 from .._compute.grams import GAUSSIAN, RadialKernel
 from .base import RadialPrior
 
+_DEFAULT_GAMMA = 1.0
+
 
 class Gaussian(RadialPrior):
-    """k(x, z) = exp(−γ ‖x − z‖²); its spectrum is N(0, 2γ I).
+    """k(x, z) = exp(−γ ‖x − z‖²) = exp(−‖x − z‖² / (2σ²)); its spectrum is N(0, 2γ I).
+
+    Give ``gamma`` or ``length_scale``, not both.  ``set_params`` with one of them replaces the other.
 
     Parameters
     ----------
     gamma : float, one per column, "scale" or "median", default 1.0
-        γ; "scale" is 1 / (d · var X), as in scikit-learn, "median" is 1 / (2 median distance²).
+        γ = 1 / (2σ²); "scale" is 1 / (d · var X), as in scikit-learn, "median" is 1 / (2 median distance²).
+    length_scale : float, one per column, "scale" or "median", default None
+        σ, used in place of ``gamma`` if given.
 
     Examples
     --------
     >>> Gaussian(gamma=0.5).kernel([[0.0]], [[2.0]]).round(3)
     array([[0.135]])
+    >>> Gaussian(length_scale=1.0).kernel([[0.0]], [[2.0]]).round(3)
+    array([[0.135]])
     """
 
     _bandwidth = "gamma"
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma=_DEFAULT_GAMMA, *, length_scale=None):
         self.gamma = gamma
+        self.length_scale = length_scale
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; setting ``gamma`` or ``length_scale`` alone replaces the other one."""
+        if "gamma" in params:
+            params.setdefault("length_scale", None)
+        elif params.get("length_scale") is not None:
+            params["gamma"] = _DEFAULT_GAMMA
+        return super().set_params(**params)
+
+    def _bandwidth_name(self):
+        if self.length_scale is None:
+            return "gamma"
+        if np.ndim(self.gamma) or self.gamma not in (None, _DEFAULT_GAMMA):
+            raise ValueError(
+                f"Gaussian got both gamma={self.gamma!r} and length_scale={self.length_scale!r}; give one of them "
+                "(gamma = 1 / (2 length_scale²))."
+            )
+        return "length_scale"
 
     def _lengths(self, n_features):
-        return 1 / np.sqrt(2 * self._bandwidths(n_features))
+        bandwidths = self._bandwidths(n_features)
+        return bandwidths if self._bandwidth_name() == "length_scale" else 1 / np.sqrt(2 * bandwidths)
 
     def _profile(self, squared_distances):
         return np.exp(-squared_distances / 2)
 
     def compiled(self, n_features):
-        """A radial kernel of rates √(2γ)."""
+        """A radial kernel of rates √(2γ) = 1 / σ."""
         return RadialKernel(1 / self._lengths(n_features), GAUSSIAN)
 
     def _from_length(self, length):
-        return 1 / (2 * length**2)
+        return length if self._bandwidth_name() == "length_scale" else 1 / (2 * length**2)

@@ -4,12 +4,14 @@ import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
 from .._compute.grams import RadialKernel
+from .._deprecations import keyword_only_from
 from .._validation import check_positive
 from .base import MATERN_ORDERS, RadialPrior
 
 _LARGE_ORDER = 50
 
 
+@keyword_only_from("0.4", old_order=("nu", "length_scale"))
 class Matern(RadialPrior):
     r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student law with 2ν degrees.
 
@@ -29,7 +31,7 @@ class Matern(RadialPrior):
     array([[0.368]])
     """
 
-    def __init__(self, nu=1.5, length_scale=1.0):
+    def __init__(self, *, nu=1.5, length_scale=1.0):
         self.nu = nu
         self.length_scale = length_scale
 

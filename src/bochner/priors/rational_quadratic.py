@@ -3,10 +3,12 @@
 import numpy as np
 from scipy.special import gammaincinv
 
+from .._deprecations import keyword_only_from
 from .._validation import check_positive
 from .base import RadialPrior
 
 
+@keyword_only_from("0.4", old_order=("alpha", "length_scale"))
 class RationalQuadratic(RadialPrior):
     """k = (1 + ‖x − z‖² / (2αℓ²))^{−α}: a Gaussian kernel whose squared inverse length is Gamma(α, rate α) / ℓ².
 
@@ -23,7 +25,7 @@ class RationalQuadratic(RadialPrior):
     array([[0.333]])
     """
 
-    def __init__(self, alpha=1.0, length_scale=1.0):
+    def __init__(self, *, alpha=1.0, length_scale=1.0):
         self.alpha = alpha
         self.length_scale = length_scale
 

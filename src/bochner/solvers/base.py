@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compute import as_dense
+from .._random import Seed
 from ..measures import FourierMeasure
 from .outputs import Outputs
 from .statistics import RidgeStatistics, TrainingRows
@@ -100,9 +101,7 @@ class Solver(BaseEstimator, ABC):
     needs_rows: ClassVar[bool] = False
 
     @abstractmethod
-    def init(
-        self, problem: RidgeProblem, data: TrainingRows | None = None, rng: np.random.Generator | None = None
-    ) -> Factorization:
+    def init(self, problem: RidgeProblem, data: TrainingRows | None = None, rng: Seed = None) -> Factorization:
         """The factorization; ``data`` are the rows behind the sums where they are still at hand."""
 
     def check_parameters(self) -> None:

@@ -15,7 +15,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import Block, gathered, tiles
+from .._deprecations import keyword_only_from
 from .._progress import step_done, track
+from .._random import as_generator
 from .._validation import check_count, check_positive
 from .base import Factorization, RidgeProblem, Solution, Solver
 from .statistics import TILE_ROWS, TrainingRows
@@ -23,10 +25,11 @@ from .statistics import TILE_ROWS, TrainingRows
 Operator = Callable[[np.ndarray], np.ndarray]
 
 
+@keyword_only_from("0.4", old_order=("max_iter", "tol"))
 class IterativeSolver(Solver):
     """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until accuracy ``tol``."""
 
-    def __init__(self, max_iter: int = 1000, tol: float = 1e-8):
+    def __init__(self, *, max_iter: int = 1000, tol: float = 1e-8):
         self.max_iter = max_iter
         self.tol = tol
 
@@ -177,6 +180,7 @@ def _image_block(centered, coefficients, X, weights=None):
     return image
 
 
+@keyword_only_from("0.4", old_order=("n_epochs", "batch_size"))
 class StochasticGradient(Solver):
     """Averaged stochastic gradient descent on minibatches; the average is taken over the second half of the epochs.
 
@@ -202,12 +206,12 @@ class StochasticGradient(Solver):
 
     needs_rows: ClassVar[bool] = True
 
-    def __init__(self, n_epochs: int = 100, batch_size: int = 64):
+    def __init__(self, *, n_epochs: int = 100, batch_size: int = 64):
         self.n_epochs = n_epochs
         self.batch_size = batch_size
 
     def init(self, problem, data=None, rng=None) -> StochasticFactorization:
-        return StochasticFactorization(self, problem, data, rng)
+        return StochasticFactorization(self, problem, data, as_generator(0 if rng is None else rng, "rng"))
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")
@@ -221,14 +225,13 @@ class StochasticFactorization(Factorization):
     solver: StochasticGradient
     problem: RidgeProblem
     data: TrainingRows | None
-    rng: np.random.Generator | None
+    rng: np.random.Generator
 
     def solve(self, alpha: float) -> Solution:
         if self.data is None:
             raise ValueError("Stochastic descent needs the rows, and they are gone. Call fit again.")
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
-        rng = np.random.default_rng(0) if self.rng is None else self.rng
         weights = np.ones(len(rows)) if self.data.weights is None else gathered(self.data.weights)
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
@@ -238,7 +241,7 @@ class StochasticFactorization(Factorization):
         z = np.zeros_like(problem.right_side)
         average, n_averaged, n_epochs = np.zeros_like(z), 0, self.solver.n_epochs
         for epoch in track(range(n_epochs), "stochastic ridge", n_epochs):
-            for block, positions, numbers in rows.batches(self.solver.batch_size, rng):
+            for block, positions, numbers in rows.batches(self.solver.batch_size, self.rng):
                 tile = problem.rows(block[positions])
                 residual = tile @ outputs.coefficients(z) - targets[numbers]
                 pull = outputs.right_side(tile.T @ (weights[numbers, None] / weights.mean() * residual))

@@ -36,7 +36,7 @@ def test_regret_bound_covers_the_gap_of_played_games(seed):
     exact = game_equilibrium(atoms, X, y, n_iterations=60, ratio=0.9999).report
     gaps = []
     for n_rounds in (20, 400):
-        learner = MarginGame(n_rounds, peaks=CandidatePeaks(), step="theory")
+        learner = MarginGame(n_rounds=n_rounds, peaks=CandidatePeaks(), step="theory")
         report = learner.learn(atoms, X, y, rng).report
         gap = report.certificate.upper - exact.lower
         assert gap <= bounds.margin_regret(12, n_rounds).value
@@ -48,12 +48,12 @@ def test_alternate_form_bounds_the_objective(seed):
     X, y, atoms, rng = small_problem(seed)
     start = atoms
     sums, heights, plays = [], [], []
-    for played in MarginGame(100, peaks=CandidatePeaks(), step="theory").rounds(start, X, y, rng):
+    for played in MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory").rounds(start, X, y, rng):
         sums.append(played.dual_weights.sum())
         heights.append(played.potential)
         plays.append(played)
     bound = bounds.margin_objective(sums, heights, 12)
-    report = MarginGame(100, peaks=CandidatePeaks(), step="theory").learn(start, X, y, rng).report
+    report = MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory").learn(start, X, y, rng).report
     assert bound.valid
     assert report.certificate.upper <= bound.value
     assert bound.empirical == pytest.approx(np.mean([p.value for p in plays]))

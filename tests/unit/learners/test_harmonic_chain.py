@@ -40,7 +40,7 @@ def test_walkers_end_with_the_chances_of_the_law(d, max_degree, beta, seed):
     chances = exact_law(X, signal, max_degree, beta)
     assert chances.max() > 2 * chances.min()  # a law that is worth a test
     n_walkers = 4000
-    chain = HarmonicChain(max_degree, n_walkers, 80, beta=beta, draw=True, top=n_walkers)
+    chain = HarmonicChain(max_degree=max_degree, n_walkers=n_walkers, n_steps=80, beta=beta, draw=True, top=n_walkers)
     drawn = chain.prepare(None, X).find(signal, rng)
     counts = np.zeros(len(chances))
     places = {tuple(index): k for k, index in enumerate(harmonic_indices(d, max_degree))}
@@ -69,8 +69,8 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
     X, y, rng = sphere(200, 3, seed)
     if not kept:
         monkeypatch.setattr(harmonic_peaks, "_KEPT_BASIS_BYTES", 0)
-    every = HarmonicPeaks(6, top=3).prepare(None, X).find(y[:, None], rng)
-    chain = HarmonicChain(6, 50, 200, top=3).prepare(None, X).find(y[:, None], rng)
+    every = HarmonicPeaks(max_degree=6, top=3).prepare(None, X).find(y[:, None], rng)
+    chain = HarmonicChain(max_degree=6, n_walkers=50, n_steps=200, top=3).prepare(None, X).find(y[:, None], rng)
     assert sorted(map(tuple, chain.indices)) == sorted(map(tuple, every.indices))
     np.testing.assert_allclose(chain.weights, 1 / 3)
 
@@ -78,7 +78,7 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
 @pytest.mark.parametrize("draw", [False, True])
 def test_the_game_can_be_played_by_a_chain(draw):
     ball, new = sphere_checkerboard(600, 0), sphere_checkerboard(2000, 1)
-    game = MarginGame(60, peaks=HarmonicChain(12, 30, 60, draw=draw))
+    game = MarginGame(n_rounds=60, peaks=HarmonicChain(max_degree=12, n_walkers=30, n_steps=60, draw=draw))
     features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
     certificate = features.report_.certificate
     assert not certificate.exact
@@ -140,7 +140,7 @@ def test_too_many_harmonics_to_number_are_refused():
 def test_wrong_parameters_are_refused():
     X, _, _ = sphere(20, 3, 0)
     for chain, message in (
-        (HarmonicChain(-1), "max_degree"),
+        (HarmonicChain(max_degree=-1), "max_degree"),
         (HarmonicChain(n_steps=0), "n_steps"),
         (HarmonicChain(beta=-1.0), "beta"),
         (HarmonicChain(draw=True, top=30), "need as many walkers"),

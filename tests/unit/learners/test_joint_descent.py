@@ -61,7 +61,13 @@ def test_the_head_ends_where_its_penalized_loss_has_no_slope(seed):
     X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
     weights = np.array([0.1, 0.3, 0.6])
     learner = JointDescent(
-        500, batch_size=100, learning_rate=0.0, frequency_decay=0.0, penalty=0.5, start_scale=1.0, loss="squared"
+        n_epochs=500,
+        batch_size=100,
+        learning_rate=0.0,
+        frequency_decay=0.0,
+        penalty=0.5,
+        start_scale=1.0,
+        loss="squared",
     )
     start = FourierMeasure(rng.normal(size=(3, 2)), weights)
     f = learner.learn(start, X, y, rng).report.expansion
@@ -80,7 +86,7 @@ def test_the_head_ends_where_its_penalized_loss_has_no_slope(seed):
 def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
     X, y, rng = ringed(800, seed)
     start = Gaussian(0.5).sample(15, 4, rng)
-    learned = JointDescent(15, loss=loss, frequency_decay=0.0).learn(start, X, y, rng)
+    learned = JointDescent(n_epochs=15, loss=loss, frequency_decay=0.0).learn(start, X, y, rng)
     measure, report = learned.measure, learned.report
     assert report.losses[-1] < 0.6 * report.losses[0]
     scores = report.expansion.evaluate(X)[:, 0]
@@ -94,9 +100,9 @@ def test_the_loss_falls_and_the_head_fits_the_features(loss, seed):
 def test_several_classes_and_outputs():
     X, y, rng = ringed(300, 0)
     start = Gaussian(0.5).sample(10, 4, rng)
-    report = JointDescent(3).learn(start, X, np.array(["a", "b", "c"])[y + (X[:, 2] > 0)], rng).report
+    report = JointDescent(n_epochs=3).learn(start, X, np.array(["a", "b", "c"])[y + (X[:, 2] > 0)], rng).report
     assert report.expansion.cosine.shape == (10, 3)
-    report = JointDescent(3, loss="squared").learn(start, X, X[:, :2] ** 2, rng).report
+    report = JointDescent(n_epochs=3, loss="squared").learn(start, X, X[:, :2] ** 2, rng).report
     assert report.expansion.cosine.shape == (10, 2)
 
 
@@ -110,7 +116,7 @@ def test_rows_of_every_form_learn_as_well(form, tmp_path):
         rows = np.memmap(tmp_path / "rows", dtype=np.float64, shape=X.shape, mode="w+")
         rows[...] = X
     start = Gaussian(0.5).sample(12, 4, np.random.default_rng(1))
-    losses = [JointDescent(10).learn(start, r, y, np.random.default_rng(2)).report.losses for r in (X, rows)]
+    losses = [JointDescent(n_epochs=10).learn(start, r, y, np.random.default_rng(2)).report.losses for r in (X, rows)]
     if form in ("float32", "fortran"):
         np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4)
     assert losses[1][-1] < 0.7 * losses[1][0]
@@ -123,7 +129,7 @@ def test_weights_are_repetitions(most_merged, monkeypatch):
     X, y, rng = ringed(150, 0)
     counts = rng.integers(0, 4, size=150)
     start = Gaussian(0.5).sample(8, 4, rng)
-    learner = JointDescent(10, batch_size=1000)
+    learner = JointDescent(n_epochs=10, batch_size=1000)
     weighted = learner.learn(start, X, y, np.random.default_rng(0), weights=counts)
     repeated = learner.learn(start, X.repeat(counts, axis=0), y.repeat(counts), np.random.default_rng(0))
     np.testing.assert_allclose(weighted.report.losses, repeated.report.losses, rtol=1e-4)
@@ -136,7 +142,9 @@ def test_heavy_atoms_take_the_longer_steps_and_atoms_without_weight_none():
     """Adam's first step is the rate itself: frequencies by learning_rate · size, amplitudes by √(w_j / mean w)."""
     X, y, rng = ringed(100, 0)
     start = FourierMeasure(rng.normal(size=(4, 4)), np.array([0.0, 1.0, 1.0, 4.0]))
-    still = JointDescent(1, batch_size=100, learning_rate=0.0, frequency_decay=0.0, start_scale=1.0, amplitude_rate=0.0)
+    still = JointDescent(
+        n_epochs=1, batch_size=100, learning_rate=0.0, frequency_decay=0.0, start_scale=1.0, amplitude_rate=0.0
+    )
     moved = clone(still).set_params(amplitude_rate=0.05)
     before, after = (
         learner.learn(start, X, y, np.random.default_rng(0)).report.expansion for learner in (still, moved)
@@ -168,7 +176,9 @@ def test_decay_and_penalty_shrink_what_they_are_for():
     """One step: a decay of 0.1 takes a tenth of the frequencies; a penalty above all turns each amplitude towards zero."""
     X, y, rng = ringed(100, 0)
     start = Gaussian(0.5).sample(6, 4, rng)
-    still = JointDescent(1, batch_size=100, learning_rate=0.0, start_scale=0.5, amplitude_rate=0.0, frequency_decay=0.0)
+    still = JointDescent(
+        n_epochs=1, batch_size=100, learning_rate=0.0, start_scale=0.5, amplitude_rate=0.0, frequency_decay=0.0
+    )
     before = still.learn(start, X, y, np.random.default_rng(0)).report.expansion
     np.testing.assert_allclose(before.frequencies, 0.5 * start.frequencies, rtol=1e-6)
     decayed = clone(still).set_params(frequency_decay=0.1).learn(start, X, y, np.random.default_rng(0)).report.expansion
@@ -183,7 +193,9 @@ def test_auto_is_the_loss_that_the_target_asks_for():
     start = Gaussian(0.5).sample(6, 4, rng)
 
     def frequencies(target, **settings):
-        return JointDescent(2, **settings).learn(start, X, target, np.random.default_rng(0)).measure.frequencies
+        return (
+            JointDescent(n_epochs=2, **settings).learn(start, X, target, np.random.default_rng(0)).measure.frequencies
+        )
 
     words, numbers = np.array(["no", "yes"])[y], y + 0.5
     np.testing.assert_array_equal(frequencies(words), frequencies(y, loss="log_loss"))
@@ -203,7 +215,7 @@ def test_an_interruption_is_not_caught(monkeypatch):
 
     monkeypatch.setattr("bochner.descent._Steps.take", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        JointDescent(10).learn(Gaussian(0.5).sample(6, 4, rng), X, y, rng)
+        JointDescent(n_epochs=10).learn(Gaussian(0.5).sample(6, 4, rng), X, y, rng)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_dual_weights_are_feasible_in_every_round(step, loss, seed):
     X, y, rng = checkered(120, seed)
     start = Gaussian(gamma=4.0).sample(50, 2, rng)
     upper = 0.5 if loss == "hinge" else np.inf
-    for played in MarginGame(8, C=0.5, step=step, loss=loss, peaks=CandidatePeaks()).rounds(start, X, y, rng):
+    for played in MarginGame(n_rounds=8, C=0.5, step=step, loss=loss, peaks=CandidatePeaks()).rounds(start, X, y, rng):
         alpha = played.dual_weights[:, 0]
         assert np.all((alpha >= 0) & (alpha <= upper))
         assert abs(y @ alpha) < 1e-9
@@ -56,7 +56,7 @@ def test_a_round_is_the_papers_step_written_out(seed):
     """α ← Proj(α + η g) with g = 1 − y Re(conj(E) Σ yαE), η = c C√n / √Σ‖g‖²; pair by pair."""
     X, y, rng = checkered(40, seed)
     start = Gaussian(gamma=4.0).sample(20, 2, rng)
-    first, second = list(MarginGame(2, C=0.5, peaks=CandidatePeaks()).rounds(start, X, y, rng))
+    first, second = list(MarginGame(n_rounds=2, C=0.5, peaks=CandidatePeaks()).rounds(start, X, y, rng))
     omega = first.peaks.frequencies[0]
     alpha = first.dual_weights[:, 0]
     gradient = np.array(
@@ -75,7 +75,7 @@ def test_a_round_is_the_papers_step_written_out(seed):
 def test_the_measure_is_the_average_of_the_plays_and_duplicates_gain_weight(seed):
     X, y, rng = checkered(120, seed)
     start = Gaussian(gamma=4.0).sample(20, 2, rng)
-    plays = [p.peaks for p in MarginGame(25, peaks=CandidatePeaks()).rounds(start, X, y, rng)]
+    plays = [p.peaks for p in MarginGame(n_rounds=25, peaks=CandidatePeaks()).rounds(start, X, y, rng)]
     measure = averaged(plays)
     assert measure.mass == pytest.approx(1)
     assert len(measure) < 25
@@ -110,7 +110,7 @@ def test_game_and_equilibrium_bracket_the_same_value(seed):
     X, y, rng = checkered(150, seed)
     start = Gaussian(gamma=4.0).sample(60, 2, np.random.default_rng(seed))
     equilibrium = game_equilibrium(start, X, y).report
-    report = MarginGame(60, peaks=CandidatePeaks()).learn(start, X, y, rng).report
+    report = MarginGame(n_rounds=60, peaks=CandidatePeaks()).learn(start, X, y, rng).report
     assert equilibrium.exact
     assert equilibrium.competitive_ratio > 0.9
     assert report.certificate.lower <= equilibrium.upper
@@ -151,7 +151,7 @@ def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curva
     assert np.sum(y) == 0
     start = Gaussian().sample(5, 1, np.random.default_rng(0))
     peaks = LatePeaks(1, played=0.3, found=2.0)
-    report = MarginGame(1, peaks=peaks, loss=loss).learn(start, X, y, np.random.default_rng(0)).report
+    report = MarginGame(n_rounds=1, peaks=peaks, loss=loss).learn(start, X, y, np.random.default_rng(0)).report
     quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
     assert quadratic > 100  # so the best scaling is s = 100 / quadratic
     assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
@@ -177,12 +177,14 @@ def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(limit, monkey
     assert sampled != whole
 
 
-@pytest.mark.parametrize("peaks", [AscentPeaks(n_walkers=60), LangevinPeaks(60, 30, polish=5), CandidatePeaks()])
+@pytest.mark.parametrize(
+    "peaks", [AscentPeaks(n_walkers=60), LangevinPeaks(n_walkers=60, n_steps=30, polish=5), CandidatePeaks()]
+)
 def test_learned_frequencies_beat_random_ones(peaks, seed):
     X, y, _ = checkered(600, seed)
     X_test, y_test, _ = checkered(2000, seed + 100)
     scores = []
-    for learner in (MarginGame(12, peaks=peaks, certificate=False), None):
+    for learner in (MarginGame(n_rounds=12, peaks=peaks, certificate=False), None):
         features = SpectralFeatures(
             Gaussian(4.0), learner, n_components=12 if learner is None else 200, random_state=seed
         )
@@ -215,7 +217,7 @@ def test_regression_explains_a_planted_wave(seed):
     X = rng.normal(size=(400, 3))
     targets = np.column_stack([np.cos(X @ [1.5, 0, 1]), 3 * np.sin(X @ [0, 2.0, 0]) + 7])
     start = Gaussian(gamma=1.0).sample(100, 3, rng)
-    learner = MarginGame(20, peaks=AscentPeaks(n_walkers=40), loss="squared")
+    learner = MarginGame(n_rounds=20, peaks=AscentPeaks(n_walkers=40), loss="squared")
     learned = learner.learn(start, X, targets, rng)
     measure, report = learned.measure, learned.report
     features = np.column_stack([measure.features(X), np.ones(400)])
@@ -226,7 +228,7 @@ def test_regression_explains_a_planted_wave(seed):
 
 def test_n_rounds_none_plays_until_n_components_are_found():
     X, y, _ = checkered(200, 0)
-    learner = MarginGame(None, peaks=AscentPeaks(n_walkers=30, top=4), certificate=False)
+    learner = MarginGame(n_rounds=None, peaks=AscentPeaks(n_walkers=30, top=4), certificate=False)
     features = SpectralFeatures(Gaussian(4.0), learner, n_components=10, random_state=0).fit(X, y)
     assert len(features.measure_) == 10
     assert features.transform(X).shape == (200, 20)
@@ -237,19 +239,21 @@ def test_harmonics_through_spectral_features(seed):
     X = rng.normal(size=(400, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = X[:, 0] * X[:, 1] * X[:, 2] > 0
-    features = SpectralFeatures(learner=MarginGame(20, peaks=HarmonicPeaks(8), step_scale=0.1), random_state=0).fit(
-        X, y
-    )
+    features = SpectralFeatures(
+        learner=MarginGame(n_rounds=20, peaks=HarmonicPeaks(max_degree=8), step_scale=0.1), random_state=0
+    ).fit(X, y)
     assert features.report_.certificate.exact
     assert features.measure_.mass == pytest.approx(1)
     assert LinearSVC(C=10.0).fit(features.transform(X), y).score(features.transform(X), y) > 0.95
-    zonal = SpectralFeatures(learner=MarginGame(5, peaks=HarmonicPeaks(4, "zonal"))).fit(X, y)
+    zonal = SpectralFeatures(learner=MarginGame(n_rounds=5, peaks=HarmonicPeaks(max_degree=4, mode="zonal"))).fit(X, y)
     np.testing.assert_allclose(np.diag(zonal.measure_.kernel(X)), 1, atol=1e-10)
 
 
 def test_an_interruption_is_passed_on_and_leaves_the_old_model(monkeypatch):
     X, y, _ = checkered(100, 0)
-    features = SpectralFeatures(Gaussian(4.0), MarginGame(5, peaks=CandidatePeaks()), n_components=30, random_state=0)
+    features = SpectralFeatures(
+        Gaussian(4.0), MarginGame(n_rounds=5, peaks=CandidatePeaks()), n_components=30, random_state=0
+    )
     before = features.fit(X, y).transform(X)
     found = []
 
@@ -276,8 +280,8 @@ def test_auto_is_the_hinge_for_labels_and_the_squared_loss_for_values():
 
 SEARCHES = {
     "candidates": CandidatePeaks(),
-    "harmonics": HarmonicPeaks(5),
-    "degrees": HarmonicPeaks(5, "zonal"),
+    "harmonics": HarmonicPeaks(max_degree=5),
+    "degrees": HarmonicPeaks(max_degree=5, mode="zonal"),
 }
 
 
@@ -297,7 +301,7 @@ def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(name, loss, 
         counts[y == 1] = 0
     repeated = np.repeat(np.arange(60), counts)
     start = Gaussian(4.0).sample(40, 3, rng)
-    learner = MarginGame(10, C=0.5, peaks=SEARCHES[name], loss=loss, **settings)
+    learner = MarginGame(n_rounds=10, C=0.5, peaks=SEARCHES[name], loss=loss, **settings)
     weighted = learner.learn(start, X, y, np.random.default_rng(0), weights=counts)
     plain = learner.learn(start, X[repeated], y[repeated], np.random.default_rng(0))
     np.testing.assert_allclose(weighted.report.values, plain.report.values, rtol=1e-8)
@@ -313,7 +317,10 @@ def test_walkers_see_weights_as_repetitions(seed, monkeypatch):
     X, y, rng = checkered(60, seed)
     counts = rng.integers(4, size=60)
     repeated = np.repeat(np.arange(60), counts)
-    start, learner = Gaussian(4.0).sample(40, 2, rng), MarginGame(1, peaks=AscentPeaks(n_steps=3), certificate=False)
+    start, learner = (
+        Gaussian(4.0).sample(40, 2, rng),
+        MarginGame(n_rounds=1, peaks=AscentPeaks(n_steps=3), certificate=False),
+    )
     weighted = learner.learn(start, X, y, 0, weights=counts).measure
     plain = learner.learn(start, X[repeated], y[repeated], 0).measure
     np.testing.assert_allclose(weighted.frequencies, plain.frequencies, atol=1e-3)
@@ -343,7 +350,7 @@ def test_dask_memory_maps_and_block_sizes_change_nothing(tmp_path):
     mapped[...] = X
     results = []
     for rows, block in ((X, "auto"), (X, 37), (mapped, "auto"), (da.from_array(X, chunks=(110, 2)), "auto")):
-        learner = MarginGame(4, peaks=CandidatePeaks())
+        learner = MarginGame(n_rounds=4, peaks=CandidatePeaks())
         features = SpectralFeatures(Gaussian(4.0), learner, n_components=30, block_size=block, random_state=0)
         features.fit(rows, y)
         results.append(features)
@@ -354,7 +361,9 @@ def test_dask_memory_maps_and_block_sizes_change_nothing(tmp_path):
 
 def test_same_seed_same_measure():
     X, y, _ = checkered(100, 0)
-    runs = [SpectralFeatures(Gaussian(4.0), MarginGame(5), random_state=3).fit(X, y).measure_ for _ in range(2)]
+    runs = [
+        SpectralFeatures(Gaussian(4.0), MarginGame(n_rounds=5), random_state=3).fit(X, y).measure_ for _ in range(2)
+    ]
     np.testing.assert_array_equal(runs[0].frequencies, runs[1].frequencies)
 
 
@@ -407,7 +416,7 @@ def test_bad_targets_are_explained(y, message):
 def test_rows_off_the_sphere_are_refused_by_harmonic_games():
     X, y, rng = checkered(20, 0, n_features=3)
     with pytest.raises(ValueError, match="unit rows"):
-        game(X, y, rng, peaks=HarmonicPeaks(3))
+        game(X, y, rng, peaks=HarmonicPeaks(max_degree=3))
 
 
 def test_a_finished_game_warns_about_nothing():

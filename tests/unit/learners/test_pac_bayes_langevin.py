@@ -82,7 +82,7 @@ def test_beta_zero_draws_from_the_prior(seed):
 def test_the_slope_is_that_of_the_logarithm_and_weights_are_repetitions(kind, seed):
     X, y, rng = problem(3, seed)
     y = y if kind == "labels" else np.sin(X[:, 0])
-    counts, prior = rng.integers(3, size=len(X)).astype(float), Matern(1.5)
+    counts, prior = rng.integers(3, size=len(X)).astype(float), Matern(nu=1.5)
     weighted = PseudoPosterior.of(prior, 2.0, as_rows(X), as_target(y, len(X)), counts)
     repeated = np.repeat(np.arange(len(X)), counts.astype(int))
     plain = PseudoPosterior.of(prior, 2.0, as_rows(X[repeated]), as_target(y[repeated], len(repeated)), None)

@@ -143,7 +143,7 @@ def test_harmonic_search_agrees_with_the_kernel_of_what_it_finds(mode, seed):
     X = rng.normal(size=(50, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     signal = rng.normal(size=50)
-    bound = HarmonicPeaks(6, mode).prepare(None, X)
+    bound = HarmonicPeaks(max_degree=6, mode=mode).prepare(None, X)
     found = bound.find(signal, rng)
     assert signal @ found.kernel(X) @ signal == pytest.approx(bound.largest_potential(signal), rel=1e-10)
     np.testing.assert_allclose(bound.kept_features(found), found.features(X), atol=1e-13)

@@ -127,7 +127,7 @@ def test_what_is_missing_or_ambiguous_is_said_in_a_sentence(moons):
             plot_spectrum(unfitted)
 
 
-@pytest.mark.parametrize("learner", [None, JointDescent(n_epochs=2), MarginGame(3), PacBayes()])
+@pytest.mark.parametrize("learner", [None, JointDescent(n_epochs=2), MarginGame(n_rounds=3), PacBayes()])
 def test_the_spectrum_sums_the_weights_of_every_learner(moons, learner):
     X, y = moons
     features = SpectralFeatures(learner=learner, n_components=15, random_state=0)
@@ -214,7 +214,7 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
     X = np.random.default_rng(0).normal(size=(80, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    features = SpectralFeatures(learner=MarginGame(3, peaks=HarmonicPeaks(4)), random_state=0)
+    features = SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=HarmonicPeaks(max_degree=4)), random_state=0)
     model = make_pipeline(features, LinearSVC()).fit(X, y)
     assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
     with pytest.raises(TypeError, match="of harmonics, draw plot_harmonics"):

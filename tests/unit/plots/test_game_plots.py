@@ -18,7 +18,7 @@ def points(n_rows=80):
 
 def test_evolution_has_three_panels_for_each_round():
     X, y = points()
-    learner = MarginGame(6, peaks=CandidatePeaks())
+    learner = MarginGame(n_rounds=6, peaks=CandidatePeaks())
     figure = game_evolution(learner, Gaussian(4.0), X, y, rounds=(1, 3, 6, 50), random_state=0)
     assert len(figure.axes) == 9
     assert [axis.get_title().split(",")[0] for axis in figure.axes[:3]] == ["round 1", "round 3", "round 6"]
