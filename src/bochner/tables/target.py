@@ -1,14 +1,12 @@
 """The column to predict: apart from the others, as numbers or as labels, and what kind of task that makes."""
 
-import difflib
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .._columns import float_column, is_text
-from .._text import some_names
 from .column_kinds import NumberColumn, coded_texts, telling, whole
+from .names import column_named
 from .reading import TableError, needed
 from .spooling import rows_of
 from .written_numbers import POINT, decimal_of
@@ -17,21 +15,12 @@ _MAX_CLASSES_OF_NUMBERS = 20
 _MOSTLY = 0.95  # of the texts must be numbers
 
 
-def near_name(name: str, columns: Iterable[str]) -> str:
-    """The end of a sentence about a column that is not there."""
-    near = difflib.get_close_matches(name, list(columns), n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
-
-
 def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
-    """The other columns, the target, and the number of rows dropped because their target is missing.
+    """Return the other columns, the target, and the number of rows dropped because their target is missing.
 
-    A target of texts that are numbers, such as "$1,234", is numbers, unless these are so few that they are classes.
+    A target of texts such as "$1,234" is turned into numbers, unless these are so few that they are classes.
     """
-    if target not in frame.columns:
-        hint = near_name(target, frame.columns)
-        known = f"; its columns are {some_names(list(frame.columns))}." if hint == "." else hint
-        raise TableError(f"The table has no column {target!r}{known}")
+    target = column_named(target, frame.columns)
     values = _as_numbers(frame[target], target, decimal)
     kept = values.notna()
     if not kept.any():
