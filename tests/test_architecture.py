@@ -42,6 +42,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
 NEVER_AT_IMPORT = {
     *(
+        "charset_normalizer",
         "matplotlib",
         "pyarrow",
         "pandas",

@@ -1,7 +1,6 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
 from . import bounds
-from ._compute import open_rows
 from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
     EarlyStopping,
@@ -70,7 +69,7 @@ from .priors import (
 )
 from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
-from .tables import TableModel, fit_table, load, load_table, save
+from .tables import TableModel, fit_table, load, load_table, open_rows, save
 from .targets import TargetSimilarity, simplex_code
 from .tuning import tune_on_validation
 

@@ -158,7 +158,14 @@ def _fit(options: argparse.Namespace) -> int:
         raise FileNotFoundError(2, "There is no folder for the model file", str(out))
     with stages() as bar:
         bar.begin(f"reading {Path(options.table).name}")
-        table = load_table(options.table, sep=options.sep, decimal=options.decimal, encoding=options.encoding)
+        table = load_table(
+            options.table,
+            sep=options.sep,
+            decimal=options.decimal,
+            encoding=options.encoding,
+            skip_rows=options.skip_rows,
+            header=options.header,
+        )
         model = fit_table(
             table,
             options.target,
@@ -200,8 +207,10 @@ def _roles(options: argparse.Namespace, columns: list[str]) -> dict[str, str]:
 
 
 def _names(given: list[str], columns: list[str]) -> list[str]:
-    """Names of columns, each an argument of its own or several with commas between them; a name may have commas itself."""
-    return [name for text in given for name in ([text] if text in columns else text.split(",")) if name]
+    """Return the names in arguments of one name, which may have commas itself, or of several with commas between."""
+    known = {text for text in given if text.strip() in columns}
+    split = [[text] if text in known else text.split(",") for text in given]
+    return [name.strip() for names in split for name in names if name.strip()]
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -226,10 +235,10 @@ def _predict(options: argparse.Namespace) -> int:
     check_request(model, **asked)
     identifiers = model.facts_["identifiers"]
     candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
-    dialect = (options.sep, options.decimal, options.encoding)
-    usual = model.facts_["decimal"]
-    pieces = read_pieces(options.table, *dialect, doubtful_decimal=usual, verbatim=candidates)
+    pieces = read_pieces(options.table, _like_training(options, model), verbatim=[name.strip() for name in candidates])
     first = next(pieces)
+    for note in first[0].attrs.get("notes", []):
+        _say(note)
     columns = list(first[0].columns)
     keep = [name for name in identifiers if name in columns] + _names(options.keep, columns)
     strays: dict[str, Strays] = {}
@@ -249,6 +258,18 @@ def _predict(options: argparse.Namespace) -> int:
     if unfamiliar is not None:
         _say(unfamiliar)
     return 0
+
+
+def _like_training(options: argparse.Namespace, model: Any) -> Any:
+    """Return how to read a table for predictions: as asked for, otherwise like the training table."""
+    from .tables.dialects import TextOptions, Training
+
+    facts = model.facts_
+    file = facts.get("file", {"unnamed": [], "sep": None, "skip_rows": None})
+    used = tuple(model["columns"].roles_)
+    training = Training(used, tuple(file["unnamed"]), facts["target"], file["sep"], file["skip_rows"])
+    given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
+    return TextOptions(*given, doubtful_decimal=facts["decimal"], training=training)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -361,13 +382,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_dialect(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--sep", type=_separator, metavar="MARK", help="what separates fields of a text file, or tab")
-    command.add_argument("--decimal", metavar="MARK", help="its decimal mark, . or ,")
-    command.add_argument("--encoding", metavar="NAME", help="its encoding, e.g. latin-1")
+    text = command.add_argument_group("text files", "What is not given is found from the file.")
+    text.add_argument("--sep", type=_separator, metavar="MARK", help="separator of fields; also tab or space")
+    text.add_argument("--decimal", metavar="MARK", help="decimal mark, . or ,")
+    text.add_argument("--encoding", metavar="NAME", help="encoding, e.g. latin-1")
+    text.add_argument("--skip-rows", type=_count, metavar="N", help="skip the first N lines")
+    about = "the first line holds column names, or values"
+    text.add_argument("--header", action=argparse.BooleanOptionalAction, help=about)
 
 
 def _separator(text: str) -> str:
-    return {"tab": "\t", "\\t": "\t"}.get(text, text)
+    return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"needs a number of lines, got {text!r}")
+    return int(text)
 
 
 def _positive(text: str) -> int:

@@ -108,7 +108,7 @@ def test_numpy_files_are_mapped(tmp_path):
     rows = open_rows(tmp_path / "X.npy")
     assert isinstance(rows, LocalRows)
     assert not rows.in_memory
-    with pytest.raises(ValueError, match="no names of columns"):
+    with pytest.raises(ValueError, match="no column names"):
         open_rows(tmp_path / "X.npy", ["a"])
 
 
@@ -161,13 +161,13 @@ def test_missing_numbers_are_named(bad, tmp_path):
 def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     X = numbers()
     path = stored(tmp_path, "parquet", X, np.full(N_ROWS, "text"))
-    with pytest.raises(ValueError, match=r"'label' of table\.parquet holds no numbers"):
+    with pytest.raises(ValueError, match=r"'label' of table\.parquet does not hold numbers"):
         open_rows(path)
-    with pytest.raises(ValueError, match=r"no column 'z'; its columns are \['a', 'b', 'c', 'label'\]"):
+    with pytest.raises(ValueError, match=r"no column 'z'; its columns are 'a', 'b', 'c', 'label'\."):
         open_rows(path, ["a", "z"])
     with pytest.raises(TypeError, match=r"Write columns=\['a'\]"):
         open_rows(path, "a")
-    with pytest.raises(ValueError, match=r"reads \.parquet, .*got 'table.xls'"):
+    with pytest.raises(ValueError, match=r"reads \.csv, .*got 'table.xls'"):
         open_rows("table.xls")
     with pytest.raises(FileNotFoundError, match="There is no file"):
         open_rows(tmp_path / "none.csv")
@@ -181,8 +181,8 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"broken\.parquet is no Parquet file"):
         open_rows(tmp_path / "broken.parquet")
     (tmp_path / "late.csv").write_text("a,b\n" + "1,2\n" * 400_000 + "1,oops\n")
-    with pytest.raises(ValueError, match=r"late\.csv cannot be read: .*oops"):
-        open_rows(tmp_path / "late.csv").sum(Block(lambda x: x.sum(axis=0)))
+    with pytest.raises(ValueError, match=r"Column 'b' of late\.csv does not hold numbers"):
+        open_rows(tmp_path / "late.csv")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"needs pyarrow, which is not installed: pip install 'bochner\[table\]'"):
         open_rows(path)

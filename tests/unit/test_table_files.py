@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow")
 
 from bochner import load_table  # noqa: E402
 from bochner.tables import TableError  # noqa: E402
-from bochner.tables.dialects import dialect_of  # noqa: E402
+from bochner.tables.dialects import TextOptions, dialect_of  # noqa: E402
 from bochner.tables.reading import read_file  # noqa: E402
 
 FRAME = pandas.DataFrame(
@@ -68,7 +68,7 @@ def test_what_is_given_overrules(tmp_path):
         ({"decimal": "'"}, "The decimal mark is '.' or ','"),
         ({"sep": ",", "decimal": ","}, "cannot both be ','"),
         ({"encoding": "klingon"}, "There is no encoding 'klingon'"),
-        ({"encoding": "ascii"}, "is not written in the encoding ascii"),
+        ({"encoding": "ascii"}, r"is not written in the encoding ASCII: byte 0 \(0xc3, in line 1\) cannot be decoded"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, message):
@@ -78,11 +78,12 @@ def test_options_that_make_no_sense(tmp_path, options, message):
 
 
 def test_a_doubtful_mark_is_read_as_the_file_of_the_fit_was(tmp_path):
+    options = TextOptions(doubtful_decimal=",")
     (tmp_path / "t.csv").write_text("a;b\n1,234;x\n5,678;y\n")
     assert read_file(tmp_path / "t.csv")[0]["a"].tolist() == ["1,234", "5,678"]
-    assert read_file(tmp_path / "t.csv", doubtful_decimal=",")[0]["a"].tolist() == [1.234, 5.678]
+    assert read_file(tmp_path / "t.csv", options)[0]["a"].tolist() == [1.234, 5.678]
     (tmp_path / "t.csv").write_text("a;b\n1.5;x\n5.678;y\n")
-    assert read_file(tmp_path / "t.csv", doubtful_decimal=",")[0]["a"].tolist() == [1.5, 5.678]
+    assert read_file(tmp_path / "t.csv", options)[0]["a"].tolist() == [1.5, 5.678]
 
 
 def test_values_are_carried_over_as_they_are_written(tmp_path):
@@ -192,14 +193,14 @@ def test_standard_input(monkeypatch, kind):
         ("t.csv", bytes(range(1, 256)) * 20, "is no text: it is full of control characters"),
         ("t.csv", b"PAR1 rest", "it is a Parquet file"),
         ("t.csv", b"\n\n \n", "is empty|holds no rows"),
-        ("t.jsonl", b'{"a": 1}\n{"a"\n', "Line 2 of .* is no JSON object"),
-        ("t.jsonl", b'{"a": 1}\n[1]\n', "Entry 2 of .* is no JSON object"),
+        ("t.jsonl", b'{"a": 1}\n{"a"\n', "Line 2 of .* is not a JSON object"),
+        ("t.jsonl", b'{"a": 1}\n[1]\n', "Entry 2 of .* is not a JSON object"),
         ("t.jsonl", b"", "is empty"),
-        ("t.jsonl", b'{"a": "\xe9"}', "is not written in the encoding UTF-8; save it so"),
+        ("t.jsonl", b'{"a": "\xe9"}', r"is not written in the encoding UTF-8: byte 7 \(0xe9, in line 1\) cannot be decoded"),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
         ("t.parquet.gz", gzip.compress(b"nothing", mtime=0), "cannot be read as Parquet"),
-        ("t.xlsx", b"", "behind it .gz"),
-        ("t.gz", b"", "the name must end in .csv"),
+        ("t.xlsx", b"", "optionally followed by .gz"),
+        ("t.gz", b"", "its name must end in .csv"),
     ],
 )
 def test_files_that_are_no_tables_get_one_sentence(tmp_path, name, content, message):
@@ -212,7 +213,7 @@ def test_files_that_are_no_tables_get_one_sentence(tmp_path, name, content, mess
 
 def test_a_dialect_is_for_text(tmp_path):
     FRAME.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(TableError, match=r"is for text files; .* is Parquet"):
+    with pytest.raises(TableError, match=r"are for text files; .* is Parquet"):
         load_table(tmp_path / "t.parquet", sep=";")
 
 

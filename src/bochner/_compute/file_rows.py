@@ -1,92 +1,41 @@
-"""Rows of a file that is read in pieces, from its beginning to its end, once a pass: what is larger than memory needs no cluster."""
+"""Rows of a file that is read in pieces, once per pass: data larger than memory without a cluster."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .dask_rows import as_rows
 from .maps import release_pages, scratch
 from .rows import STREAMED_BYTES, LocalRows, Rows, add_parts
 
-_ENDINGS = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".tsv": "CSV"}
-
-
-def open_rows(path: str | PathLike[str], columns: Sequence[str] | None = None, *, target: str | None = None) -> Any:
-    r"""The rows of a file, for ``fit``, ``predict`` and ``transform`` in place of X; read in pieces, never whole in memory.
-
-    A Parquet file (``.parquet``, ``.pq``) is read by pieces of its row groups and decoded once a pass, a text file (``.csv``, ``.tsv``,
-    with a header) is parsed once a pass, and a ``.npy`` file is mapped into memory.  Text and Parquet need pyarrow.  Descent, which meets
-    rows in random order, and GBRFF, which passes over them many times a round, copy their numbers into a temporary file first.  Methods that want all rows at once refuse such rows; those
-    of a memory map they take.
-
-    Parameters
-    ----------
-    path : str or path
-        The file; its ending says of which kind it is.
-    columns : list of str, default None
-        Columns of numbers, in the order of the features; None takes all but the target.
-    target : str, default None
-        A column that is no feature: it is read into memory when ``rows.y`` is first asked for.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from bochner import SpectralRidge
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "table.csv")
-    ...     _ = file.write_text("size,age,price\n1,2,3\n2,1,4\n3,5,8\n")
-    ...     rows = open_rows(file, target="price")
-    ...     model = SpectralRidge(random_state=0).fit(rows, rows.y)
-    ...     model.predict(rows).shape
-    (3,)
-    """
-    if not isinstance(path, str | PathLike):
-        raise TypeError(f"path must name a file, got {path!r}. Write e.g. open_rows('table.parquet').")
-    ending = Path(path).suffix.lower()
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, got {columns!r}. Write columns=[{columns!r}].")
-    if ending == ".npy":
-        if columns is not None or target is not None:
-            raise ValueError("A .npy file has no names of columns: leave out columns and target, and give y by itself.")
-        return as_rows(np.load(path, mmap_mode="r"))
-    if ending not in _ENDINGS:
-        raise ValueError(f"open_rows reads {', '.join(_ENDINGS)} and .npy files, got {fspath(path)!r}.")
-    kind = _ParquetFile if _ENDINGS[ending] == "Parquet" else _TextFile
-    return FileRows(kind(Path(path)), columns, target)
-
 
 class FileRows(Rows):
-    """Named columns of a file as rows of numbers; missing and infinite ones are refused as they are met."""
+    """Named columns of a file as rows of numbers; missing and infinite ones raise an error when read.
 
-    is_local = False  # a look at some rows costs a pass
+    ``notes`` lists decisions about the file, e.g. lines skipped before its header.
+    """
+
+    is_local = False  # reading some rows takes a pass over the file
     block_size: int | str = "auto"
 
-    def __init__(self, file: "_ColumnFile", columns: Sequence[str] | None, target: str | None):
-        self.file, self.target = file, target
-        asked = [*(columns or ()), *([] if target is None else [target])]
-        strangers = [name for name in asked if name not in file.numeric]
-        if strangers:
-            raise ValueError(
-                f"{file.path.name} has no column {strangers[0]!r}; its columns are {list(file.numeric)[:20]}."
-            )
+    def __init__(self, file: "ColumnFile", columns: Sequence[str] | None, target: str | None):
+        self.file, self.target, self.notes = file, target, list(file.notes)
+        self._n_rows = file.n_rows()
+        if not self._n_rows:
+            raise ValueError(f"{file.path.name} has no rows; give at least one.")
         self.names = [name for name in file.numeric if name != target] if columns is None else list(columns)
         texts = [name for name in self.names if not file.numeric[name]]
         if texts:
             raise ValueError(
-                f"Column {texts[0]!r} of {file.path.name} holds no numbers; bochner needs real numbers. Leave it out by columns=[...], or "
-                "encode it first."
+                f"Column {texts[0]!r} of {file.path.name} does not hold numbers, which bochner needs here. "
+                "Leave it out by columns=[...], or encode it first."
             )
         if not self.names:
             raise ValueError(f"{file.path.name} has no column of features left. Name some by columns=[...].")
         self._dtype = file.dtype_of(self.names)
-        self._n_rows = file.n_rows(self.names)
-        if not self._n_rows:
-            raise ValueError(f"{file.path.name} has no rows; give at least one.")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -187,10 +136,28 @@ class FileRows(Rows):
             )
 
 
-class _ColumnFile(ABC):
-    """A file of named columns; ``numeric`` says of each whether it holds numbers."""
+class ColumnFile(ABC):
+    """A file of named columns; ``numeric`` is True for each that holds numbers."""
 
+    path: Path
     numeric: dict[str, bool]
+    notes: Sequence[str] = ()
+
+    @abstractmethod
+    def dtype_of(self, names: Sequence[str]) -> Any:
+        """Return the common type of columns of numbers."""
+
+    @abstractmethod
+    def pieces(self, names: Sequence[str], size: int) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """Iterate over pieces of at most ``size`` rows: the number of the first row, and the columns."""
+
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+
+
+class ParquetColumns(ColumnFile):
+    """Columns of a Parquet file, decoded by pieces of its row groups."""
 
     def __init__(self, path: Path):
         try:
@@ -199,41 +166,33 @@ class _ColumnFile(ABC):
             raise ImportError(
                 f"Reading {path.name} in pieces needs pyarrow, which is not installed: pip install 'bochner[table]'."
             ) from None
-        if not path.is_file():
-            raise FileNotFoundError(f"There is no file {fspath(path)!r}.")
         self.path = path
-        self.schema = self._read_schema()
-        self.numeric = {field.name: _is_numeric(field.type) for field in self.schema}
+        with self._open() as file:
+            self._schema = file.schema_arrow
+        self._stored = {field.name.strip(): field.name for field in self._schema}
+        self.numeric = {field.name.strip(): _is_numeric(field.type) for field in self._schema}
 
-    def dtype_of(self, names: Sequence[str]) -> Any:
-        """float32 where all columns are."""
-        single = all(str(self.schema.field(name).type) == "float" for name in names)
+    def dtype_of(self, names):
+        """Return float32 if all columns have it, else float64."""
+        single = all(str(self._schema.field(self._stored[name]).type) == "float" for name in names)
         return np.float32 if single else np.float64
 
-    def pieces(self, names: Sequence[str], size: int) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        """(number of its first row, its columns) of pieces of at most ``size`` rows, in their order."""
+    def n_rows(self):
+        with self._open() as file:
+            return file.metadata.num_rows
+
+    def pieces(self, names, size):
         import pyarrow as pa
 
         start = 0
         try:
-            for part in self._batches(list(dict.fromkeys(names)), size):
-                yield start, {name: _vector(part.column(name), self.numeric[name]) for name in part.schema.names}
-                start += part.num_rows
+            with self._open() as file:
+                for part in file.iter_batches(size, columns=list({self._stored[name] for name in names})):
+                    yield start, {name: _vector(part.column(self._stored[name]), self.numeric[name]) for name in names}
+                    start += part.num_rows
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path.name} cannot be read: {str(error).splitlines()[0]}") from None
 
-    @abstractmethod
-    def n_rows(self, names: Sequence[str]) -> int:
-        """The number of rows."""
-
-    @abstractmethod
-    def _read_schema(self) -> Any: ...
-
-    @abstractmethod
-    def _batches(self, names: list[str], size: int) -> Iterator[Any]: ...
-
-
-class _ParquetFile(_ColumnFile):
     def _open(self):
         import pyarrow as pa
         from pyarrow import parquet
@@ -242,46 +201,6 @@ class _ParquetFile(_ColumnFile):
             return parquet.ParquetFile(self.path, pre_buffer=False)  # else all row groups are fetched at once
         except (pa.ArrowInvalid, OSError) as error:
             raise ValueError(f"{self.path.name} is no Parquet file: {str(error).splitlines()[0]}") from None
-
-    def _read_schema(self):
-        with self._open() as file:
-            return file.schema_arrow
-
-    def n_rows(self, names):
-        with self._open() as file:
-            return file.metadata.num_rows
-
-    def _batches(self, names, size):
-        with self._open() as file:
-            yield from file.iter_batches(size, columns=names)
-
-
-class _TextFile(_ColumnFile):
-    def _open(self, names=None, size=2**20):
-        from pyarrow import csv
-
-        separated = csv.ParseOptions(delimiter="\t" if self.path.suffix.lower() == ".tsv" else ",")
-        # Types come from the beginning of the file: what begins with whole numbers may go on with others.
-        types = None if names is None else {name: "float64" for name in names if self.numeric[name]}
-        converted = csv.ConvertOptions(include_columns=names, column_types=types)
-        return csv.open_csv(self.path, csv.ReadOptions(block_size=size), separated, converted)
-
-    def _read_schema(self):
-        import pyarrow as pa
-
-        try:
-            with self._open() as reader:
-                return reader.schema
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{self.path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None
-
-    def n_rows(self, names):
-        return sum(len(part[names[0]]) for _, part in self.pieces(names[:1], 2**20))
-
-    def _batches(self, names, size):
-        with self._open(names, size=2**24) as reader:
-            for whole in reader:
-                yield from (whole.slice(first, size) for first in range(0, whole.num_rows, size))
 
 
 def _is_numeric(kind):

@@ -4,5 +4,16 @@ from .columns import ColumnReader
 from .fitting import TableModel, fit_table
 from .model_file import ModelFileError, load, save
 from .reading import TableError, load_table
+from .streaming import open_rows
 
-__all__ = ["ColumnReader", "ModelFileError", "TableError", "TableModel", "fit_table", "load", "load_table", "save"]
+__all__ = [
+    "ColumnReader",
+    "ModelFileError",
+    "TableError",
+    "TableModel",
+    "fit_table",
+    "load",
+    "load_table",
+    "open_rows",
+    "save",
+]

@@ -12,9 +12,10 @@ from .._compute import release_scratches
 from .._text import some_names
 from .column_kinds import CategoryColumn, DateColumn, NumberColumn, Strays, coded_texts
 from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
+from .names import column_named, instead
 from .reading import TableError, needed, with_different_names
 from .spooling import frame_of
-from .target import near_name, task_of
+from .target import task_of
 from .written_numbers import POINT
 
 _FOLDS = 5
@@ -133,7 +134,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         missing = [name for name in self.roles_ if name not in X.columns]
         if missing:
             raise TableError(
-                f"The table lacks {some_names(missing)}, which the model was fitted with{near_name(missing[0], X.columns)}"
+                f"The table lacks {some_names(missing)}, which the model was fitted with{instead(missing[0], X.columns)}"
             )
         found: dict[str, Strays] = {}
 
@@ -226,11 +227,11 @@ def _first_of_this_name(name, X):
 
 
 def checked_roles(roles: dict[str, str] | None, columns: list[str]) -> dict[str, str]:
-    """What columns are said to be; a name that is no column, and a role that is none, are refused."""
+    """Return the given roles of columns; raise an error for names and roles that do not exist."""
+    checked = {}
     for name, role in (roles or {}).items():
-        if name not in columns:
-            said = "is to be dropped" if role == "drop" else f"is said to be of kind {role!r}"
-            raise TableError(f"The table has no column {name!r}, which {said}{near_name(name, columns)}")
+        purpose = ", which is to be dropped" if role == "drop" else f", which is said to be of kind {role!r}"
+        checked[column_named(name, columns, purpose)] = role
         if role not in WISHES:
             raise TableError(f"Column {name!r} is said to be {role!r}; it may be {some_names(list(WISHES))}.")
-    return dict(roles or {})
+    return checked

@@ -20,6 +20,7 @@ from .columns import ColumnReader, checked_roles
 from .findings import class_curves, column_effects, importances, value_findings, worst_rows
 from .judging import judged, verdict
 from .metrics import TWO, Predicted, Truth, chosen_metrics
+from .names import column_named
 from .pieces import ROWS_AT_ONCE
 from .provenance import cost_since, provenance
 from .reading import TableError, with_different_names
@@ -122,6 +123,7 @@ def fit_table(
     """
     started = time.perf_counter()
     frame = with_different_names(frame)
+    target = column_named(target, frame.columns)
     wishes = _Wishes.of(list(frame.columns), target, roles, split, threshold)
     rows = _usable_rows(frame, target, task)
     parts = split_rows(wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal)
@@ -172,6 +174,7 @@ def fit_table(
             "refitted": refit,
             "identifiers": [name for name, role in wishes.roles.items() if role == "identifier"],
             "decimal": rows.decimal,
+            "file": _of_file(frame),
             "notes": notes + (of_others if compare else []),
             "judged": entries,
             "threshold": None,
@@ -199,15 +202,15 @@ class _Wishes:
 
     @classmethod
     def of(cls, columns, target, roles, split, threshold):
-        if target in (roles or {}):
+        roles = checked_roles(roles, columns)
+        if target in roles:
             raise TableError(f"Column {target!r} is the target; its role is said by the task.")
-        checked_roles(roles, columns)
         wish = SplitWish.of(split, columns, target)
         wanted = None if threshold is None else ThresholdWish.of(threshold)
         # Held-out rows, like later ones, are of groups that were never seen.
-        split_only = wish.kind == GROUP and wish.column not in (roles or {})
+        split_only = wish.kind == GROUP and wish.column not in roles
         own = {str(wish.column): "identifier"} if split_only else {}
-        return cls(own | (roles or {}), wish, wanted, split_only)
+        return cls(own | roles, wish, wanted, split_only)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +278,12 @@ def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
     )
     best = cheapest_threshold(scores, y[seen] == truth.positive, wish)
     return ThresholdClassifier(best, truth.positive, random_state=seed)
+
+
+def _of_file(frame):
+    """Return what ``predict`` needs to read other text files like the one of the fit."""
+    unnamed = [] if frame.attrs.get("header", True) else list(frame.columns)
+    return {"unnamed": unnamed, "sep": frame.attrs.get("sep"), "skip_rows": frame.attrs.get("skip_rows")}
 
 
 def _of_columns(reader):

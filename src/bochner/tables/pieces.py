@@ -3,7 +3,7 @@
 What a column is depends on all of its values: numbers with one word among them are texts, and whole numbers with one hole are floats.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -20,8 +20,9 @@ ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
 # Beyond these not every whole number is a float.
 _EXACT = 2**53
 
-# Gives the pieces of a table; of a text file the columns named in it as this type, others as their values are.
-Read = Callable[[Mapping[str, Any]], Iterator[Any]]
+# Iterates over the pieces of a table, given the types of some columns of a text file (a mapping) and,
+# optionally, the ``columns`` to read.
+Read = Callable[..., Iterator[Any]]
 
 
 def rows_at_once(n_columns: int) -> int:

@@ -12,8 +12,8 @@ from .._files import written_whole
 from .._unfamiliar import UnfamiliarCells, collect_unfamiliar
 from .column_kinds import Strays
 from .fitting import TableModel
+from .names import column_named
 from .reading import TableError, needed
-from .target import near_name
 from .written_numbers import number_of
 
 _PARQUET = (".parquet", ".pq")
@@ -100,11 +100,9 @@ def prediction_pieces(
 
 
 def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
-    """Columns to carry over; names that are no column are refused."""
-    for name in keep:
-        if name not in table.columns:
-            raise TableError(f"The table has no column {name!r} to keep{near_name(name, table.columns)}")
-    return {name: table[name].reset_index(drop=True) for name in keep}
+    """Return the columns to carry over; raise an error for names that are no column."""
+    names = [column_named(name, table.columns, " to keep") for name in keep]
+    return {name: table[name].reset_index(drop=True) for name in names}
 
 
 def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:

@@ -10,8 +10,9 @@ from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, tra
 
 from .column_kinds import coded_texts
 from .deciding import decided
+from .names import column_named
 from .reading import TableError
-from .target import counted_labels, near_name
+from .target import counted_labels
 
 HELD_OUT = 0.25
 _FEWEST_GROUPS = 8
@@ -33,10 +34,9 @@ class SplitWish:
             return cls()
         if kind not in (TIME, GROUP) or not colon:
             raise TableError(f"A split is random, time:COLUMN or group:COLUMN, got {text!r}.")
+        column = column_named(column, columns, " to split by")
         if column == target:
             raise TableError(f"Column {column!r} is the target; rows are split by another column.")
-        if column not in columns:
-            raise TableError(f"The table has no column {column!r} to split by{near_name(column, columns)}")
         return cls(kind, column)
 
 

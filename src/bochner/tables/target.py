@@ -1,13 +1,12 @@
 """The column to predict: apart from the others, as numbers or as labels, and what kind of task that makes."""
 
-import difflib
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .._columns import float_column, is_text
 from .column_kinds import NumberColumn, coded_texts, telling, whole
+from .names import column_named
 from .reading import TableError, needed
 from .spooling import rows_of
 from .written_numbers import POINT, decimal_of
@@ -16,21 +15,12 @@ _MAX_CLASSES_OF_NUMBERS = 20
 _MOSTLY = 0.95  # of the texts must be numbers
 
 
-def near_name(name: str, columns: Iterable[str]) -> str:
-    """Return the end of a sentence about a column that is not found: a name like it, and all columns."""
-    columns = list(columns)
-    near = difflib.get_close_matches(name, columns, n=1)
-    all_columns = f"columns are {', '.join(map(repr, columns))}."
-    return f"; did you mean {near[0]!r}? The {all_columns}" if near else f"; the {all_columns}"
-
-
 def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
-    """The other columns, the target, and the number of rows dropped because their target is missing.
+    """Return the other columns, the target, and the number of rows dropped because their target is missing.
 
-    A target of texts that are numbers, such as "$1,234", is numbers, unless these are so few that they are classes.
+    A target of texts such as "$1,234" is turned into numbers, unless these are so few that they are classes.
     """
-    if target not in frame.columns:
-        raise TableError(f"The table has no column {target!r}{near_name(target, frame.columns)}")
+    target = column_named(target, frame.columns)
     values = _as_numbers(frame[target], target, decimal)
     kept = values.notna()
     if not kept.any():
