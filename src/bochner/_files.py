@@ -10,6 +10,19 @@ from pathlib import Path
 from ._text import one_line
 
 
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """True for devices, pipes and sockets, which are written to and never replaced."""
+    mode = _mode(path)
+    return mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _mode(path):
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path to write to and rename it to ``path`` when the block succeeds.
@@ -18,12 +31,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     Symbolic links are followed.  An existing file keeps its mode, a new one gets that of the umask.
     Devices and pipes cannot be replaced, so their own path is yielded.
     """
-    target = Path(path)
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    target, mode = Path(path), _mode(path)
+    if is_device(path):
         yield target
         return
     suffix, target = target.suffix, Path(os.path.realpath(target))

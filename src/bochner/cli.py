@@ -19,6 +19,7 @@ import bochner
 
 from ._files import write_whole
 from ._progress import stages
+from ._text import one_line
 
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
@@ -270,14 +271,18 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from .pages import model_page
-    from .tables.model_file import load_table_model
+    from .tables.model_file import ModelFileError, load_table_model
 
     facts = load_table_model(options.model).facts_
     if options.json:
         print(json.dumps(facts))
         return 0
     out = Path(options.out or Path(options.model).with_suffix(".html"))
-    write_whole(out, model_page(facts, Path(options.model).name))
+    try:
+        page = model_page(facts, Path(options.model).name)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"The facts in {options.model} are damaged: {one_line(error)}.") from error
+    write_whole(out, page)
     print(f"Page: {out}")
     return 0
 

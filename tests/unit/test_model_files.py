@@ -2,6 +2,7 @@
 
 import io
 import json
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -9,14 +10,31 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 
+from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
 from sklearn.ensemble import RandomForestRegressor  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.impute import SimpleImputer  # noqa: E402
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge, RidgeClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import FunctionTransformer, StandardScaler  # noqa: E402
+from sklearn.preprocessing import (  # noqa: E402
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from bochner import (  # noqa: E402
     KernelMachine,
@@ -196,6 +214,56 @@ def test_what_load_would_refuse_is_refused_at_save(model, message, tmp_path, mon
     with pytest.raises(ModelFileError, match=f"cannot be saved, because load would refuse it: .*{message}"):
         save(model, tmp_path / "model.skops")
     assert not (tmp_path / "model.skops").exists()
+
+
+NUMBERS = [
+    StandardScaler(),
+    MinMaxScaler(),
+    MaxAbsScaler(),
+    RobustScaler(),
+    PowerTransformer(),
+    PowerTransformer("box-cox"),
+    QuantileTransformer(n_quantiles=10),
+    KBinsDiscretizer(4, encode="onehot-dense"),
+    SimpleImputer(add_indicator=True),
+    make_pipeline(PolynomialFeatures(), Normalizer()),
+    FunctionTransformer(),
+]
+CATEGORIES = [
+    OneHotEncoder(),
+    OneHotEncoder(sparse_output=False, drop="first"),
+    OrdinalEncoder(),
+    TargetEncoder(random_state=0),
+    make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()),
+]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "categories"),
+    [*((step, "drop") for step in NUMBERS), *(("passthrough", step) for step in CATEGORIES)],
+    ids=lambda step: step if isinstance(step, str) else type(step).__name__,
+)
+@pytest.mark.parametrize("named", [True, False], ids=["frame", "array"])
+def test_pipelines_with_steps_of_scikit_learn_are_saved(numbers, categories, named, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.uniform(1, 2, 60), "kind": rng.choice(["a", "b", "c"], 60)})
+    columns = (["size"], ["kind"]) if named else ([0], [1])
+    X = frame if named else frame.to_numpy(dtype=object)
+    steps = ColumnTransformer([("numbers", numbers, columns[0]), ("categories", categories, columns[1])])
+    model = make_pipeline(steps, SpectralFeatures(n_components=6, random_state=0), Ridge())
+    model.fit(X, np.sin(9 * frame["size"]))
+    save(model, tmp_path / "model.skops")
+    assert_array_equal(load(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("last", [LogisticRegression(), LogisticRegressionCV(cv=2), RidgeClassifier()], ids=repr)
+def test_linear_classifiers_on_our_features_are_saved(last, tmp_path):
+    y = np.where(np.sin(3 * LINE[:, 0]) > 0, "above", "below")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, on its own parameters
+        model = make_pipeline(StandardScaler(), SpectralFeatures(n_components=6, random_state=0), last).fit(LINE, y)
+    save(model, tmp_path / "model.skops")
+    assert_array_equal(load(tmp_path / "model.skops").predict(LINE), model.predict(LINE))
 
 
 def test_only_fitted_estimators_are_saved(tmp_path):

@@ -28,7 +28,7 @@ def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file, completely or not at all.
 
     A model that ``load`` would refuse is refused here, before anything is written: one with functions,
-    with steps that are not on the list of ``load``, or with more than 320 MB of numbers.
+    with steps that are not on the list of ``load``, or with more than 256 MB of numbers.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def load(path: str | Path) -> Any:
     """Return the estimator in a file that ``save`` wrote.
 
     Nothing in a file is executed: each object is of a type on a fixed list, or the file is refused.
-    So is a file that needs more than 640 MB of memory, and a model that fails on a made-up row.
+    So is a file that needs more than 512 MB of memory, and a model that fails on a made-up row.
 
     Parameters
     ----------

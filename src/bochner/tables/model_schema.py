@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from ..storage import STORED_CLASSES, stored_class
 
 # What a file may take: its decoded description and two copies of each array it refers to.
-MEMORY_LIMIT = 640 * 2**20
+MEMORY_LIMIT = 512 * 2**20
 _SCHEMA = "schema.json"
 # Memory of the parsed description: characters of its texts, and an upper bound for one value.
 _BYTES_PER_CHARACTER, _BYTES_PER_VALUE = 5, 128

@@ -10,6 +10,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from ..front_door.base import SpectralModel
 from ..inputs import TableInputs
+from .column_kinds import CategoryColumn, NumberColumn
 from .columns import ColumnReader
 
 _METHODS = ("predict", "predict_proba", "decision_function", "predict_interval", "transform")
@@ -30,24 +31,36 @@ def try_model(model: Any) -> None:
 def made_up_row(model: Any) -> Any:
     """Return one row that the first step of a model accepts, as an array or a frame.
 
-    Tables get missing values, encoders their first categories, and other models positive numbers of
-    unit norm, which suit logarithms and spheres too.
+    Categories get a known level, dates are missing, and numbers are positive and of unit norm, which
+    suits logarithms and spheres too.
     """
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
         return made_up_row(steps[0])
     if isinstance(model, ColumnReader):
-        return _frame([np.nan] * len(model.roles_), list(model.roles_))
+        return _frame([_table_value(kind) for kind in model.kinds_.values()], list(model.kinds_))
     names = getattr(model, "feature_names_in_", None)
-    values = _values(model, model.n_features_in_)
+    values = _values(model, model.n_features_in_, names is not None)
     if names is not None:
         return _frame(values, list(names))
     return np.array([values], dtype=object if any(isinstance(value, str) for value in values) else None)
 
 
-def _values(model, n_features):
-    if isinstance(model, (SpectralModel, TableInputs)):
-        return [np.nan] * n_features
+def _table_value(kind):
+    if isinstance(kind, CategoryColumn):
+        return kind.levels[0] if kind.levels else np.nan
+    return 1.0 if isinstance(kind, NumberColumn) else np.nan
+
+
+def _values(model, n_features, named):
+    if isinstance(model, SpectralModel):
+        return _values(model.inputs_, n_features, named)
+    if isinstance(model, TableInputs):
+        if not named:  # whether categories of an array were texts or numbers is not stored
+            return [np.nan] * n_features
+        levels = {int(column): names[0] for column, names in zip(model.categories_, model.levels_) if len(names)}
+        numbers = [1.0 if kind == "numbers" else np.nan for kind in model._kinds]
+        return [levels.get(j, np.nan) if model.is_category_[j] else numbers[j] for j in range(n_features)]
     if isinstance(model, _ENCODERS):
         return [categories[0] for categories in model.categories_]
     if isinstance(model, SimpleImputer):
