@@ -5,9 +5,12 @@ import importlib.util
 import json
 import os
 import shlex
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,10 +19,12 @@ import bochner
 
 from ._files import write_whole
 from ._progress import stages
+from ._text import one_line
 
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
-        code = options.run(options)
+        with _cleaning_up_when_terminated():
+            code = options.run(options)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -52,6 +58,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         return _complain(_sentence(error), as_json=options.json)
+
+
+@contextmanager
+def _cleaning_up_when_terminated() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM, so that temporary files are removed on the way out."""
+    if threading.current_thread() is not threading.main_thread():  # only it may handle signals
+        yield
+        return
+
+    def leave(*_: Any) -> NoReturn:
+        raise SystemExit(EXIT_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _drop_output() -> None:
@@ -215,9 +238,9 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
 
 def _predict(options: argparse.Namespace) -> int:
     from ._unfamiliar import UnfamiliarCells
-    from .tables import load
     from .tables.column_kinds import Strays
     from .tables.columns import in_words
+    from .tables.model_file import load_table_model
     from .tables.predictions import (
         as_csv,
         as_json_values,
@@ -230,7 +253,7 @@ def _predict(options: argparse.Namespace) -> int:
     from .tables.reading import read_pieces
 
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
-    model = load(options.model)
+    model = load_table_model(options.model)
     asked: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(model, **asked)
     identifiers = model.facts_["identifiers"]
@@ -274,14 +297,18 @@ def _like_training(options: argparse.Namespace, model: Any) -> Any:
 
 def _report(options: argparse.Namespace) -> int:
     from .pages import model_page
-    from .tables import load
+    from .tables.model_file import ModelFileError, load_table_model
 
-    facts = load(options.model).facts_
+    facts = load_table_model(options.model).facts_
     if options.json:
         print(json.dumps(facts))
         return 0
     out = Path(options.out or Path(options.model).with_suffix(".html"))
-    write_whole(out, model_page(facts, Path(options.model).name))
+    try:
+        page = model_page(facts, Path(options.model).name)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"The facts in {options.model} are damaged: {one_line(error)}.") from error
+    write_whole(out, page)
     print(f"Page: {out}")
     return 0
 

@@ -83,12 +83,12 @@ def test_class_weights_move_probabilities_to_the_rare_class():
     np.testing.assert_allclose(by_hand.predict_proba(X), plain.predict_proba(X))
 
 
-def test_a_model_of_a_table_survives_skops(classifier, tmp_path):
-    skops = pytest.importorskip("skops.io")
-    from bochner.storage import trusted_types
+def test_a_model_of_a_table_survives_being_saved(classifier, tmp_path):
+    pytest.importorskip("skops.io")
+    from bochner import load, save
 
     X, _ = table()
-    skops.dump(classifier, tmp_path / "model.skops")
-    again = skops.load(tmp_path / "model.skops", trusted=trusted_types(tmp_path / "model.skops"))
+    save(classifier, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
     assert repr(again.members_) == repr(classifier.members_)

@@ -24,6 +24,9 @@ _SKINNY = 48
 # From this many columns of two values on, these are taken apart: their product is the exponential of one distance.
 _TWO_VALUED = 3
 
+# Numbers of points whose scaled copies are in memory at a time.
+_LONG = 2**22
+
 GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
 
 
@@ -45,6 +48,8 @@ class ProductKernel:
         symmetric = Z is None
         if X.shape[0] == 0 or (not symmetric and Z.shape[0] == 0):
             return _matrix(X, Z)
+        if _is_long(Z):
+            return _by_parts(self, X, Z)
         two_valued, gaps = _two_valued(X, X if symmetric else Z)
         if two_valued is None:
             return self._multiply(_matrix(X, Z), X, Z, lower, fresh=True)
@@ -168,6 +173,8 @@ class RadialKernel:
     def gram(self, X, Z=None, *, lower=False):
         """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
         symmetric = Z is None
+        if _is_long(Z):
+            return _by_parts(self, X, Z)
         out = _matrix(X, Z)
         if out.size == 0:
             return out
@@ -248,6 +255,17 @@ class RadialKernel:
                 np.fill_diagonal(block[:, rows], 0)
 
         return by_products
+
+
+def _is_long(Z):
+    """True if the scaled copies of Z, up to six, would take more than 200 MB."""
+    return Z is not None and len(Z) > 1 and Z.size > _LONG
+
+
+def _by_parts(kernel, X, Z):
+    """The matrix by columns, for a few rows of Z at a time."""
+    n_rows = max(1, _LONG // Z.shape[1])
+    return np.concatenate([kernel.gram(X, Z[first : first + n_rows]) for first in range(0, len(Z), n_rows)], axis=1)
 
 
 def _matern(times, order):

@@ -1,81 +1,307 @@
-"""What a model file may describe, checked before anything reads it: a few kinds of nodes, our own classes, plain arrays.
+"""Decoder of model files: the skops format, restricted to an exact list of nodes.
 
-skops has a list of types that it trusts, among them all estimators of scikit-learn, whose compiled code believes the arrays it is given, and some
-of which read files.  A model of ours needs one of them.
+Each node of a file names a loader, a module and a class.  The decoder builds the combinations on its
+list and refuses the file at any other one.  It never resolves or calls a name that a file contains,
+and it counts the memory that a file needs before it allocates it.
 """
 
+import io
 import json
+import math
+import re
 import zipfile
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
+from inspect import Parameter, getattr_static, signature
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ..storage import is_ours
+from ..storage import STORED_CLASSES, stored_class
 
+# What a file may take: its decoded description and two copies of each array it refers to.
+MEMORY_LIMIT = 512 * 2**20
 _SCHEMA = "schema.json"
-_MOST_SCHEMA_BYTES, _MOST_NODES, _MOST_DEPTH = 2**26, 2_000_000, 100
-_PLAIN_LOADERS = frozenset({"DictNode", "ListNode", "TupleNode", "SetNode", "JsonNode"})
-_PLAIN_TYPES = frozenset(
-    f"builtins.{name}" for name in ("str", "int", "float", "bool", "NoneType", "dict", "list", "tuple", "set")
-)
+# Memory of the parsed description: characters of its texts, and an upper bound for one value.
+_BYTES_PER_CHARACTER, _BYTES_PER_VALUE = 5, 128
+# Arrays are converted to float64 by some of our classes, whatever their file holds.
+_COPIES, _WIDTH = 2, 8
+_DIRECTORY_LIMIT = 2**22  # bytes of the archive's directory, about 40 000 arrays
+_MOST_DEPTH = 100
+_ARRAY_NAME = re.compile(r"\d+\.npy")
+_END_RECORD, _END_SIZE = b"PK\x05\x06", 22
+_ZIP64_LOCATOR, _ZIP64_SIZE = b"PK\x06\x07", 20
 
-# Encodes categories by looking numbers up, in NumPy alone.
-_FOREIGN = frozenset({"sklearn.preprocessing._target_encoder.TargetEncoder", "numpy.dtype"})
-
-
-class UntrustedModel(ValueError):
-    """A file describes something that no model of ours holds."""
-
-
-def check_archive(archive: zipfile.ZipFile) -> None:
-    """Refuse, by an ``UntrustedModel`` or another ``ValueError``, what no model of ours looks like."""
-    names = archive.namelist()
-    if len(set(names)) < len(names):
-        raise UntrustedModel("it holds two parts of one name")
-    if archive.getinfo(_SCHEMA).file_size > _MOST_SCHEMA_BYTES:
-        raise UntrustedModel(f"its description is larger than {_MOST_SCHEMA_BYTES} bytes")
-    arrays = _checked_nodes(json.loads(archive.read(_SCHEMA)))
-    for name in arrays:
-        _check_array(archive, name)
-
-
-def _checked_nodes(schema: Any) -> list[str]:
-    """Names of the parts that arrays are stored in."""
-    arrays, stack, n_nodes = [], [(schema, 0)], 0
-    while stack:
-        node, depth = stack.pop()
-        n_nodes += 1
-        if n_nodes > _MOST_NODES or depth > _MOST_DEPTH:
-            raise UntrustedModel("its description is too large or too deep")
-        if isinstance(node, dict):
-            if "__loader__" in node:
-                arrays += _checked_node(node)
-            stack += [(value, depth + 1) for value in node.values()]
-        elif isinstance(node, list):
-            stack += [(value, depth + 1) for value in node]
-    return arrays
+_KEY_TYPES: dict[tuple[str, str], Callable] = {
+    ("builtins", "str"): str,
+    ("builtins", "int"): int,
+    ("builtins", "float"): float,
+    ("builtins", "bool"): lambda key: key == "true",
+    ("numpy", "str_"): np.str_,
+    ("numpy", "int64"): np.int64,
+    ("numpy", "float64"): np.float64,
+}
+_TYPES = {
+    ("builtins", "str"): str,
+    ("builtins", "int"): int,
+    ("builtins", "float"): float,
+    ("builtins", "bool"): bool,
+    ("numpy", "str_"): np.str_,
+    ("numpy", "int64"): np.int64,
+    ("numpy", "float32"): np.float32,
+    ("numpy", "float64"): np.float64,
+}
+_ARRAYS = ("ndarray", "bool", "bool_", "str_", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "intp")
+# Parameters of scikit-learn that would call a function, start processes or write files.
+_UNSET = ("func", "inverse_func", "memory", "n_jobs")
+# Attributes that decide how much a prediction allocates.
+_LARGEST = {"n_features_in_": 2**23, "_n_features_outs": 2**20, "_n_out_full": 2**20, "_max_degree": 20}
 
 
-def _checked_node(node):
-    """The part that a node's array is stored in, if it has one; refuses what is neither plain nor ours."""
-    loader, kind = str(node["__loader__"]), f"{node.get('__module__')}.{node.get('__class__')}"
-    if loader in _PLAIN_LOADERS | {"TypeNode"} and kind in _PLAIN_TYPES:
-        return []
-    if loader == "NdArrayNode" and kind.startswith("numpy."):
-        return [node["file"]] if node.get("type") == "numpy" else []
-    if loader == "ObjectNode" and (is_ours(kind) or kind in _FOREIGN):
-        return []
-    if loader == "TypeNode" and is_ours(kind):
-        return []
-    raise UntrustedModel(f"it holds objects of type {kind}, which no model of ours needs")
+class RefusedModel(ValueError):
+    """A file describes something that no model of ours contains."""
 
 
-def _check_array(archive, name):
-    """The numbers that an array announces must be there: nobody allocates more on its word."""
+def decode(file: Any) -> Any:
+    """Return the object in a skops file, given as an open binary file.
+
+    Anything that is not on the list is a ``RefusedModel``; damage may be any other exception.
+    """
+    _check_directory(file)
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.filename != _SCHEMA and not _ARRAY_NAME.fullmatch(entry.filename):
+                raise RefusedModel(f"it contains a part named {entry.filename!r}")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise RefusedModel(f"{entry.filename} is compressed by a method that skops does not use")
+        if len(set(archive.namelist())) < len(archive.namelist()):
+            raise RefusedModel("it contains two parts of the same name")
+        decoder = _Decoder(archive)
+        return decoder.build(decoder.read_schema())
+
+
+def _check_directory(file):
+    """Refuse an archive whose directory is too large to read, or is not where ``zipfile`` finds it."""
+    file.seek(0, io.SEEK_END)
+    size = file.tell()
+    if size > MEMORY_LIMIT:
+        raise RefusedModel(f"it is larger than {MEMORY_LIMIT} bytes")
+    file.seek(max(0, size - _END_SIZE - _ZIP64_SIZE))
+    tail = file.read()
+    end, before = tail[-_END_SIZE:], tail[:-_END_SIZE]
+    if end[:4] != _END_RECORD or end[-2:] != b"\0\0":
+        raise ValueError("it does not end like a zip archive")
+    if before.startswith(_ZIP64_LOCATOR) or int.from_bytes(end[12:16], "little") > _DIRECTORY_LIMIT:
+        raise RefusedModel("its directory is too large")
+
+
+class _Decoder:
+    """Builds the objects of one archive and counts the memory they take."""
+
+    def __init__(self, archive: zipfile.ZipFile):
+        self._archive, self._left = archive, MEMORY_LIMIT
+        self._shared: dict[int, tuple[dict, Any]] = {}
+
+    def read_schema(self) -> Any:
+        """Return the parsed description."""
+        self._spend(_BYTES_PER_CHARACTER * self._archive.getinfo(_SCHEMA).file_size)
+        text = self._archive.read(_SCHEMA).decode("ascii")  # as json.dumps writes it
+        self._spend(_BYTES_PER_VALUE * sum(text.count(sign) for sign in "{[,"))
+        return json.loads(text)
+
+    def build(self, node: Any, depth: int = 0) -> Any:
+        """Return the object that a node describes; nodes with the same id and content share one."""
+        if not isinstance(node, dict):
+            raise RefusedModel("a node of its description is not one")
+        if depth > _MOST_DEPTH:
+            raise RefusedModel("its description is too deep")
+        kind = tuple(str(node.get(key)) for key in ("__loader__", "__module__", "__class__"))
+        builder = _BUILDERS.get(kind)  # type: ignore[arg-type]
+        if builder is None:
+            loader, module, name = (part[:80] for part in kind)
+            raise RefusedModel(f"it contains objects of type {module}.{name} ({loader}), which no model of ours needs")
+        number = node.get("__id__")
+        if isinstance(number, int) and number in self._shared and _is_same(self._shared[number][0], node):
+            return self._shared[number][1]
+        value = builder(self, node, depth + 1)
+        if isinstance(number, int):
+            self._shared[number] = node, value
+        return value
+
+    def _spend(self, n_bytes):
+        self._left -= n_bytes
+        if self._left < 0:
+            raise RefusedModel(f"it would need more than {MEMORY_LIMIT // 2**20} MB of memory")
+
+    # --- plain values -------------------------------------------------------------------------------------------
+
+    def scalar(self, node, depth):
+        content = node["content"]
+        if content.lstrip()[:1] in ("[", "{"):
+            raise RefusedModel("a value of its description is a container")
+        return json.loads(content)
+
+    def sequence(self, node, depth):
+        return [self.build(item, depth) for item in _list(node["content"])]
+
+    def tuple(self, node, depth):
+        return tuple(self.sequence(node, depth))
+
+    def set(self, node, depth):
+        return set(self.sequence(node, depth))
+
+    def dictionary(self, node, depth):
+        content, kinds = node["content"], _list(node["key_types"]["content"])
+        if not isinstance(content, dict) or len(content) != len(kinds):
+            raise RefusedModel("a dictionary of it has another number of keys than of their types")
+        keys = (_KEY_TYPES.get((kind["__module__"], kind["__class__"])) for kind in kinds)
+        found = {}
+        for key_type, (key, value) in zip(keys, content.items()):
+            if key_type is None:
+                raise RefusedModel("a key of a dictionary of it is neither a text nor a number")
+            found[key_type(key)] = self.build(value, depth)
+        return found
+
+    def slice(self, node, depth):
+        ends = [node["content"][name] for name in ("start", "stop", "step")]
+        if not all(end is None or type(end) is int for end in ends):
+            raise RefusedModel("a slice of it does not consist of integers")
+        return slice(*ends)
+
+    def type(self, node, depth):
+        return _TYPES[node["__module__"], node["__class__"]]
+
+    # --- NumPy --------------------------------------------------------------------------------------------------
+
+    def array(self, node, depth):
+        if node["type"] == "json":
+            return self._object_array(node, depth)
+        name = node["file"]
+        if node["type"] != "numpy" or not isinstance(name, str):
+            raise RefusedModel("an array of it is stored in an unknown way")
+        self._spend(_COPIES * _checked_array_bytes(self._archive, name))
+        with self._archive.open(name) as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
+            if file.read(1):  # reads to the end, where zipfile compares the checksum
+                raise RefusedModel(f"its array {name} is longer than its header says")
+        if node["__class__"] == "ndarray":
+            return array
+        if array.shape != ():
+            raise RefusedModel(f"its number {name} is an array")
+        return array[()]
+
+    def _object_array(self, node, depth):
+        """An array of texts or other objects, of one dimension."""
+        items = self.sequence(node, depth)
+        if self.build(node["shape"], depth) != (len(items),):
+            raise RefusedModel("an array of objects of it does not have the shape it announces")
+        array = np.empty(len(items), dtype=object)
+        for k, item in enumerate(items):
+            array[k] = item
+        return array
+
+    def dtype(self, node, depth):
+        array = self.build(node["content"], depth)
+        if not isinstance(array, np.ndarray):
+            raise RefusedModel("a dtype of it is not stored as one")
+        return array.dtype
+
+    def generator(self, node, depth):
+        """``np.random.default_rng`` in the state it was saved in."""
+        seed = self.build(node["content"]["seed_seq"], depth)
+        state = self.build(node["content"]["bit_generator"], depth)
+        if seed.pop("pool_size") != 4 or state["bit_generator"] != "PCG64":
+            raise RefusedModel("a random generator of it is not one of np.random.default_rng")
+        bits = np.random.PCG64(np.random.SeedSequence(**seed))
+        bits.state = state
+        return np.random.Generator(bits)
+
+    # --- our classes and those of scikit-learn ------------------------------------------------------------------
+
+    def object(self, node, depth):
+        kind: Any = stored_class(node["__module__"], node["__class__"])
+        content = node.get("content")
+        attributes = (None if content is None else self.build(content, depth)) or {}
+        if not isinstance(attributes, dict) or not all(map(_is_attribute, attributes)):
+            raise RefusedModel(f"a {kind.__name__} of it is stored without names")
+        if issubclass(kind, BaseEstimator):
+            return _estimator(kind, attributes)
+        names = {field.name for field in fields(kind)}
+        for name in set(attributes) - names:
+            if not isinstance(getattr_static(kind, name, None), cached_property):
+                raise RefusedModel(f"a {kind.__name__} of it has an unknown attribute {name!r}")
+        return kind(**{name: value for name, value in attributes.items() if name in names})
+
+
+def _estimator(kind, attributes):
+    """An estimator with these attributes; parameters that the file lacks have their defaults."""
+    for name, value in attributes.items():
+        if hasattr(type(own := getattr_static(kind, name, None)), "__get__") and not isinstance(own, cached_property):
+            raise RefusedModel(f"a {kind.__name__} of it has an attribute in place of its {name!r}")
+        if name in _LARGEST and not 0 <= np.sum(value) <= _LARGEST[name]:
+            raise RefusedModel(f"{name} of a {kind.__name__} is {value!r:.40}, need at most {_LARGEST[name]}")
+        if name in _UNSET and value is not None and kind.__module__.startswith("sklearn."):
+            raise RefusedModel(f"{name} of a {kind.__name__} must be None, got {value!r:.40}")
+    parameters = {
+        name: parameter.default
+        for name, parameter in signature(kind.__init__).parameters.items()
+        if parameter.default is not Parameter.empty
+    }
+    if set(attributes) - set(parameters) - {"_sklearn_version"}:  # it is fitted
+        for name in dir(kind):
+            if isinstance(getattr_static(kind, name), cached_property) and name not in attributes:
+                raise RefusedModel(f"a {kind.__name__} of it lacks {name!r}")
+    instance = kind.__new__(kind)
+    instance.__setstate__(parameters | attributes)
+    return instance
+
+
+def _is_same(node, other):
+    """Compare two nodes up to the ids of what they contain, which skops makes anew each time."""
+    if isinstance(node, dict) and isinstance(other, dict):
+        names = node.keys() - {"__id__"}
+        return names == other.keys() - {"__id__"} and all(_is_same(node[name], other[name]) for name in names)
+    if isinstance(node, list) and isinstance(other, list):
+        return len(node) == len(other) and all(map(_is_same, node, other))
+    return type(node) is type(other) and node == other
+
+
+def _list(content):
+    if not isinstance(content, list):
+        raise RefusedModel("a sequence of it is not one")
+    return content
+
+
+def _is_attribute(name):
+    return isinstance(name, str) and name.isidentifier() and not name.startswith("__")
+
+
+def _checked_array_bytes(archive, name):
+    """Return the memory that an array takes as float64, after comparing its header with its size."""
     with archive.open(name) as file:
         major, _ = np.lib.format.read_magic(file)
+        if major not in (1, 2):
+            raise RefusedModel(f"its array {name} has an unknown header")
         read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(file)
-        announced = file.tell() + int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if dtype.hasobject or announced != archive.getinfo(name).file_size:
-        raise UntrustedModel(f"its array {name} is not what it announces")
+        announced = file.tell() + math.prod(shape) * dtype.itemsize
+    if dtype.kind not in "biufUSMm" or announced != archive.getinfo(name).file_size:
+        raise RefusedModel(f"its array {name} is not what it announces")
+    return max(math.prod(shape), *shape, 1) * max(dtype.itemsize, _WIDTH)
+
+
+_BUILDERS: dict[tuple[str, str, str], Callable[[_Decoder, dict, int], Any]] = {
+    ("JsonNode", "builtins", "str"): _Decoder.scalar,
+    ("ListNode", "builtins", "list"): _Decoder.sequence,
+    ("TupleNode", "builtins", "tuple"): _Decoder.tuple,
+    ("SetNode", "builtins", "set"): _Decoder.set,
+    ("DictNode", "builtins", "dict"): _Decoder.dictionary,
+    ("SliceNode", "builtins", "slice"): _Decoder.slice,
+    ("DTypeNode", "numpy", "dtype"): _Decoder.dtype,
+    ("RandomGeneratorNode", "numpy.random._generator", "Generator"): _Decoder.generator,
+    **{("TypeNode", *kind): _Decoder.type for kind in _TYPES},
+    **{("NdArrayNode", "numpy", name): _Decoder.array for name in _ARRAYS},
+    **{("ObjectNode", *kind): _Decoder.object for kind in STORED_CLASSES},
+}

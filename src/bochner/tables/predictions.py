@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import written_whole
+from .._files import is_device, written_whole
 from .._unfamiliar import UnfamiliarCells, collect_unfamiliar
 from .column_kinds import Strays
 from .fitting import TableModel
@@ -37,7 +37,7 @@ def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
     """Which file can be written, before any work."""
     if out is not None and not Path(out).parent.is_dir():
         raise FileNotFoundError(2, "There is no folder for the predictions", str(out))
-    suffix = Path(out).suffix.lower() if out is not None else ".csv"
+    suffix = Path(out).suffix.lower() if out is not None and not is_device(out) else ".csv"
     if not as_json and suffix not in (".csv", *_PARQUET):
         raise TableError(f"Predictions are written as .csv, .parquet or .pq, got --out {out}.")
     if as_json and suffix in _PARQUET:
