@@ -81,7 +81,7 @@ MUTANTS: list[Mutant] = [
         {
             "margin-regret": ("1.5 * C * n * (1 + C * n)", "1.5 * C * n * (1 + C)"),
             "margin-objective-half": ("heights.mean() / 2", "heights.mean()"),
-            "margin-error-complexity": ("6 * radius", "3 * radius"),
+            "margin-error-complexity": ("complexity = 2 * rademacher / thetas", "complexity = rademacher / thetas"),
             "margin-error-union": ("2 * union / delta", "2 / delta"),
             "margin-deviation-bias": ("epsilon / 2 - 1 / n", "epsilon / 2"),
             "margin-deviation-sides": ("np.log(2) + net", "net"),
@@ -409,7 +409,6 @@ MUTANTS: list[Mutant] = [
         {
             "weights-of-a-step": ("bound_minimizer(signs * prediction, counts * weights)", "bound_minimizer(signs * prediction, weights)"),
             "weights-of-landmark-sums": ("len(target.classes), weights).reshape(", "len(target.classes)).reshape("),
-            "weights-left-out": ("units = np.minimum(weights, 1) if units is None", "units = weights if units is None"),
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, gathered(weights))", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),

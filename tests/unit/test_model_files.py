@@ -233,7 +233,7 @@ CATEGORIES = [
     OneHotEncoder(),
     OneHotEncoder(sparse_output=False, drop="first"),
     OrdinalEncoder(),
-    TargetEncoder(random_state=0),
+    TargetEncoder(),
     make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()),
 ]
 
