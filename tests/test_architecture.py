@@ -27,7 +27,10 @@ FLOORS = [
         "_unfamiliar",
     },
     {"measures", "expansions", "harmonics"},
-    {"alignment", "priors", "bounds", "targets", "losses", "wave_gradients", "repetitions", "row_draws", "scoring"},
+    {
+        *("alignment", "priors", "bounds", "targets", "losses", "wave_gradients"),
+        *("repetitions", "observations", "row_draws", "scoring"),
+    },
     {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
     {
         *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),

@@ -33,8 +33,9 @@ from .bounds.risk import inverse_binary_kls, pac_bayes_budget
 from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer, learned_prior
 from .measures import FourierMeasure
-from .repetitions import without_repetitions
-from .row_draws import split_counts
+from .observations import independent_rows, repeated_in_words
+from .repetitions import equal_rows, without_repetitions
+from .row_draws import split_observations
 from .scoring import ClassifierScore
 from .solvers import feature_block
 from .solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
@@ -70,6 +71,9 @@ def certify(
     The rows must be new to the estimator: not used to fit it, nor to choose its parameters or features; no such bound holds
     else.  ``CertifiedClassifier`` certifies on its own training data.
 
+    Copies of a row count once; the ``reason`` of the bound reports them.  Equal rows are independent observations
+    if the same inputs also occur with other targets.
+
     Parameters
     ----------
     estimator : a fitted classifier or regressor
@@ -103,10 +107,13 @@ def certify(
     y, prediction = targets_and_predictions(y, estimator.predict(X), "certify")
     if loss is None and y.shape != prediction.shape:
         raise ValueError(f"y has shape {y.shape}, but predictions have shape {prediction.shape}; they must agree.")
+    counted, note = independent_rows(X, y, are_labels=is_classifier(estimator))
+    if counted is not None:
+        prediction, y = prediction[counted], y[counted]
     if loss is None and is_classifier(estimator):
         wrong = prediction != y
         wrong = wrong.any(axis=1) if wrong.ndim == 2 else wrong
-        return binomial_tail(int(np.sum(wrong)), len(y), delta=delta)
+        return replace(binomial_tail(int(np.sum(wrong)), len(y), delta=delta), reason=note)
     if largest_loss is None:
         raise ValueError(
             "A loss without a largest value has no such bound: one rare enormous error could hide. "
@@ -116,7 +123,7 @@ def certify(
     losses = np.asarray(loss(y, prediction) if loss is not None else _squared_error(y, prediction), dtype=np.float64)
     if losses.shape != (len(y),):
         raise ValueError(f"The loss must return one number for each of {len(y)} rows, got shape {losses.shape}.")
-    return empirical_bernstein(np.minimum(losses, largest_loss), largest_loss, delta=delta)
+    return replace(empirical_bernstein(np.minimum(losses, largest_loss), largest_loss, delta=delta), reason=note)
 
 
 def _seeded(estimator, rng):
@@ -165,9 +172,12 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
     w·φ(x) wins; their scores are independent, so a class wins with a probability that is an integral over one normal variable.
     The classes of y are taken for all that there are.
 
-    A row of weight h counts as h rows, which are split between the parts one by one.  But a weight is no h independent rows: a fit with
-    ``sample_weight`` has bounds with ``valid=False``.  Class weights are another matter: they say what an error costs while w₀ and w are
-    learned, and the bounds are those of the plain risk, where every row counts once.
+    Copies of a row are in the same part and count once in the bounds, whose ``reason`` reports them.  Equal rows
+    are independent observations if the same inputs also occur with other labels; each then counts on its own.
+
+    A weight of h counts as h copies of a row while w₀ and w are learned.  No theorem holds for weighted rows, so a
+    fit with ``sample_weight`` has bounds with ``valid=False``.  Class weights only set the cost of an error while
+    w₀ and w are learned: the bounds are those of the plain risk, where every row counts once.
 
     Parameters
     ----------
@@ -226,13 +236,16 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         )
         counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
         caveat = caveat_of(counts)
+        equal = equal_rows(rows, target, counts)
         different = without_repetitions(rows, target, counts)
         rows, target, counts = different.rows, different.target, different.weights
         self.classes_, codes = target.classes, target.codes
         costs = target.costs(self.class_weight, counts)
         rng = as_generator(self.random_state)
-        each = weights_or_ones(counts, codes)
-        first, second = (rows.held(part) for part in split_counts(each, self.prior_share, rng))
+        parts = split_observations(
+            weights_or_ones(counts, codes), equal, different.numbers is not None, self.prior_share, rng
+        )
+        first, second, observations = (rows.held(part) for part in parts)
         features = _seeded(clone(self._part("features")), rng)
         weighed = first if costs is None else first * costs
         if isinstance(features, SpectralFeatures) and not rows.is_local:
@@ -250,7 +263,10 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
         prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(rows, codes, first, second, prior_mean, step, caveat or learned_prior(features))
+        self._choose(rows, codes, first, observations, prior_mean, step)
+        caveat = caveat or learned_prior(features)
+        if caveat or equal is not None:
+            self._annotate(valid=not caveat, reason=caveat or repeated_in_words(equal))
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)
@@ -314,8 +330,15 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         found[present] = coefficients - coefficients.mean(axis=0)
         return found
 
-    def _choose(self, rows, codes, first, second, prior_mean, step, caveat):
-        """The width and the move of least bound on the rows that count in the second part; widths in units of the first part's margins."""
+    def _annotate(self, **changes):
+        """Replace fields of both bounds."""
+        self.gibbs_bound_, self.bound_ = (replace(one, **changes) for one in (self.gibbs_bound_, self.bound_))
+
+    def _choose(self, rows, codes, first, second, prior_mean, step):
+        """Select the width and the move of the smallest bound on the observations of the second part.
+
+        Widths are relative to the median margin of the first part.
+        """
         both = np.concatenate([prior_mean, step])
         scores = rows.held(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
         scale = _median_margin(scores, first) or 1.0
@@ -339,8 +362,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         self.width_, move = widths[best], moves[best]
         right = fold(partial(_right_counts, widths[[best]], moves[[best]]), np.add, scores, codes, second)[0]
         risk = float(np.clip(1 - right / total, 0.0, 1.0))
-        found = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
-        self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found
+        self.gibbs_bound_ = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
@@ -405,7 +427,6 @@ def _votes_block(design, weights, width, X, out):
 
 def _winners(scores):
     """Numbers of the classes: the largest score, or of one column the second class above zero."""
-    scores = scores.reshape(len(scores), -1)
     return np.argmax(scores, axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
 
 

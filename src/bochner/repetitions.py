@@ -153,16 +153,28 @@ class EqualRows:
         return np.minimum(totals, self.unit) if self.are_ties else totals
 
     def with_copies(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the sorted numbers of these rows and of all their copies; ties have none."""
-        if self.are_ties:
-            return np.sort(numbers)
-        chosen = np.zeros(len(self.first), dtype=bool)
-        chosen[self.groups[numbers]] = True
-        return np.flatnonzero(chosen[self.groups])
+        """Return the sorted numbers of these rows and of all their copies."""
+        groups = self.split_groups()
+        return np.flatnonzero(np.isin(groups, groups[numbers]))
 
     def split_groups(self) -> np.ndarray:
-        """Return a number for each row; rows of the same number belong on the same side of a split."""
-        return np.arange(len(self.groups)) if self.are_ties else self.groups
+        """Return a number for each row; rows of the same number belong on the same side of a split.
+
+        Ties have a number of their own each, unless one observation weighs more than one row: in a table of
+        ties that was exported twice, equal rows go together in pairs.
+        """
+        if not self.are_ties:
+            return self.groups
+        sizes = np.bincount(self.groups)
+        n_rows, row_weights = len(self.groups), self.totals / sizes
+        if self.unit <= row_weights.max() * (1 + _ROUNDING):
+            return np.arange(n_rows)
+        in_groups = np.argsort(self.groups, kind="stable")
+        places = np.empty(n_rows)  # of each row in its group
+        places[in_groups] = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        observations = np.floor(places * row_weights[self.groups] / self.unit + _ROUNDING)
+        keys = column_keys(np.column_stack([self.groups, observations]))
+        return np.unique(keys, return_inverse=True)[1].ravel()
 
     def repeated_share(self) -> float:
         """Return the share of the rows that repeat an earlier row."""

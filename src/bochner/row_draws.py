@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import cleared, entrywise, fold, is_remote, read_column, rows_at_shares, smallest_reaching
+from ._compute import cleared, entrywise, fold, gathered, is_remote, read_column, rows_at_shares, smallest_reaching
+from .repetitions import EqualRows
 
 # A row that counts more often than this is split in as many pieces.
 _MOST_COPIES = 4000
@@ -26,6 +27,42 @@ def split_counts(counts: Any, share: float, rng: np.random.Generator) -> tuple[A
     largest = smallest_reaching(placed, counts, n_first, read=partial(_drawn_numbers, seed))
     parts = entrywise(partial(_counts_of_parts, seed, largest), placed, np.float64, 2)
     return parts[:, 0], parts[:, 1]
+
+
+def split_observations(
+    counts: Any, equal: EqualRows | None, is_merged: bool, share: float, rng: np.random.Generator
+) -> tuple[Any, Any, Any]:
+    """Split rows at random into two parts, with all copies of a row in the same part.
+
+    Parameters
+    ----------
+    counts : array or Dask array (n_rows,)
+        How often each row counts while a model is fitted.
+    equal : EqualRows or None
+        Equal rows of the table as it was given, see ``equal_rows``.
+    is_merged : bool
+        True if equal rows have been merged into one row since then, with their summed count.
+    share : float
+        Share of the observations in the first part.
+    rng : Generator
+
+    Returns
+    -------
+    first, second : how often each row counts in either part while a model is fitted
+    observations : how many independent observations of the second part each row stands for
+    """
+    if equal is not None and not is_merged:
+        _, rows, groups = np.unique(equal.split_groups(), return_index=True, return_inverse=True)
+        groups, counts = groups.ravel(), gathered(counts)
+        first, second = split_counts(np.sign(np.bincount(groups, counts)), share, rng)
+        observations = np.zeros(len(counts))
+        observations[rows] = second
+        return first[groups] * counts, second[groups] * counts, observations
+    if equal is not None and equal.are_ties:
+        first, second = split_counts(counts / equal.unit, share, rng)
+        return first * equal.unit, second * equal.unit, second
+    first, second = split_counts(entrywise(np.sign, counts, np.float64), share, rng)
+    return first * counts, second * counts, second
 
 
 def _copies(counts):

@@ -1,7 +1,10 @@
 """Risk bounds on the final predictor: formulas, refusals and coverage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.stats import binom, binomtest, norm
 from sklearn.base import clone
@@ -13,7 +16,16 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, SpectralRidge, certificates, certify
+from bochner import (
+    CertifiedClassifier,
+    Gaussian,
+    PacBayes,
+    SpectralFeatures,
+    SpectralRidge,
+    certificates,
+    certify,
+    repetitions,
+)
 from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
 from bochner.bounds.risk import inverse_binary_kl
 from bochner.certificates import shares_for
@@ -336,9 +348,90 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
     np.testing.assert_allclose(scaled.fit(X, X[:, 0] ** 2, 1.0 + y).features_.mean_, expected.mean_)
 
 
+def repeated_noise(seed, n_rows=100, n_copies=6):
+    """Labels that have nothing to do with the rows, so that the true error of every classifier is one half."""
+    rng = np.random.default_rng(seed)
+    return np.tile(rng.normal(size=(n_rows, 5)), (n_copies, 1)), np.tile(rng.integers(2, size=n_rows), n_copies)
+
+
+@pytest.mark.parametrize("are_merged", [True, False])
+def test_copies_are_on_one_side_of_the_split_and_count_once(are_merged, seed, monkeypatch):
+    X, y = repeated_noise(seed)
+    features = SpectralFeatures(Gaussian(0.5), n_components=40)
+    model = CertifiedClassifier(features, random_state=seed)
+    if not are_merged:
+        monkeypatch.setattr(repetitions, "FEW_ROWS", 50)
+    model.fit(X, y)
+    for bound in (model.gibbs_bound_, model.bound_):
+        assert bound.valid
+        assert bound.value >= 0.5
+        assert bound.reason == "500 of 600 rows (83%) repeat another row; copies count once"
+    # 50 distinct rows are left to certify with.
+    errors = model.bound_.empirical * 50
+    assert errors == pytest.approx(round(errors))
+
+
+def test_copies_on_dask_give_the_certificate_of_memory(monkeypatch):
+    da = pytest.importorskip("dask.array")
+    X, y = repeated_noise(0)
+    monkeypatch.setattr(repetitions, "FEW_ROWS", 50)
+    model = CertifiedClassifier(SpectralFeatures(Gaussian(0.5), n_components=40), random_state=0)
+    expected = clone(model).fit(X, y)
+    found = model.fit(da.from_array(X, chunks=(90, 5)), da.from_array(y, chunks=70))
+    assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-9)
+
+
+def test_ties_stay_independent_rows():
+    """Five inputs with noisy labels: 400 independent rows, although only ten of them are different."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(5, size=400)
+    y = (rng.random(400) < WORLDS["some noise"][places, 1]).astype(int)
+    bound = CertifiedClassifier(FunctionTransformer(), random_state=0).fit(CORNERS[places], y).gibbs_bound_
+    assert bound.valid
+    assert bound.value < 0.45  # ten rows certify nothing below one half
+    assert bound.reason == "390 of 400 rows (98%) repeat another row; they count as independent rows"
+    twice = CertifiedClassifier(FunctionTransformer(), random_state=0)
+    twice.fit(np.tile(CORNERS[places], (2, 1)), np.tile(y, 2))
+    # The same table exported twice has as many observations as before.
+    budgets = [np.log(bound.value / bound.empirical), np.log(twice.gibbs_bound_.value / twice.gibbs_bound_.empirical)]
+    assert budgets[1] == pytest.approx(budgets[0], abs=0.1)
+
+
+def test_certify_counts_copies_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), rng.integers(2, size=100)
+    model = LogisticRegression().fit(X[:40], y[:40])
+    X, y = X[40:], y[40:]
+    plain = certify(model, X, y)
+    assert plain.reason == ""
+    note = "120 of 180 rows (67%) repeat another row; copies count once"
+    for rows in (np.tile(X, (3, 1)), np.tile(X, (3, 1)).tolist(), sp.csr_array(np.tile(X, (3, 1)))):
+        assert certify(model, rows, np.tile(y, 3)) == replace(plain, reason=note)
+    regressor = LinearRegression().fit(X, X[:, 0])
+    values = X[:, 0] + 0.1 * rng.normal(size=60)
+    expected = certify(regressor, X, values, largest_loss=1.0)
+    found = certify(regressor, np.tile(X, (3, 1)), np.tile(values, 3), largest_loss=1.0)
+    assert found == replace(expected, reason=note)
+    tied = certify(model, np.round(X / 3), y)
+    assert tied.complexity == pytest.approx(plain.complexity, abs=0.02)
+    assert "independent rows" in tied.reason
+
+
+def test_certify_counts_copies_of_frames_and_texts_once():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    words, numbers, y = rng.choice(list("abc"), 60), rng.normal(size=60), rng.integers(2, size=60)
+    frame = pandas.DataFrame({"word": words, "number": numbers})
+    texts = [f"{word} {number}" for word, number in zip(words, numbers)]
+    for rows in (frame, frame.astype({"word": "category"}), texts, frame.to_numpy(dtype=object)):
+        model = DummyClassifier(strategy="constant", constant=0).fit(rows, y)
+        twice = pandas.concat([rows, rows]) if isinstance(rows, pandas.DataFrame) else np.concatenate([rows, rows])
+        assert certify(model, twice, np.tile(y, 2)).value == certify(model, rows, y).value
+
+
 @pytest.mark.parametrize("learner", [None, PacBayes()])
 def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
-    """Width and move are chosen on these, the bound is summed over all; features of all rows are held nowhere."""
+    """Width and move are chosen on these, the bound is summed over all; beside them one key a row finds copies."""
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
     X, y = make_moons(5000, noise=0.2, random_state=0)
     model = CertifiedClassifier(SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0)
@@ -353,7 +446,7 @@ def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
     monkeypatch.setattr(dask, "compute", watched)
     there = da.from_array(X, chunks=(900, 1))
     found = model.fit(there, y)
-    assert max(gathered) == 2 * 1000  # two scores a row
+    assert sorted(gathered)[-2:] == [2 * 1000, 5000]  # two scores of some rows, one key of each row
     monkeypatch.undo()
     assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-10)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)

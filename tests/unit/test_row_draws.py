@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from bochner._compute import gathered, is_remote, rows_at_shares
-from bochner.row_draws import drawn_rows, split_counts
+from bochner.repetitions import equal_keys
+from bochner.row_draws import drawn_rows, split_counts, split_observations
+from bochner.targets import Labels
 
 
 def chunked(values, size=7):
@@ -75,3 +77,44 @@ def test_drawn_rows_are_those_of_numpys_choice(where, seed):
 def test_all_rows_with_weight_can_be_drawn(seed):
     weights = np.array([1e20, 1.0, 0.0, 1e-20])
     assert sorted(drawn_rows(weights, 3, np.random.default_rng(seed)).tolist()) == [0, 1, 3]
+
+
+@pytest.mark.parametrize("where", [np.asarray, chunked])
+def test_copies_are_in_one_part_and_stand_for_one_observation(where, seed):
+    rng = np.random.default_rng(seed)
+    inputs = rng.integers(20, size=60).astype(float)
+    equal = equal_keys(inputs, Labels.of(inputs % 2))
+    first, second, observations = (
+        gathered(part)
+        for part in split_observations(where(np.ones(60)), equal, False, 0.5, np.random.default_rng(seed))
+    )
+    np.testing.assert_array_equal(first + second, 1)
+    in_first = set(inputs[first > 0])
+    assert in_first.isdisjoint(inputs[second > 0])
+    n_inputs = len(np.unique(inputs))
+    assert len(in_first) == n_inputs // 2
+    assert observations.sum() == n_inputs - n_inputs // 2
+    assert not np.any(observations[first > 0])
+    # Merged rows with the count of their copies are split alike: whole.
+    counts = np.bincount(np.unique(inputs, return_inverse=True)[1]).astype(float)
+    first, second, observations = split_observations(counts, equal, True, 0.5, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.sort([first, second], axis=0), [np.zeros(n_inputs), counts])
+    np.testing.assert_array_equal(observations, second > 0)
+
+
+def test_ties_are_split_one_by_one_and_pairs_of_copies_of_ties_together(seed):
+    rng = np.random.default_rng(seed)
+    inputs, labels = rng.integers(4, size=100).astype(float), rng.integers(2, size=100)
+    equal = equal_keys(np.tile(inputs, 2), Labels.of(np.tile(labels, 2)))
+    assert equal.are_ties
+    assert equal.unit == 2
+    _, sizes = np.unique(equal.split_groups(), return_counts=True)
+    assert sizes.tolist() == [2] * 100
+    first, second, observations = split_observations(np.ones(200), equal, False, 0.5, np.random.default_rng(seed))
+    assert (first.sum(), second.sum(), observations.sum()) == (100, 100, 50)
+    groups = equal.groups
+    assert np.all(np.bincount(groups, first) % 2 == 0)
+    merged = np.bincount(groups).astype(float)
+    first, second, observations = split_observations(merged, equal, True, 0.5, np.random.default_rng(seed))
+    assert (first.sum(), second.sum(), observations.sum()) == (100, 100, 50)
+    assert np.sum((first > 0) & (second > 0)) > 0

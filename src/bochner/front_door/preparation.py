@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._columns import column_kind, column_names, float_column, is_frame, table_column, text_column
+from .._columns import is_frame
 from .._compute import (
     Block,
     FileRows,
@@ -23,12 +23,12 @@ from .._compute import (
     mean_rows,
     ordered_map,
     release_scratches,
-    row_keys,
     scratch,
 )
 from .._validation import check_weights
 from ..evidence import Evidence
 from ..inputs import TableInputs
+from ..observations import input_keys
 from ..priors import Laplace
 from ..repetitions import EqualRows, different, equal_keys, target_columns
 from ..targets import Labels, Values
@@ -141,7 +141,7 @@ def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -
 
     Ties are merged only if at most ``most_ties`` rows remain and all have the same weight, which makes the sums counts.
     """
-    equal = equal_keys(_table_keys(X), target, weights)
+    equal = equal_keys(input_keys(X), target, weights)
     if equal is None or len(equal.first) == len(equal.groups):
         return X, target, weights
     if equal.are_ties and (len(equal.first) > most_ties or np.ptp(weights) > 0):
@@ -149,20 +149,6 @@ def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -
     first = np.sort(equal.first)
     return select_rows(X, first), target.take(first), equal.totals[equal.groups[first]]
 
-
-def _table_keys(X):
-    """Return one key per row of a frame or an array."""
-    if not is_frame(X) and X.dtype.kind in "fiub":
-        return row_keys(LocalRows(X))
-    keys = np.zeros(X.shape[0])
-    for j, name in enumerate(column_names(X)):
-        column = table_column(X, j)
-        if is_frame(X) and column_kind(column) != "objects":
-            values = float_column(column, name)
-        else:
-            values = np.unique(text_column(column).astype(str), return_inverse=True)[1].ravel()
-        keys = column_keys(np.column_stack([keys, values]))
-    return keys
 
 
 def with_ranks_where_better(

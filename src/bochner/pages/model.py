@@ -9,6 +9,7 @@ from ..tables.text import (
     held_out_text,
     judged_table,
     refit_text,
+    repeated_text,
     shown_metrics,
     threshold_text,
 )
@@ -35,7 +36,7 @@ def model_page(known: dict[str, Any], name: str) -> str:
             class_=f"verdict {known['verdict']['kind']}",
         ),
         tag("p", f"{known['task'].capitalize()} ({known['why_task']}). {rows}"),
-        bullets([*balance_text(known), *known["notes"]]),
+        bullets([*balance_text(known), *repeated_text(known), *known["notes"]]),
         section("Beside other models", beside(quality(known), _rivals(known))),
         section(
             "Where it errs",

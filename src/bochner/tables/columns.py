@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compute import release_scratches
 from .._text import some_names
 from .column_kinds import CategoryColumn, DateColumn, NumberColumn, Strays, coded_texts
+from .copies import Observations
 from .deciding import COUNTING_UP, MANY_LEVELS, WISHES, decided
 from .names import column_named, instead
 from .reading import TableError, needed, with_different_names
@@ -45,6 +46,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
     left_out_ : the reason for each column that is not used
     kinds_ : how each is read again
     encoded_ : categories that have means of the target beside them
+    mean_columns_ : names of the columns of these means
     sources_ : for each column of the result the one that it was made of
 
     >>> import pandas as pd
@@ -91,6 +93,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         self.roles_ = {name: kind.role for name, kind in kinds.items()}
         self.left_out_ = {name: reasons[name] for name in X.columns if name not in kinds}
         self.encoded_: list[str] = []
+        self.mean_columns_: list[str] = []
         if y is not None:
             self._fit_means(X, np.asarray(y))
         self.sources_: dict[str, str] = {}
@@ -170,6 +173,7 @@ class ColumnReader(TransformerMixin, BaseEstimator):
             return
         targets, self.target_names_ = self._targets(y)
         self.encoded_ = many
+        self.mean_columns_ = [made for name in many for made in self._mean_names(name)]
         self.encoders_ = {name: _encoders(self._texts(X, name), targets) for name in many}
         for name in many:
             what = "the share of each class" if self.target_names_ else "the mean target"
@@ -185,10 +189,13 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return (y[:, None] == shown).astype(np.float64), [str(label) for label in shown]
 
     def _cross_fitted(self, X, y):
+        """Return the means of the target for the training rows, each from the other folds; copies are in one fold."""
         targets, _ = self._targets(y)
-        smallest = np.unique(y, return_counts=True)[1].min() if self.target_names_ else 0
+        observations = Observations.of(X, y, bool(self.target_names_), list(self.roles_))
+        different = y[observations.first()]
+        smallest = np.unique(different, return_counts=True)[1].min() if self.target_names_ else 0
         splitter = StratifiedKFold if smallest >= _FOLDS else KFold
-        folds = list(splitter(_FOLDS, shuffle=True, random_state=self.random_state).split(targets, y))
+        folds = list(observations.folds(splitter(_FOLDS, shuffle=True, random_state=self.random_state), y))
         columns: dict[str, np.ndarray] = {}
         for name in self.encoded_:
             texts = self._texts(X, name)
@@ -207,8 +214,10 @@ class ColumnReader(TransformerMixin, BaseEstimator):
         return np.array([*texts, "missing"], dtype=object)[codes][:, None]
 
     def _means(self, texts, encoders, name):
-        names = [f"{name}: share of {label}" for label in self.target_names_] or [f"{name}: mean target"]
-        return {made: encoder.transform(texts)[:, 0] for made, encoder in zip(names, encoders)}
+        return {made: encoder.transform(texts)[:, 0] for made, encoder in zip(self._mean_names(name), encoders)}
+
+    def _mean_names(self, name):
+        return [f"{name}: share of {label}" for label in self.target_names_] or [f"{name}: mean target"]
 
 
 def in_words(found: dict[str, Strays]) -> list[str]:

@@ -9,7 +9,6 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
-from .._columns import float_column
 from .._compute import release_scratches
 from .._progress import stages
 from .._text import one_line
@@ -17,6 +16,7 @@ from .._unfamiliar import collect_unfamiliar
 from ..front_door import SpectralClassifier, SpectralRegressor
 from ..front_door.notebook import prior_in_words
 from .columns import ColumnReader, checked_roles
+from .copies import seen_inputs
 from .findings import class_curves, column_effects, importances, value_findings, worst_rows
 from .judging import judged, verdict
 from .metrics import TWO, Predicted, Truth, chosen_metrics
@@ -27,13 +27,10 @@ from .reading import TableError, with_different_names
 from .rivals import CONSTANT, rivals, sampled_rows
 from .splitting import GROUP, Split, SplitWish, split_rows
 from .spooling import rows_of
-from .target import counted_labels, labels_of, split_target, task_of
+from .target import counted_labels
 from .thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
-from .written_numbers import POINT
+from .usable_rows import usable_rows
 
-MIN_ROWS = 20
-_MIN_CLASS = 4
-_LARGEST = 1e150
 _GROUPS = "the groups that rows are held out by"
 _RARE = 0.2  # a class with a smaller part of its equal share is rare
 
@@ -125,8 +122,8 @@ def fit_table(
     frame = with_different_names(frame)
     target = column_named(target, frame.columns)
     wishes = _Wishes.of(list(frame.columns), target, roles, split, threshold)
-    rows = _usable_rows(frame, target, task)
-    parts = split_rows(wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal)
+    rows = usable_rows(frame, target, task, wishes.roles, wishes.split.column)
+    parts = split_rows(wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal, rows.observations)
     truth = _truth(rows.y, parts, rows.classify, positive)
     metrics = chosen_metrics(metric, truth.kind)
     _check_judging(truth, target, metrics, wishes)
@@ -138,8 +135,7 @@ def fit_table(
         if wishes.split_only:
             reader.reasons_[wishes.split.column] = reader.left_out_[wishes.split.column] = _GROUPS
         y_train = rows.y[parts.train]
-        # Rivals get numbers for names: LightGBM refuses brackets and colons.
-        plain = [X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1) for X in (X_train, X_test)]
+        plain = [_plain_columns(reader, X) for X in (X_train, X_test)]
         others, of_others = rivals(plain[0], y_train, rows.classify, seed, metrics[0])
         others = others if compare else {CONSTANT: others[CONSTANT]}
         n_left = len(others) + 2 + (wishes.threshold is not None) + refit
@@ -169,6 +165,8 @@ def fit_table(
             "n_test": len(parts.test),
             "n_dropped": rows.n_dropped,
             "seed": seed,
+            "repeated": _repeated(rows.observations),
+            "seen": _seen(reader, rows, parts),
             "split": {"kind": wishes.split.kind, "column": wishes.split.column, "n_groups": _n_groups(truth)},
             "metrics": metrics,
             "refitted": refit,
@@ -213,43 +211,6 @@ class _Wishes:
         return cls(own | roles, wish, wanted, split_only)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows that have a target: its values or labels, and the other columns."""
-
-    rest: Any
-    y: np.ndarray
-    task: str
-    why_task: str
-    n_dropped: int
-    decimal: str
-    notes: list[str]
-
-    @property
-    def classify(self) -> bool:
-        return self.task == "classification"
-
-
-def _usable_rows(frame, target, task):
-    """All rows but those without a target, and those of classes that are too small."""
-    decimal = frame.attrs.get("decimal", POINT)
-    notes = list(frame.attrs.get("notes", []))
-    rest, values, n_dropped = split_target(frame.set_axis(range(len(frame)), axis=0), target, decimal)
-    guessed, why = task_of(values)
-    task = guessed if task == "auto" else task
-    if len(values) < MIN_ROWS:
-        raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
-    y = labels_of(values) if task == "classification" else _numbers(values, target)
-    notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
-    if task == "classification":
-        rare = _rare_classes(y, target)
-        notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
-        if len(rare):
-            kept = np.flatnonzero(~np.isin(y, rare))
-            rest, y = rows_of(rest, kept), y[kept]
-    return _Rows(rest, y, task, f"{target!r}: {why}" if task == guessed else "asked for", n_dropped, decimal, notes)
-
-
 def _check_judging(truth, target, metrics, wishes):
     """What cannot be judged or chosen is refused before any work."""
     if wishes.threshold is not None and truth.kind != TWO:
@@ -268,13 +229,33 @@ def _read_columns(reader, rows, parts):
     return X_train, reader.accept_strays(held_out).transform(held_out)
 
 
+def _plain_columns(reader, X):
+    """Return the columns for other models: without means of the target, and with names that LightGBM accepts."""
+    X = X.drop(columns=reader.mean_columns_)
+    return X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1)
+
+
+def _repeated(observations):
+    """Return the facts on rows that repeat another row, None if there are none."""
+    if observations.n_repeated == 0:
+        return None
+    n_repeated, n_rows = observations.n_repeated, len(observations.numbers)
+    return {"n_rows": n_repeated, "share": n_repeated / n_rows, "are_ties": observations.are_ties}
+
+
+def _seen(reader, rows, parts):
+    """Return the facts on held-out rows whose inputs also occur among the training rows, None if there are none."""
+    n_seen = seen_inputs(rows.rest, list(reader.roles_), parts.train, parts.test)
+    return {"n_rows": n_seen, "share": n_seen / len(parts.test)} if n_seen else None
+
+
 def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
-    """The front door with the threshold that is cheapest for training rows, by models that have not seen them."""
+    """Return the model with the cheapest threshold for training rows, by models that have not seen them."""
     ordered = np.sort(parts.train)
     groups = None if parts.groups is None else parts.groups[ordered]
-    y = rows.y[ordered]
+    y, observations = rows.y[ordered], rows.observations.take(ordered)
     seen, scores = out_of_sample_scores(
-        reader, front_door, rows_of(rows.rest, ordered), y, truth.positive, groups, seed
+        reader, front_door, rows_of(rows.rest, ordered), y, truth.positive, groups, observations, seed
     )
     best = cheapest_threshold(scores, y[seen] == truth.positive, wish)
     return ThresholdClassifier(best, truth.positive, random_state=seed)
@@ -355,35 +336,6 @@ def _blocks(X):
     for rows in gen_batches(len(X), ROWS_AT_ONCE):
         yield X.iloc[rows]
         release_scratches()
-
-
-def _numbers(values, target):
-    try:
-        y = float_column(values, target)
-    except ValueError:
-        raise TableError(
-            f"Column {target!r} holds text, so it cannot be a regression target; write --task classification."
-        ) from None
-    if not np.all(np.isfinite(y)):
-        raise TableError(f"Column {target!r} holds infinite values.")
-    if np.abs(y).max() > _LARGEST:
-        raise TableError(
-            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write it in other units."
-        )
-    return y
-
-
-def _rare_classes(y, target):
-    """Classes that are too small to fit and to judge with."""
-    classes, _, counts = counted_labels(y)
-    if len(classes) < 2:
-        raise TableError(f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell apart.")
-    if np.sum(counts >= _MIN_CLASS) < 2:
-        raise TableError(
-            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at least two classes need "
-            f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
-        )
-    return classes[counts < _MIN_CLASS]
 
 
 def _of_classes(y, truth, ours):

@@ -1,18 +1,23 @@
-"""Other models as their users would run them, each with probabilities of classes."""
+"""Other models as their users would run them, each with probabilities of classes.
+
+They get the columns of the table as they were read: numbers, dates as days and parts of the calendar, categories
+with all their levels.  Identifiers and free text are left out for every model, and no other model gets the means
+of the target that ``ColumnReader`` adds for ours.
+"""
 
 from typing import Any
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import TransformedTargetRegressor, make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
-from ..inputs import TableInputs
 from ..untuned import build, installed
 from .target import counted_labels
 
@@ -28,16 +33,19 @@ _RIVAL_CELLS = 2**25
 
 
 def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tuple[dict[str, Any], list[str]]:
-    """Unfitted models for the prepared columns of a table, a constant among them, and notes on those that are left out."""
+    """Return unfitted models for the columns of a table, and notes on those that are left out.
+
+    ``X`` holds floats and pandas categories; a constant is among the models.
+    """
     notes = []
     n_classes = len(counted_labels(y)[0]) if classify else 1
     linear: Any = LogisticRegression(max_iter=1000) if classify else Ridge()
-    found = {"linear": make_pipeline(TableInputs(), linear)}
+    found = {"linear": make_pipeline(_numeric_columns(), linear)}
     if len(y) <= _SVM_ROWS:
-        found["RBF-SVM"] = make_pipeline(TableInputs(), _support_vectors(y, classify))
+        found["RBF-SVM"] = make_pipeline(_numeric_columns(), _support_vectors(y, classify))
     else:
         landmarks = Nystroem(n_components=300, random_state=seed)
-        found[NYSTROEM] = make_pipeline(TableInputs(), landmarks, linear)
+        found[NYSTROEM] = make_pipeline(_numeric_columns(), landmarks, linear)
         most = _most_rows("others", X.shape[1])
         if len(y) > most:
             notes.append(f"Other models hold their rows in memory: they are fitted on {most} of the {len(y)} rows.")
@@ -55,6 +63,16 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
     # The best constant for what is measured.
     number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
     return found | {CONSTANT: DummyClassifier() if classify else number}, notes
+
+
+def _numeric_columns():
+    """Return the usual preparation for models of numbers: impute and scale numbers, one column for each level."""
+    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="ignore")
+    return make_column_transformer(
+        (numbers, make_column_selector(dtype_exclude="category")),
+        (levels, make_column_selector(dtype_include="category")),
+    )
 
 
 def _most_rows(name, n_columns):

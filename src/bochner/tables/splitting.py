@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, train_test_split
 
 from .column_kinds import coded_texts
+from .copies import Observations
 from .deciding import decided
 from .names import column_named
 from .reading import TableError
@@ -50,13 +51,27 @@ class Split:
     notes: list[str]
 
 
-def split_rows(wish: SplitWish, frame: Any, y: np.ndarray, classify: bool, seed: int, decimal: str) -> Split:
-    """A quarter of the rows, by the wish."""
+def split_rows(
+    wish: SplitWish,
+    frame: Any,
+    y: np.ndarray,
+    classify: bool,
+    seed: int,
+    decimal: str,
+    observations: Observations | None = None,
+) -> Split:
+    """Hold out a quarter of the rows.
+
+    Copies of a row are on the same side, and one of them stands for all of them among the held-out rows.
+    """
     rows = np.arange(len(y))
+    observations = Observations(rows) if observations is None else observations
     groups, notes = None, []
     if wish.kind == RANDOM:
-        strata = counted_labels(y)[1] if classify else None
-        train, test = train_test_split(rows, test_size=HELD_OUT, random_state=seed, stratify=strata)
+        first = observations.first()
+        strata = counted_labels(y)[1][first] if classify else None
+        train, test = train_test_split(first, test_size=HELD_OUT, random_state=seed, stratify=strata)
+        train = observations.with_copies(train)
     elif wish.kind == TIME:
         times = _times(frame[wish.column], wish.column, decimal)
         unknown = int(np.sum(np.isnan(times)))
@@ -76,6 +91,8 @@ def split_rows(wish: SplitWish, frame: Any, y: np.ndarray, classify: bool, seed:
         else:
             folds = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=seed)
         train, test = next(iter(folds.split(rows, y, groups)))
+    # Copies agree in the column that rows are split by, so that none is on the other side.
+    test = observations.first(test)
     _check_parts(train, test, y, classify, wish)
     return Split(train, test, groups, notes)
 

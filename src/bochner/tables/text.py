@@ -19,6 +19,7 @@ def fit_text(facts: dict[str, Any]) -> str:
         f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
         f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on {facts['n_test']}{held_out_text(facts)}.",
         *balance_text(facts),
+        *repeated_text(facts),
         *_readings(facts["columns"]),
         *facts["notes"],
         f"Kernels: {members}; {facts['path']}.",
@@ -58,6 +59,23 @@ def held_out_text(facts: dict[str, Any]) -> str:
     if kind == "time":
         return f", the last ones by {column!r}"
     return f", whole groups of {column!r} ({facts['split']['n_groups']})" if kind == "group" else ""
+
+
+def repeated_text(facts: dict[str, Any]) -> list[str]:
+    """Return sentences on rows that repeat another row, and on held-out inputs that the training rows have too."""
+    lines, repeated, seen = [], facts.get("repeated"), facts.get("seen")
+    if repeated is not None:
+        meaning = (
+            "the same inputs occur with different outcomes, so they count as independent observations"
+            if repeated["are_ties"]
+            else "copies were kept on the same side of every split, and held-out copies count once"
+        )
+        rows = f"{repeated['n_rows']} of {facts['n_rows']} rows ({repeated['share']:.0%})"
+        lines.append(f"{rows} repeat another row; {meaning}.")
+    if seen is not None:
+        rows = f"{seen['n_rows']} of {facts['n_test']} held-out rows ({seen['share']:.0%})"
+        lines.append(f"{rows} have inputs that also occur among the training rows.")
+    return lines
 
 
 def balance_text(facts: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ..front_door import SpectralClassifier
+from .copies import Observations
 from .reading import TableError
 from .spooling import rows_of
 
@@ -80,16 +81,27 @@ class ThresholdClassifier(SpectralClassifier):
 
 
 def out_of_sample_scores(
-    reader: Any, front_door: Any, frame: Any, y: np.ndarray, positive: Any, groups: np.ndarray | None, seed: int
+    reader: Any,
+    front_door: Any,
+    frame: Any,
+    y: np.ndarray,
+    positive: Any,
+    groups: np.ndarray | None,
+    observations: Observations,
+    seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, the probability of ``positive`` by a model that has seen neither them nor, where there are groups, rows of theirs)."""
-    n_folds = min(_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    """Return rows and their probabilities of ``positive`` by models that have not seen them.
+
+    The models have seen no copies of these rows either, nor rows of the same group.
+    """
+    n_folds = min(_FOLDS, int(np.unique(y[observations.first()], return_counts=True)[1].min()))
     if n_folds < 2:
         raise TableError("A threshold needs at least two training rows of each class.")
-    splitter: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    if groups is not None:
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    folds = list(splitter.split(y, y, groups))[: 1 if len(y) > _MANY_ROWS else n_folds]
+    if groups is None:
+        folds = list(observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y))
+    else:
+        folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(y, y, groups))
+    folds = folds[: 1 if len(y) > _MANY_ROWS else n_folds]
     scores, rows = [], []
     for kept, left_out in folds:
         read, model = clone(reader), clone(front_door)
