@@ -110,8 +110,8 @@ MUTANTS: list[Mutant] = [
             "certificate-divergence": ("/ (2 * widths**2)", "/ (4 * widths**2)"),
             "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
             "certificate-on-all-rows": (
-                "self._choose(rows, codes, first, second,",
-                "self._choose(rows, codes, first, first + second,",
+                "self._choose(rows, codes, first, observations,",
+                "self._choose(rows, codes, first, first + observations,",
             ),
             "certificate-one-class-moves": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
             "certificate-prior-on-all-rows": (
@@ -412,7 +412,7 @@ MUTANTS: list[Mutant] = [
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, gathered(weights))", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ("self.gibbs_bound_ = replace(found, valid=False, reason=caveat) if caveat else found", "self.gibbs_bound_ = found"),
+            "weights-certified": ("self._annotate(valid=not caveat,", "self._annotate(valid=True,"),
         },
     ),
     *_room(

@@ -150,7 +150,6 @@ def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -
     return select_rows(X, first), target.take(first), equal.totals[equal.groups[first]]
 
 
-
 def with_ranks_where_better(
     inputs: TableInputs, X: Any, Z: np.ndarray, target: Labels | Values, counts: np.ndarray, rng: np.random.Generator
 ) -> TableInputs:
