@@ -515,7 +515,7 @@ MUTANTS: list[Mutant] = [
             "copies-contested": ("n_outcomes[inputs_of_groups.ravel()] > 1", "n_outcomes[inputs_of_groups.ravel()] > 0"),
             "copies-levels": ("_n_levels(target, first) <= len(first) / 2", "_n_levels(target, first) <= len(first)"),
             "copies-unit": ("return unit if is_table_of_counts else max(unit, present.mean())", "return unit"),
-            "copies-split!": ("return np.flatnonzero(chosen[self.groups])", "return np.sort(numbers)"),
+            "copies-split!": ("return np.flatnonzero(np.isin(groups, groups[numbers]))", "return np.sort(numbers)"),
             "copies-high-bits": ("return bits ^ (bits >> _FOLD)", "return bits"),
             "copies-machine-share!": ("1.0 if equal is None else equal.left_out_weights() / self._weights", "1.0"),
             "copies-machine-held-out!": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
