@@ -455,7 +455,7 @@ MUTANTS: list[Mutant] = [
                 "cosine = self.cosine * np.cos(turn) + self.sine * np.sin(turn)",
             ),
             "boost-relevance-units": ("after_scaling(np.zeros(len(scale)), scale)", "after_scaling(np.zeros(len(scale)), np.ones(len(scale)))"),
-            "boost-offset": ("center = np.average(distances, axis=0, weights=weights)", "center = np.average(points, axis=0, weights=weights) - reference"),
+            "boost-offset": ("_CONSTANT = 16 * np.finfo(np.float64).eps", "_CONSTANT = 1e-12"),
             "boost-deviations": ("np.sqrt(2 * np.array(_DEFAULT_GAMMAS)", "np.sqrt(np.array(_DEFAULT_GAMMAS)"),
         },
     ),
