@@ -229,7 +229,7 @@ class SpectralFeatures(FeatureMap):
 
         >>> from sklearn.datasets import load_iris
         >>> from bochner import PacBayes
-        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0)
+        >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0)
         >>> features = features.fit(*load_iris(return_X_y=True))
         >>> features.relearned(PacBayes(beta=10.0), n_components=8).measure_.n_columns
         16

@@ -73,7 +73,7 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0).fit(X, y)).get_yscale()
+    >>> plot_weights(SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)).get_yscale()
     'log'
     """
     features = _features(model, "plot_weights")
@@ -129,7 +129,7 @@ def plot_kernel_profile(
     >>> from sklearn.datasets import load_iris
     >>> from bochner import PacBayes
     >>> X, y = load_iris(return_X_y=True)
-    >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, random_state=0).fit(X, y)
+    >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=200, n_components=20, random_state=0).fit(X, y)
     >>> len(plot_kernel_profile(features, n_directions=5).lines)
     3
     """
