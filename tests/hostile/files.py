@@ -20,10 +20,12 @@ from bochner.tables import ModelFileError
 
 from .crafted import CRAFTED, rewritten
 from .model_samples import Sample, samples
-from .verdicts import answers
+from .verdicts import answers, is_clear
 
 UNCHANGED, CHANGED, REFUSED = "loaded unchanged", "loaded, other predictions", "refused"
-EXPECTED = (UNCHANGED, CHANGED, REFUSED)
+# A number that is wrong for some rows only, such as a scale of zero, is met at these rows: an error in our words.
+LATER = "refused at predict"
+EXPECTED = (UNCHANGED, CHANGED, REFUSED, LATER)
 
 LOADERS = [
     "MethodNode",
@@ -209,19 +211,20 @@ def outcome(sample: Sample, content: bytes, folder: Path) -> str:
     path = folder / "attack.skops"
     path.write_bytes(content)
     alarms.clear()
+    model = None
     try:
         _watching = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = load(path)
-            try:
-                found = answers(model, sample.rows)
-            except BaseException as error:
-                return f"failed at predict: {type(error).__name__}: {error}"[:300]
+            found = answers(model, sample.rows)
     except ModelFileError as error:
         said = REFUSED if "\n" not in str(error) else "refused in several lines"
     except BaseException as error:
-        said = f"not refused in our words: {type(error).__name__}: {error}"[:300]
+        when = "load" if model is None else "predict"
+        said = f"failed at {when}: {type(error).__name__}: {error}"[:300]
+        if model is not None and isinstance(error, ValueError) and is_clear(str(error)):
+            said = LATER
     else:
         same = set(found) == set(sample.expected) and all(
             np.array_equal(found[name], sample.expected[name]) for name in found
@@ -250,7 +253,7 @@ def outcomes(samples: list[Sample], folder: Path, n_files: int, seed: int = 0, c
 
 def table(found: dict[str, Counter]) -> str:
     """Format counts as one line for each kind of file."""
-    lines = [f"{'':24}{'files':>8}{'unchanged':>12}{'changed':>12}{'refused':>12}{'other':>8}"]
+    lines = [f"{'':24}{'files':>8}{'unchanged':>12}{'changed':>12}{'refused':>12}{'at predict':>12}{'other':>8}"]
     for kind, counts in [*found.items(), ("all", sum(found.values(), Counter()))]:
         usual = [counts[name] for name in EXPECTED]
         n_files = sum(counts.values())
@@ -268,7 +271,8 @@ def main():
         found = outcomes(made, Path(folder), n_files, seed)
     print(table(found))
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
-    return int(any(name not in EXPECTED for counts in found.values() for name in counts))
+    counts = sum(found.values(), Counter())
+    return int(not set(counts) <= set(EXPECTED) or counts[LATER] > 0.01 * counts.total())
 
 
 if __name__ == "__main__":
