@@ -1,12 +1,14 @@
 """The game on a finite set of atoms, solved nearly to the end: what the no-regret dynamics only approach."""
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._compute import gathered
 from .._progress import track
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, check_share
 from .base import Learned, as_data
 from .duals import LOSSES, make_dual
 from .game_value import GameCertificate, fit_machine, lower_value
@@ -25,11 +27,15 @@ def game_equilibrium(
     ratio: float = 0.99,
     weights: Any = None,
 ) -> Learned:
-    """Weights on the atoms of ``measure`` that maximize the margin; the report is a certificate of how nearly they do.
+    """Find weights on the atoms of ``measure`` that maximize the margin, with a certificate as the report.
 
-    Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α): at a fixed point every atom in use has the
-    largest potential, which is the equilibrium.  Stops when margin / best margin is at least ``ratio``, or after
-    ``n_iterations``.  The features of all rows are held in memory; ``weights`` of the rows count like repetitions.
+    Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α).  At a fixed point every atom in
+    use has the largest potential, which is the equilibrium.  Stops when margin / best margin is at
+    least ``ratio``.  If ``n_iterations`` do not reach it, a ``ConvergenceWarning`` reports the ratio
+    reached, which is ``report.competitive_ratio``.  Ratios above 0.999 are often out of reach: the
+    machines are fitted to a hinge whose corner is rounded.
+
+    The features of all rows are held in memory; ``weights`` of the rows count like repetitions.
 
     The equilibrium need not be the best classifier: the stopped game is regularized, this is not.
 
@@ -48,7 +54,7 @@ def game_equilibrium(
     n_iterations : int, default 50
         Iterations at most.
     ratio : float, default 0.99
-        Stop when margin / best margin is at least this.
+        Stop when margin / best margin is at least this, below 1.
     weights : array (n_samples,), default None
         How often each row counts.
 
@@ -66,6 +72,7 @@ def game_equilibrium(
     check_positive(C, "C")
     check_choice(loss, "loss", LOSSES)
     check_count(n_iterations, "n_iterations")
+    check_share(ratio, "ratio", example=0.99)
     rows, target, counts = as_data(X, y, weights)
     n_entries = len(rows) * measure.n_columns
     if n_entries > _LARGEST_FEATURES:
@@ -98,4 +105,12 @@ def game_equilibrium(
         start = coefficients / scale[:, None], intercepts
         shares = updated
     scope = f"kernels on the {len(measure)} given atoms"
-    return Learned(measure.reweighted(best_shares), GameCertificate(upper, lower, True, scope))
+    certificate = GameCertificate(upper, lower, True, scope)
+    if lower < ratio**2 * upper:
+        warnings.warn(
+            f"After n_iterations={n_iterations} margin / best margin is at least {certificate.competitive_ratio:.6f}, below "
+            f"ratio={ratio}. Raise n_iterations, or lower ratio.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Learned(measure.reweighted(best_shares), certificate)

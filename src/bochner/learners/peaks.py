@@ -16,7 +16,7 @@ import numpy as np
 import scipy.optimize
 from sklearn.base import BaseEstimator
 
-from .._compute import as_dense, as_rows, fold, gathered
+from .._compute import Rows, as_dense, as_rows, fold, gathered
 from .._deprecations import keyword_only_from
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
@@ -164,11 +164,7 @@ class BoundSearch(PreparedSearch):
         norms = np.linalg.norm(measure.frequencies, axis=1)
         # The median, because priors with heavy tails have no second moment.
         self.radius = float(_START_SPREAD * np.median(norms)) or 1.0
-        if search.penalty == "auto":
-            n_samples = len(rows) if weights is None else float(fold(np.sum, np.add, weights))
-            self.penalty = min(_NOISE_FACTOR * rows.n_features / min(n_samples, search.search_rows), _LARGEST_PENALTY)
-        else:
-            self.penalty = float(search.penalty)
+        self.penalty = penalty_of(search, rows, weights, search.search_rows)
         self.held = None
         if len(rows) <= search.search_rows:
             self.held = self._fetched(rows.spread(search.search_rows))
@@ -216,6 +212,14 @@ class BoundSearch(PreparedSearch):
                 if len(chosen) == top:
                     break
         return frequencies[order[chosen]]
+
+
+def penalty_of(search: Any, rows: Rows, weights: Any, n_searched: float = np.inf) -> float:
+    """Return the penalty of a search; "auto" is the height of peaks of noise, proportional to d / n."""
+    if search.penalty != "auto":
+        return float(search.penalty)
+    n_samples = len(rows) if weights is None else float(fold(np.sum, np.add, weights))
+    return min(_NOISE_FACTOR * rows.n_features / min(n_samples, n_searched), _LARGEST_PENALTY)
 
 
 def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
@@ -312,7 +316,7 @@ class LangevinPeaks(FourierPeaks):
     step : "auto" or float, default "auto"
         ζ, for the scaled potential; "auto" sets it so that the mean drift is R/20.
     temperature : "auto" or float, default "auto"
-        ξ, for the scaled potential; "auto" sets it so that the noise is half of the mean drift.
+        ξ, for the scaled potential; "auto" sets it so that in each step the noise is half of the mean drift.
     polish : int, default 20
         L-BFGS iterations in float64 on each returned peak.
 
@@ -346,7 +350,7 @@ class LangevinPeaks(FourierPeaks):
             slope = float(np.mean(np.linalg.norm(gradients, axis=1)))
             step = radius / 20 / max(slope, 1e-30) if self.step == "auto" else self.step
             if self.temperature == "auto":
-                noise = radius / 40 / np.sqrt(frequencies.shape[1])
+                noise = 0.5 * step * slope / np.sqrt(frequencies.shape[1])
             else:
                 noise = np.sqrt(2 * step * self.temperature)
             kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(dtype, copy=False)
@@ -425,18 +429,19 @@ class CandidatePeaks(PeakSearch):
 
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundCandidates:
         check_count(self.top, "top")
-        check_positive(self.penalty, "penalty", allow_zero=True)
-        return BoundCandidates(self, measure, as_rows(X))
+        if self.penalty != "auto":
+            check_positive(self.penalty, "penalty", allow_zero=True)
+        return BoundCandidates(self, measure, as_rows(X), weights)
 
 
 class BoundCandidates(ExhaustiveSearch):
     """Every atom's potential for each signal."""
 
-    def __init__(self, search, measure, rows):
+    def __init__(self, search, measure, rows, weights):
         self.search, self.measure, self.rows = search, measure, rows
         self.scope = f"kernels on the {len(measure)} given frequencies"
         norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
-        self.lowered = search.penalty * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
+        self.lowered = penalty_of(search, rows, weights) * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
 
     def heights(self, signal):
         return potential(self.measure, self.rows, signal)

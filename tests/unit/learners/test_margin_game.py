@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from bochner import (
@@ -115,6 +116,23 @@ def test_game_and_equilibrium_bracket_the_same_value(seed):
     assert equilibrium.competitive_ratio > 0.9
     assert report.certificate.lower <= equilibrium.upper
     assert equilibrium.lower <= report.certificate.upper
+
+
+def test_an_equilibrium_that_is_not_reached_is_reported():
+    """One atom is in equilibrium from the start; the rounded corner of the hinge leaves a ratio of .99997."""
+    X = np.random.default_rng(0).uniform(-2, 2, size=(40, 1))
+    y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
+    y[:10] *= -1
+    atom = FourierMeasure(np.array([[2.0]]), np.ones(1))
+    with pytest.warns(ConvergenceWarning, match=r"n_iterations=3 margin / best margin is at least 0\.9") as caught:
+        report = game_equilibrium(atom, X, y, n_iterations=3, ratio=0.99999).report
+    assert f"{report.competitive_ratio:.6f}, below ratio=0.99999" in str(caught[0].message)
+    assert 0.999 < report.competitive_ratio < 0.99999
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        assert game_equilibrium(atom, X, y, n_iterations=3, ratio=0.999).report.competitive_ratio >= 0.999
+    with pytest.raises(ValueError, match="ratio must be between 0 and 1"):
+        game_equilibrium(atom, X, y, ratio=1.0)
 
 
 def test_a_local_search_gives_no_certificate():
@@ -331,8 +349,8 @@ def test_weights_of_the_equilibrium_and_of_a_sampled_upper_value_are_repetitions
     counts = rng.integers(3, size=80)
     repeated = np.repeat(np.arange(80), counts)
     start = Gaussian(4.0).sample(20, 2, rng)
-    weighted = game_equilibrium(start, X, y, weights=counts, n_iterations=5)
-    plain = game_equilibrium(start, X[repeated], y[repeated], n_iterations=5)
+    weighted = game_equilibrium(start, X, y, weights=counts, n_iterations=5, ratio=0.9)
+    plain = game_equilibrium(start, X[repeated], y[repeated], n_iterations=5, ratio=0.9)
     np.testing.assert_allclose(weighted.measure.weights, plain.measure.weights, rtol=1e-4)
     assert weighted.report.upper == pytest.approx(plain.report.upper, rel=1e-6)
     X, y, rng = checkered(500, 1)

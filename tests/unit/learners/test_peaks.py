@@ -104,6 +104,25 @@ def test_langevin_noise_has_the_corrected_scale():
     assert abs(variance - 2 * 0.01 * 3.0) < 5 * error
 
 
+@pytest.mark.parametrize("step", ["auto", 1e-6, 0.3])
+def test_automatic_temperature_gives_noise_of_half_the_mean_drift(step, seed):
+    """√E‖noise‖² = ½ mean ‖ζ∇v‖ for every step ζ; "auto" is a drift of R/20."""
+    rng = np.random.default_rng(seed)
+    X, radius = rng.normal(size=(50, 40)), 3.0
+    landscape = Landscape(as_rows(X), rng.normal(size=50), 0.0, radius)
+    starts, recorded = rng.normal(size=(300, 40)), []
+    climb = landscape.climb
+    landscape.climb = lambda frequencies: (recorded.append(frequencies), climb(frequencies))[1]
+    LangevinPeaks(300, 1, step=step)._move(landscape, starts, rng)
+    gradients = climb(starts)[1]
+    slope = np.mean(np.linalg.norm(gradients, axis=1))
+    drift = (radius / 20 / slope if step == "auto" else step) * gradients
+    noise = recorded[1] - starts - drift
+    expected = 0.5 * np.mean(np.linalg.norm(drift, axis=1))
+    z = (np.mean(noise**2) * 40 / expected**2 - 1) / np.sqrt(2 / noise.size)
+    assert abs(z) < 5
+
+
 @pytest.mark.parametrize("form", ["csr", "float32", "dask"])
 def test_every_form_of_rows_finds_the_same_peak(form):
     X, signal, frequency, rng = planted(800, 3, 1)
@@ -136,6 +155,21 @@ def test_candidates_are_searched_exhaustively(seed):
     assert CandidatePeaks().prepare(start, X).largest_potential(signal) == pytest.approx(heights.max())
 
 
+def test_candidates_have_the_automatic_penalty_of_the_other_searches(seed):
+    """0.3 d/n, at most 0.03, times ‖ω‖²/R² with R² = 1.5 median ‖ω‖², from heights of at most one."""
+    X, signal, _, rng = planted(100, 2, seed)
+    start = Gaussian(gamma=1.0).sample(30, 2, rng)
+    norms = np.sum(start.frequencies**2, axis=1)
+    heights = np.abs(np.exp(1j * start.frequencies @ X.T) @ signal) ** 2 / np.sum(np.abs(signal)) ** 2
+    for weights, penalty in ((None, 0.006), (np.full(100, 2.0), 0.003), (np.full(100, 0.1), 0.03)):
+        lowered = heights - penalty * norms / (1.5 * np.median(norms))
+        bound = CandidatePeaks(top=30, penalty="auto").prepare(start, X, weights)
+        found = bound.find(signal, rng)
+        np.testing.assert_array_equal(found.frequencies, start.frequencies[np.argsort(-lowered)])
+        assert AscentPeaks().prepare(start, X, weights).penalty == pytest.approx(penalty)
+        assert bound.largest_potential(signal) == pytest.approx(heights.max() * np.sum(np.abs(signal)) ** 2)
+
+
 @pytest.mark.parametrize("mode", ["harmonic", "zonal"])
 def test_harmonic_search_agrees_with_the_kernel_of_what_it_finds(mode, seed):
     """aᵀ K a for the kernel of the peak is the height of the peak, and no other peak is higher."""
@@ -162,6 +196,7 @@ def test_harmonic_search_agrees_with_the_kernel_of_what_it_finds(mode, seed):
         (LangevinPeaks(step=0.0), "step"),
         (LangevinPeaks(temperature=-1.0), "temperature"),
         (CandidatePeaks(top=0), "top"),
+        (CandidatePeaks(penalty=-1.0), "penalty"),
         (HarmonicPeaks(mode="both"), "mode"),
         (HarmonicPeaks(max_degree=-1), "max_degree"),
         (HarmonicPeaks(max_degree=10_000), "harmonics.*GiB"),
