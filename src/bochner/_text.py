@@ -72,6 +72,15 @@ def some_names(names: list[str], limit: int = 8) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+def quoted(text: str, limit: int = 40) -> str:
+    """Return a text in quotation marks, the end of a long one left out.
+
+    >>> quoted("soon"), quoted("x" * 50, limit=5)
+    ("'soon'", "'xxxxx…'")
+    """
+    return repr(text if len(text) <= limit else f"{text[:limit]}…")
+
+
 def one_line(error: BaseException) -> str:
     """What an error says, on one line and not too long."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 
+from ._text import quoted
+
 # Levels and columns that a warning names.
 _N_LEVELS, _N_COLUMNS = 3, 10
 
@@ -59,7 +61,7 @@ class UnfamiliarCells:
 
 
 def _few(levels):
-    return ", ".join(map(repr, levels[:_N_LEVELS])) + ", …" * (len(levels) > _N_LEVELS)
+    return ", ".join(map(quoted, levels[:_N_LEVELS])) + ", …" * (len(levels) > _N_LEVELS)
 
 
 def _listed(items):

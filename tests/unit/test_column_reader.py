@@ -234,6 +234,7 @@ def test_new_dates_may_be_written_in_another_way(fitted, form):
             ["soon"],
             "holds 'soon', which is not a date; the training table has dates as day/month/year. Write",
         ),
+        ("%d/%m/%Y", ["la" * 9999], f"holds '{'la' * 20}…', which is not a date"),
         ("%d/%m/%Y", ["31/02/2021"], "holds '31/02/2021', which is not a date"),
         (
             "%d/%m/%Y",

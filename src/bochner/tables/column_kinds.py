@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._columns import column_kind, exact_values, float_column, integer_origin, is_text
+from .._text import quoted
 from .reading import TableError, needed
 from .written_dates import checked_order, date_columns, formats_in_words, other_formats, parsed
 from .written_numbers import number_of, numbers_of
@@ -86,7 +87,7 @@ class Strays:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.n_values} value(s) such as {self.example!r} {self.what}"
+        return f"{self.n_values} value(s) such as {quoted(self.example)} {self.what}"
 
     def __add__(self, other: "Strays") -> "Strays":
         return replace(self, n_values=self.n_values + other.n_values)

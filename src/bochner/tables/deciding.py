@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._columns import column_kind, exact_values, float_column, integer_origin, is_text
+from .._text import quoted
 from ..inputs import TableInputs
 from .column_kinds import (
     UNIX_UNITS,
@@ -203,7 +204,7 @@ def _exchanged(texts, formats):
     if len(orders) < 2:
         return None
     first, second = orders.values()
-    return f"dates such as {first!r} and {second!r}, so day and month change places; write year-month-day"
+    return f"dates such as {quoted(first)} and {quoted(second)}, so day and month change places; write year-month-day"
 
 
 def _dates(column, formats, name, what):

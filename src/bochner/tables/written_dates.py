@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import quoted
 from .reading import TableError, needed
 from .written_numbers import COMMA, POINT
 
@@ -111,11 +112,11 @@ def checked_order(texts: Iterable[str], fitted: tuple[str, ...], name: str) -> s
     if len(orders) == 2:
         first, second = orders.values()
         raise TableError(
-            f"Column {name!r} holds {first!r} and {second!r}, so day and month change places. {_ADVICE}, in every row."
+            f"Column {name!r} holds {quoted(first)} and {quoted(second)}, so day and month change places. {_ADVICE}, in every row."
         )
     if order is not None and orders and order not in orders:
         raise TableError(
-            f"Column {name!r} holds {next(iter(orders.values()))!r}, but the training table has dates as "
+            f"Column {name!r} holds {quoted(next(iter(orders.values())))}, but the training table has dates as "
             f"{formats_in_words(fitted)}, so it is unclear which number is the month. {_ADVICE}."
         )
     return order if order is not None else next(iter(orders), None)
@@ -138,11 +139,11 @@ def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple
     words = formats_in_words(fitted)
     if _BOTH_NUMBERS.match(left[0]) and _best_format(left[:1], None)[1]:
         raise TableError(
-            f"Column {name!r} holds {left[0]!r}, which may be day/month or month/day; the training table has dates as {words}. "
+            f"Column {name!r} holds {quoted(left[0])}, which may be day/month or month/day; the training table has dates as {words}. "
             f"{_ADVICE}."
         )
     raise TableError(
-        f"Column {name!r} holds {left[0]!r}, which is not a date; the training table has dates as {words}. {_ADVICE}, or leave "
+        f"Column {name!r} holds {quoted(left[0])}, which is not a date; the training table has dates as {words}. {_ADVICE}, or leave "
         "the cell empty."
     )
 
