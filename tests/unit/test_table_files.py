@@ -196,7 +196,11 @@ def test_standard_input(monkeypatch, kind):
         ("t.jsonl", b'{"a": 1}\n{"a"\n', "Line 2 of .* is not a JSON object"),
         ("t.jsonl", b'{"a": 1}\n[1]\n', "Entry 2 of .* is not a JSON object"),
         ("t.jsonl", b"", "is empty"),
-        ("t.jsonl", b'{"a": "\xe9"}', r"is not written in the encoding UTF-8: byte 7 \(0xe9, in line 1\) cannot be decoded"),
+        (
+            "t.jsonl",
+            b'{"a": "\xe9"}',
+            r"is not written in the encoding UTF-8: byte 7 \(0xe9, in line 1\) cannot be decoded",
+        ),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
         ("t.parquet.gz", gzip.compress(b"nothing", mtime=0), "cannot be read as Parquet"),
         ("t.xlsx", b"", "optionally followed by .gz"),
