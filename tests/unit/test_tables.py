@@ -421,7 +421,7 @@ def test_numbers_are_read_with_all_their_digits(tmp_path):
         ("t.csv", b"a,b\n", "holds no rows"),
         ("t.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read: line 3 has 3 fields, but the lines before it have 2"),
         ("t.parquet", b"nothing", "cannot be read as Parquet"),
-        ("t.xlsx", b"", "the name must end in .csv"),
+        ("t.xlsx", b"", "its name must end in .csv"),
         ("missing/t.csv", None, "There is no file"),
     ],
 )
