@@ -125,13 +125,48 @@ MUTANTS: list[Mutant] = [
             "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
             "certificate-on-all-rows": (
                 "self._choose(rows, codes, first, observations,",
-                "self._choose(rows, codes, first, first + observations,",
+                "self._choose(rows, codes, first, first + second,",
             ),
             "certificate-one-class-moves": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
             "certificate-prior-on-all-rows": (
                 "prior_mean = self._linear(rows, codes, weighed)",
                 "prior_mean = self._linear(rows, codes, first + second)",
             ),
+        },
+    ),
+    *_room(
+        "certificates.py row_draws.py repetitions.py",
+        "unit/test_certificates.py unit/test_row_draws.py",
+        {
+            "copies-certified-each!": ("observations[rows] = second", "observations[:] = second[groups]"),
+            "copies-certified-merged!": (
+                "return first * counts, second * counts, second\n",
+                "return first * counts, second * counts, second * counts\n",
+            ),
+            "copies-split-apart!": ("np.unique(equal.split_groups(), return_index", "np.unique(np.arange(len(equal.groups)), return_index"),
+            "copies-merged-apart!": ("split_counts(entrywise(np.sign, counts, np.float64), share, rng)", "split_counts(counts, share, rng)"),
+            "copies-of-ties": ("split_counts(counts / equal.unit, share, rng)", "split_counts(counts, share, rng)"),
+            "copies-of-ties-apart": ("if self.unit <= row_weights.max() * (1 + _ROUNDING):", "if True:"),
+            "copies-certify!": ("prediction, y = prediction[counted], y[counted]", "pass"),
+        },
+    ),
+    *_room(
+        "tables/splitting.py tables/thresholds.py tables/columns.py tables/usable_rows.py tables/fitting.py tables/copies.py",
+        "unit/test_table_copies.py",
+        {
+            "copies-in-training!": ("train = observations.with_copies(train)", "train = rows[~np.isin(rows, test)]"),
+            "copies-held-out!": ("test = observations.first(test)\n", "test = rows[np.isin(rows, test)]\n"),
+            "copies-in-threshold-folds": (
+                "observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y)",
+                "StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(y, y)",
+            ),
+            "copies-in-mean-folds": (
+                "observations.folds(splitter(_FOLDS, shuffle=True, random_state=self.random_state), y)",
+                "splitter(_FOLDS, shuffle=True, random_state=self.random_state).split(targets, y)",
+            ),
+            "copies-of-other-groups": ("in (\"drop\", \"identifier\")} - {split_by}", "in (\"drop\", \"identifier\")}"),
+            "copies-with-running-numbers": ("elif is_identifier is None or not is_identifier(name):", "else:"),
+            "raw-columns!": ("X = X.drop(columns=reader.mean_columns_)", "X = X.copy()"),
         },
     ),
     *_room(
@@ -430,7 +465,7 @@ MUTANTS: list[Mutant] = [
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, gathered(weights))", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ("self._annotate(valid=not caveat,", "self._annotate(valid=True,"),
+            "weights-certified": ("self._annotate(valid=not caveat, reason=", "self._annotate(valid=True, reason="),
         },
     ),
     *_room(

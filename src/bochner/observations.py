@@ -93,5 +93,5 @@ def _target(y: np.ndarray, are_labels: bool) -> Target:
     if y.dtype.kind in "fiub" and not are_labels:
         return Values(np.reshape(y, (len(y), -1)).astype(np.float64))
     values = y[:, None] if y.ndim == 1 else y
-    _, codes = np.unique([repr(row) for row in values.tolist()], return_inverse=True)
-    return Labels.of(codes.ravel())
+    classes, codes = np.unique([repr(row) for row in values.tolist()], return_inverse=True)
+    return Labels(classes, codes.ravel())

@@ -49,7 +49,7 @@ class Observations:
         inputs = _input_keys(frame, columns, is_identifier)
         if inputs is None:
             return alone
-        target = Labels.of(counted_labels(y)[1]) if classify else Values(y[:, None])
+        target = Labels(*counted_labels(y)[:2]) if classify else Values(y[:, None])
         equal = equal_keys(inputs, target)
         if equal is None:
             return alone
