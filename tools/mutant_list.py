@@ -465,7 +465,7 @@ MUTANTS: list[Mutant] = [
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, gathered(weights))", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ("self._annotate(valid=not caveat, reason=", "self._annotate(valid=True, reason="),
+            "weights-certified": ('said = {"valid": not caveat,', 'said = {"valid": True,'),
         },
     ),
     *_room(

@@ -263,10 +263,10 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
         prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
-        self._choose(rows, codes, first, observations, prior_mean, step)
         caveat = caveat or learned_prior(features)
-        if caveat or equal is not None:
-            self._annotate(valid=not caveat, reason=caveat or repeated_in_words(equal))
+        note = "" if equal is None else repeated_in_words(equal)
+        said = {"valid": not caveat, "reason": caveat or note}
+        self._choose(rows, codes, first, observations, prior_mean, step, said)
         self.__dict__.pop("expansion_", None)
         if isinstance(features, SpectralFeatures) and isinstance(features.measure_, FourierMeasure):
             self.expansion_ = Expansion.of(features.measure_, self.coef_.T, self.intercept_)
@@ -330,14 +330,10 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         found[present] = coefficients - coefficients.mean(axis=0)
         return found
 
-    def _annotate(self, **changes):
-        """Replace fields of both bounds."""
-        self.gibbs_bound_, self.bound_ = (replace(one, **changes) for one in (self.gibbs_bound_, self.bound_))
-
-    def _choose(self, rows, codes, first, second, prior_mean, step):
+    def _choose(self, rows, codes, first, second, prior_mean, step, said):
         """Select the width and the move of the smallest bound on the observations of the second part.
 
-        Widths are relative to the median margin of the first part.
+        Widths are relative to the median margin of the first part.  ``said`` are fields of both bounds.
         """
         both = np.concatenate([prior_mean, step])
         scores = rows.held(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
@@ -362,7 +358,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         self.width_, move = widths[best], moves[best]
         right = fold(partial(_right_counts, widths[[best]], moves[[best]]), np.add, scores, codes, second)[0]
         risk = float(np.clip(1 - right / total, 0.0, 1.0))
-        self.gibbs_bound_ = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
+        bound = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
+        self.gibbs_bound_ = replace(bound, **said)
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
