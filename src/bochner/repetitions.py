@@ -176,6 +176,14 @@ class EqualRows:
         keys = column_keys(np.column_stack([self.groups, observations]))
         return np.unique(keys, return_inverse=True)[1].ravel()
 
+    def first_of_copies(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return a one for the first row of each group of copies that has a weight, and zeros for the others."""
+        present = np.arange(len(self.groups)) if weights is None else np.flatnonzero(weights)
+        _, first = np.unique(self.split_groups()[present], return_index=True)
+        chosen = np.zeros(len(self.groups))
+        chosen[present[first]] = 1.0
+        return chosen
+
     def repeated_share(self) -> float:
         """Return the share of the rows that repeat an earlier row."""
         return 1 - len(self.first) / len(self.groups)
@@ -199,12 +207,6 @@ def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = 
         return None
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
     return EqualRows.of(first, groups.ravel(), inputs, target.here(), weights)
-
-
-def with_copies(numbers: np.ndarray, rows: Rows, target: Target, weights: Any = None) -> np.ndarray:
-    """Return sorted numbers of some rows and of all their copies, for splits; see ``EqualRows``."""
-    equal = equal_rows(rows, target, weights)
-    return np.sort(numbers) if equal is None else equal.with_copies(numbers)
 
 
 def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:

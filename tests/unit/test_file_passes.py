@@ -86,12 +86,12 @@ def test_fits_by_sums_read_once(mapped, passes):
     X, y = mapped
     assert passes(lambda: learned(PacBayes()).fit(X, y)) == 1
     assert passes(lambda: ridge().fit(X, y.astype(float))) == 1
-    # A bandwidth from the data is one pass more, a choice by leave-one-out errors another.
+    # A bandwidth from the data is one pass more; a choice by leave-one-out errors is two, one of them to find copies.
     assert passes(lambda: SpectralRidge(alpha=1.0, random_state=0).fit(X, y.astype(float))) == pytest.approx(2, abs=0.1)
-    assert passes(lambda: ridge(alpha=[0.1, 1.0]).fit(X, y.astype(float))) == 2
-    # One for the sums, one for the scores that the temperature of the probabilities is found by.
+    assert passes(lambda: ridge(alpha=[0.1, 1.0]).fit(X, y.astype(float))) == 3
+    # One for the sums, one to find copies, one for the scores that the temperature of the probabilities is found by.
     classifier = OperatorRidgeClassifier(features=SpectralFeatures(n_components=10), alpha=1.0, random_state=0)
-    assert passes(lambda: classifier.set_params(kernel__prior=PRIOR).fit(X, y)) == 2
+    assert passes(lambda: classifier.set_params(kernel__prior=PRIOR).fit(X, y)) == 3
 
 
 def test_newton_reads_once_a_step(mapped, passes):

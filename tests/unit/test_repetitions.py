@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner import KernelMachine, Laplace, OperatorKernelRidge, OperatorRidgeClassifier, SpectralRidge
+from bochner import (
+    EarlyStopping,
+    FourierBoostingClassifier,
+    GBRFF2Classifier,
+    KernelMachine,
+    Laplace,
+    OperatorKernelRidge,
+    OperatorRidgeClassifier,
+    SpectralRidge,
+)
 from bochner._compute import LocalRows, column_keys, row_keys
 from bochner.evidence import Evidence
 from bochner.priors import Anova
-from bochner.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows, with_copies
+from bochner.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows
 from bochner.targets import Labels, Values
 
 
@@ -134,7 +143,7 @@ def test_copies_are_held_out_together(seed):
     drawn = rng.integers(0, 50, size=200)
     X, target = X[drawn], Values.of(y[drawn])
     equal = found(X, target)
-    for held in (draw_held_out(equal, 200, 40, rng), with_copies(np.arange(5), LocalRows(X), target)):
+    for held in (draw_held_out(equal, 200, 40, rng), equal.with_copies(np.arange(5))):
         rest = np.setdiff1d(np.arange(200), held)
         assert min(len(held), len(rest)) > 0
         assert not set(drawn[held]) & set(drawn[rest])
@@ -146,7 +155,32 @@ def test_ties_may_be_on_both_sides():
     equal = found(X, Labels.of(y))
     held = draw_held_out(equal, len(X), 100, np.random.default_rng(0))
     assert len(held) == 100
-    np.testing.assert_array_equal(with_copies(held, LocalRows(X), Labels.of(y)), held)
+    np.testing.assert_array_equal(equal.with_copies(held), held)
+
+
+def test_one_row_of_each_group_of_copies_may_be_drawn():
+    X, y = numbers(20)
+    equal = found(np.tile(X, (3, 1)), Values.of(np.tile(y, 3)))
+    weights = np.append(np.zeros(20), np.ones(40))
+    np.testing.assert_array_equal(np.flatnonzero(equal.first_of_copies(weights)), np.arange(20, 40))
+    np.testing.assert_array_equal(np.flatnonzero(equal.first_of_copies()), np.arange(20))
+
+
+@pytest.mark.parametrize("booster", [FourierBoostingClassifier, GBRFF2Classifier])
+def test_boosting_holds_copies_out_together(booster, monkeypatch):
+    """A few rows many times: a held-out part drawn row by row would hold out everything, or copies of what is learned."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 80, axis=0)
+    y = np.repeat(rng.integers(2, size=60), 80)
+    order = rng.permutation(len(X))
+    X, y = X[order], y[order]
+    extra = {"stopping": EarlyStopping(patience=5)} if booster is FourierBoostingClassifier else {}
+    model = booster(n_rounds=60, random_state=0, **extra).fit(X, y)
+    # The labels are noise, so that rows which the model has not seen are not predicted with certainty.
+    if booster is FourierBoostingClassifier:
+        assert model.n_rounds_ < 30
+    else:
+        assert model.slope_ < 0.3
 
 
 def test_something_is_left_to_learn_from():

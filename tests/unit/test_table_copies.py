@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import FunctionTransformer
 
 pandas = pytest.importorskip("pandas")
 
@@ -132,7 +131,7 @@ def test_scores_for_a_threshold_know_no_copies(seed):
     y = np.tile(rng.integers(2, size=200), 2)
     observations = Observations.of(frame, y, True, ["a"])
     rows, scores = out_of_sample_scores(
-        FunctionTransformer(), KNeighborsClassifier(1), frame, y, 1, None, observations, seed
+        ColumnReader(task="classification"), KNeighborsClassifier(1), frame, y, 1, None, observations, seed
     )
     right = np.mean((scores > 0.5) == y[rows])
     assert abs(right - 0.5) < 5 * np.sqrt(0.25 / 200)

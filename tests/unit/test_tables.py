@@ -343,7 +343,7 @@ def test_rare_classes_are_left_out_and_named(iris):
     ("change", "options", "message"),
     [
         (lambda f: f, {"target": "specis"}, "did you mean 'species'"),
-        (lambda f: f, {"target": "zzz"}, "the columns are 'sepal length"),
+        (lambda f: f, {"target": "zzz"}, "[Ii]ts columns are 'sepal length"),
         (lambda f: f.head(1), {}, r"has 1 row\(s\) with a target; at least 20"),
         (lambda f: f.assign(species=None), {}, "Every value of the target"),
         (lambda f: f.assign(species="one"), {}, "one class only"),

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import codes_that_count, fold, row_numbers, rows_of_code, threads_for_rows_only, totals
+from .._compute import codes_that_count, fold, gathered, row_numbers, rows_of_code, threads_for_rows_only, totals
 from .._defaults import NestedDefaults
 from .._deprecations import keyword_only_from
 from .._progress import track
@@ -27,7 +27,7 @@ from ..expansions import Expansion
 from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from ..repetitions import FEW_ROWS, with_copies, without_repetitions
+from ..repetitions import FEW_ROWS, equal_rows, without_repetitions
 from ..targets import Labels, Values
 from ..wave_gradients import Standardization, WaveParameters
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
@@ -198,10 +198,13 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
         stopping = self._stopping_for(len(rows), validation is not None)
         splitting = stopping if validation is None else EarlyStopping(fraction=0)
-        apart = splitting.rows_apart(len(rows), strata, n_strata, rng, weights)
-        if len(apart) and len(rows) > FEW_ROWS:  # of few rows, copies have been merged
+        equal = None
+        if splitting.fraction > 0 and len(rows) > FEW_ROWS:  # of few rows, copies have been merged
             outcome = Values(targets) if strata is None else Labels(np.arange(n_strata), strata)
-            apart = with_copies(apart, rows, outcome, weights)
+            equal = equal_rows(rows, outcome, weights)
+        candidates = weights if equal is None else rows.held(equal.first_of_copies(gathered(weights)))
+        held_out = splitting.rows_apart(len(rows), strata, n_strata, rng, candidates)
+        apart = held_out if equal is None else equal.with_copies(held_out)
         drawn = others_at_most(self.max_rows, len(rows), apart, rng)
         sample, standardization = draw_sample(rows, targets, weights, drawn, self._standardization, dtype)
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
@@ -212,8 +215,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             sample = sample.scaled(factors)
             standardization = Standardization(standardization.shift, standardization.scale * factors)
         checked = None
-        if len(apart):
-            checked, _ = draw_sample(rows, targets, weights, apart, standardization, dtype)
+        if len(held_out):
+            checked, _ = draw_sample(rows, targets, weights, held_out, standardization, dtype)
         elif validation is not None:
             given, everything = validation, row_numbers(len(validation.rows))
             checked, _ = draw_sample(given.rows, given.targets, given.weights, everything, standardization, dtype)

@@ -228,6 +228,8 @@ def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardizati
     """
     present = weights > 0
     points, weights = (points, weights) if present.all() else (points[present], weights[present])
+    if not len(points):
+        raise ValueError("There are no rows with a positive weight to learn from.")
     reference = points[0].astype(np.float64)
     with np.errstate(over="ignore"):
         distances = points - reference

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, as_dense, cleared, entries, threads_for_rows_only, weights_or_ones
+from .._compute import LocalRows, Rows, as_dense, cleared, entries, gathered, threads_for_rows_only, weights_or_ones
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -18,7 +18,7 @@ from ..expansions import Expansion
 from ..losses import Exponential
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
-from ..repetitions import FEW_ROWS, with_copies, without_repetitions
+from ..repetitions import FEW_ROWS, equal_rows, without_repetitions
 from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .calibration import held_out_rows, margin_slope
@@ -114,16 +114,18 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         different = without_repetitions(rows, labels, counts, in_order=True)
         rng = np.random.default_rng(self._seed)
         codes = rows.held(different.target.codes)
-        drawn = held_out_rows(codes, len(labels.classes), different.weights, rng)
+        # Of few rows, copies have been merged.
+        equal = equal_rows(rows, labels, counts) if len(rows) > FEW_ROWS else None
+        candidates = different.weights if equal is None else rows.held(equal.first_of_copies(gathered(counts)))
+        drawn = held_out_rows(codes, len(labels.classes), candidates, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
         held = np.sort(different.given_numbers(drawn))
-        if len(rows) > FEW_ROWS:  # of few rows, copies have been merged
-            held = with_copies(held, rows, labels, counts)
+        apart = held if equal is None else equal.with_copies(held)
         other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
         # Rows of weight zero take no part, and no row is copied.
-        other._boost(rows, signs, rows.held(cleared(counts, held)), continued=False, told=False)
+        other._boost(rows, signs, rows.held(cleared(counts, apart)), continued=False, told=False)
         scores = entries(other.expansion_.evaluate(rows), held)
         return margin_slope(self.loss_, scores, entries(labels.codes, held), entries(counts, held))
 

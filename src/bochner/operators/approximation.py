@@ -178,8 +178,8 @@ def suggest_n_components(
         The largest distance between two points.
     confidence : float, default 0.95
         Probability with which the error is kept.
-    rng : Generator, default None
-        Source of the random draws; None is ``np.random.default_rng(0)``.
+    rng : Generator or seed, default 0
+        Source of the random draws.
 
     Examples
     --------

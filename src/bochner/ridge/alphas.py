@@ -14,6 +14,8 @@ from ..solvers import Outputs, RidgeStatistics
 _SIZES = np.logspace(2, -6, 25)
 # Where features hardly vary around their mean, what rounding leaves of them is no scale.
 _ROUNDING = 1e-10
+# Errors that differ by less, relatively, are equal: rounding must not decide between ridges.
+_EQUAL_ERRORS = 1e-6
 
 
 def check_alphas(alpha: Any) -> np.ndarray:
@@ -33,6 +35,15 @@ def ridges(alpha: Any, scale: float = 1.0) -> np.ndarray:
             raise ValueError(f'alpha must be "auto", a positive number or several of them, got {alpha!r}.')
         return scale * _SIZES
     return check_alphas(alpha)
+
+
+def chosen_ridge(alphas: np.ndarray, errors: np.ndarray) -> float:
+    """Return the largest ridge whose error is the smallest up to rounding.
+
+    >>> chosen_ridge(np.array([1.0, 0.1, 0.01]), np.array([2.0, 1.0 + 1e-9, 1.0]))
+    0.1
+    """
+    return float(np.max(alphas[errors <= np.min(errors) * (1 + _EQUAL_ERRORS)]))
 
 
 def mean_kernel(given: RidgeStatistics, centered: RidgeStatistics, outputs: Outputs) -> float:

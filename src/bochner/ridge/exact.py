@@ -17,7 +17,7 @@ from ..operators import Decomposable, OperatorKernel
 from ..repetitions import equal_rows
 from ..solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
 from ..targets import Values
-from .alphas import ridges
+from .alphas import chosen_ridge, ridges
 
 
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
@@ -159,7 +159,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         left_out = [left_out_residuals(design, y, root, penalties(alpha), together) for alpha in alphas]
         errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
         self.alphas_, self.loo_errors_ = alphas, np.array(errors)
-        return float(alphas[np.argmin(errors)])
+        return chosen_ridge(alphas, self.loo_errors_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

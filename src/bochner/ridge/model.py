@@ -42,7 +42,7 @@ from ..solvers import (
 )
 from ..solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
 from ..targets import Labels, Target, Values
-from .alphas import mean_kernel, ridges
+from .alphas import chosen_ridge, mean_kernel, ridges
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +273,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         else:
             eigen, data = (factorization, data) if known else EigenFactorization.of_some_rows(problem, data)
             errors = self.loo_errors_ = eigen.leave_one_out_errors(alphas, data)
-        return alphas[np.argmin(errors)]
+        return chosen_ridge(alphas, errors)
 
     def _read(self, X, y, sample_weight, *, reset):
         rows = self._rows(X, reset=reset)

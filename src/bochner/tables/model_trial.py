@@ -1,5 +1,6 @@
 """Trial of a model that was read from a file: a damaged one fails here, not in production."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 def try_model(model: Any) -> None:
     """Predict and transform one made-up row; arrays that do not agree in shape raise here."""
     row = made_up_row(model)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the row is not like those of training
         for method in _METHODS:
             if hasattr(model, method):
                 result = getattr(model, method)(row)

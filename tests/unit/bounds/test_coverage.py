@@ -65,7 +65,7 @@ def test_certified_classifiers_miss_at_most_delta(n):
 @pytest.mark.parametrize("n", SIZES)
 def test_certified_losses_miss_at_most_delta(n):
     """Losses of 0 or 4 = ``largest_loss``, and of 9, which is cut off there."""
-    X = np.zeros((n, 1))
+    X = np.arange(n)[:, None]  # rows that differ, which count each
     model = DummyRegressor(strategy="constant", constant=0.0).fit(X, np.zeros(n))
     for size in (2.0, 3.0):
         values = values_of(lambda k: certify(model, X, size * (np.arange(n) < k), DELTA, largest_loss=4.0), n)  # noqa: B023

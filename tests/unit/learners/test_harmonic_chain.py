@@ -102,7 +102,7 @@ def test_a_chain_evaluates_only_the_proposed_harmonics(monkeypatch):
 
     monkeypatch.setattr(harmonics, "harmonic_columns", counted)
     X, y, rng = sphere(200, 20, 0)
-    chain = HarmonicChain(8, 5, 6, top=3).prepare(None, X)
+    chain = HarmonicChain(max_degree=8, n_walkers=5, n_steps=6, top=3).prepare(None, X)
     found = chain.find(y[:, None], rng)
     assert len(found) == 3
     assert found.indices[:, 0].max() <= 8
@@ -114,7 +114,7 @@ def test_a_chain_evaluates_only_the_proposed_harmonics(monkeypatch):
 def test_the_heights_that_a_chain_compares_are_potentials(seed):
     """v = |S| (Σ_i a_i Y(x_i))² / (Σ_i |a_i|)² of every harmonic of degree at most 2, without a kept basis."""
     X, y, _ = sphere(100, 12, seed)
-    chain = HarmonicChain(10).prepare(None, X)
+    chain = HarmonicChain(max_degree=10).prepare(None, X)
     assert chain.kept is None
     numbers = np.arange(basis_size(12, 2))
     basis = spherical_harmonics(X, 2)
@@ -125,7 +125,7 @@ def test_the_heights_that_a_chain_compares_are_potentials(seed):
 
 def test_a_game_is_played_where_the_basis_cannot_be_held():
     X, y, _ = sphere(60, 20, 0)
-    game = MarginGame(3, peaks=HarmonicChain(8, 4, 4))
+    game = MarginGame(n_rounds=3, peaks=HarmonicChain(max_degree=8, n_walkers=4, n_steps=4))
     features = SpectralFeatures(learner=game, random_state=0).fit(X, y)
     assert features.transform(X).shape == (60, len(features.measure_))
     assert 0 < features.report_.certificate.upper < np.inf
@@ -134,7 +134,7 @@ def test_a_game_is_played_where_the_basis_cannot_be_held():
 def test_too_many_harmonics_to_number_are_refused():
     X, _, _ = sphere(20, 60, 0)
     with pytest.raises(ValueError, match="Lower max_degree"):
-        HarmonicChain(30).prepare(None, X)
+        HarmonicChain(max_degree=30).prepare(None, X)
 
 
 def test_wrong_parameters_are_refused():

@@ -113,7 +113,7 @@ def test_automatic_temperature_gives_noise_of_half_the_mean_drift(step, seed):
     starts, recorded = rng.normal(size=(300, 40)), []
     climb = landscape.climb
     landscape.climb = lambda frequencies: (recorded.append(frequencies), climb(frequencies))[1]
-    LangevinPeaks(300, 1, step=step)._move(landscape, starts, rng)
+    LangevinPeaks(n_walkers=300, n_steps=1, step=step)._move(landscape, starts, rng)
     gradients = climb(starts)[1]
     slope = np.mean(np.linalg.norm(gradients, axis=1))
     drift = (radius / 20 / slope if step == "auto" else step) * gradients
