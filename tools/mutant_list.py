@@ -574,7 +574,7 @@ MUTANTS: list[Mutant] = [
             "copies-machine-held-out!": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
             "copies-ridge-groups!": ("return cls(rows, targets, weights, None, equal.groups)", "return cls(rows, targets, weights)"),
             "copies-ridge-sum": ("return np.bincount(self.groups, units)[self.groups].astype(np.float64)", "return units"),
-            "copies-exact-ridge": ("together = weights if equal is None else equal.left_out_weights()", "together = weights"),
+            "copies-exact-ridge": ("together = equal.left_out_weights()[first]", "together = np.ones(len(first))"),
             "copies-temperature": ("self.ridge_.mean_leverage() * self.ridge_._mean_left_out", "self.ridge_.mean_leverage()"),
             "copies-evidence!": ("return first, totals / (equal.unit if equal.are_ties else totals.mean())", "return first, totals"),
         },

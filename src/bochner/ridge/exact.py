@@ -37,7 +37,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     Attributes
     ----------
-    dual_coef_ : (n_samples, n_outputs), the c_j, of rows that have a weight
+    dual_coef_ : (n_points, n_outputs), the c_j of the different rows that have a weight
     kernel_ : the kernel with its bandwidth and output matrix as numbers
     alpha_ : the ridge in use
     alphas_, loo_errors_ : several ridges, and the mean squared leave-one-out error of each
@@ -83,11 +83,15 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
                 f"The exact kernel matrix of {len(kept)} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
+        together = weights  # the weight that is left out with each row
+        equal = equal_rows(LocalRows(rows.take(kept)), target.take(kept), weights)
+        if equal is not None:  # one point for all equal rows: a kernel matrix with equal rows loses digits
+            first = np.sort(equal.first)
+            kept, weights = kept[first], equal.totals[equal.groups[first]]
+            together = equal.left_out_weights()[first]
         self.X_fit_ = rows.take(kept)
         for name in ("alphas_", "loo_errors_"):
             self.__dict__.pop(name, None)
-        equal = equal_rows(LocalRows(self.X_fit_), target.take(kept), weights)
-        together = weights if equal is None else equal.left_out_weights()
         (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, y[kept], weights, together)
         return self
 

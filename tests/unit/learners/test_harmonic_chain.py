@@ -108,7 +108,7 @@ def test_a_chain_evaluates_only_the_proposed_harmonics(monkeypatch):
     assert found.indices[:, 0].max() <= 8
     assert sum(evaluated) <= 200 * 5 * (6 + 1)
     with pytest.raises(ValueError, match="2877875 harmonics"):
-        HarmonicPeaks(8).prepare(None, X)
+        HarmonicPeaks(max_degree=8).prepare(None, X)
 
 
 def test_the_heights_that_a_chain_compares_are_potentials(seed):
