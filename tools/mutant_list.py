@@ -450,7 +450,7 @@ MUTANTS: list[Mutant] = [
         {
             "gbrff-there-loss": ("[column @ counts for column in columns]", "[column.sum() for column in columns]"),
             "gbrff-there-weights": ("            self.weights[k] = self._held_weights(k)\n", ""),
-            "gbrff-there-held-out": ("rows.held(cleared(counts, held))", "counts"),
+            "gbrff-there-held-out": ("rows.held(cleared(counts, apart))", "counts"),
             "gbrff-there-strides": ("        return fold(block, np.add, *columns)\n    turns,", "        return fold(block, np.add, *(part[::2] for part in columns))\n    turns,"),
             "gbrff-there-read-again": ("if self._groups.held is not None:\n            return self._map_of_groups", "if False:\n            return self._map_of_groups"),
             "gbrff-held-out-of-many": ("size = max(_MOST_HELD_OUT * n_members // n_rows if many else", "size = max(_MOST_HELD_OUT if many else"),

@@ -11,10 +11,10 @@ from bochner.boosting import gbrff1, gbrff2, published
 pd = pytest.importorskip("pandas")
 
 MODELS = {
-    "GBRFF2": GBRFF2Classifier(8, random_state=0),
-    "GBRFF2 with rephase": GBRFF2Classifier(8, rephase=True, calibrated=False, random_state=0),
-    "GBRFF1": GBRFF1Classifier(3, max_iterations=4, random_state=0),
-    "GBRFF1 with one coordinate": GBRFF1Classifier(8, 1, landmark=0, calibrated=False, random_state=0),
+    "GBRFF2": GBRFF2Classifier(n_rounds=8, random_state=0),
+    "GBRFF2 with rephase": GBRFF2Classifier(n_rounds=8, rephase=True, calibrated=False, random_state=0),
+    "GBRFF1": GBRFF1Classifier(n_rounds=3, max_iterations=4, random_state=0),
+    "GBRFF1 with one coordinate": GBRFF1Classifier(n_rounds=8, 1, landmark=0, calibrated=False, random_state=0),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
