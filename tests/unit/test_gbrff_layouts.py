@@ -14,7 +14,9 @@ MODELS = {
     "GBRFF2": GBRFF2Classifier(n_rounds=8, random_state=0),
     "GBRFF2 with rephase": GBRFF2Classifier(n_rounds=8, rephase=True, calibrated=False, random_state=0),
     "GBRFF1": GBRFF1Classifier(n_rounds=3, max_iterations=4, random_state=0),
-    "GBRFF1 with one coordinate": GBRFF1Classifier(n_rounds=8, n_components=1, landmark=0, calibrated=False, random_state=0),
+    "GBRFF1 with one coordinate": GBRFF1Classifier(
+        n_rounds=8, n_components=1, landmark=0, calibrated=False, random_state=0
+    ),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
