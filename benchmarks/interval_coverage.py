@@ -1,6 +1,6 @@
 """Coverage of the intervals of ``SpectralRegressor`` with repeated rows and with weights.
 
-    python benchmarks/coverage.py [--rows 300 4500 12000] [--seeds 3]
+    python benchmarks/interval_coverage.py [--rows 300 4500 12000] [--seeds 3]
 
 The target is the first of two columns plus noise of the same variance.  The table shows the share of 4000 new rows that lie
 within intervals of level 0.9, for each kind of repetition or weights, as one number per seed.  Aim: .86 to .94.
