@@ -47,7 +47,7 @@ def _close_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-@pytest.fixture(params=[0, 1, 2])
+@pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
 def seed(request):
-    """Random claims must hold for several seeds."""
+    """Seed of a random claim: one in the quick tests, three in `make test-all`."""
     return request.param

@@ -87,42 +87,80 @@ def _is_import(statement):
     return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_down(path):
+def import_faults(path):
+    """Return a sentence for each import that points up."""
     here = room_of(path)
     if here in ("__init__", "__main__"):
-        return
-    assert here in FLOOR_OF, f"{here} has no floor yet: add it to FLOORS"
+        return []
+    if here not in FLOOR_OF:
+        return [f"{here} has no floor yet: add it to FLOORS"]
+    faults = []
     for name, _ in imports(path):
         parts = name.split(".")
         if parts[0] != "bochner" or len(parts) < 2:
             continue
-        there = parts[1]
-        assert there in FLOOR_OF, f"{path} imports {name}, which has no floor"
-        assert FLOOR_OF[there] <= FLOOR_OF[here], f"{here} must not import {there}: it is on a higher floor"
+        if parts[1] not in FLOOR_OF:
+            faults.append(f"{path} imports {name}, which has no floor")
+        elif FLOOR_OF[parts[1]] > FLOOR_OF[here]:
+            faults.append(f"{path} must not import {name}, which is on a higher floor")
+    return faults
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_heavy_libraries_stay_behind_their_doors(path):
+def library_faults(path):
+    """Return a sentence for each import of a heavy library in the wrong place."""
+    faults = []
     for name, at_module_level in imports(path):
         library = name.split(".")[0]
-        if library in DOORS:
-            assert room_of(path) == DOORS[library], f"only {DOORS[library]} may import {library}"
-        if library in NEVER_AT_IMPORT:
-            assert not at_module_level, f"{library} must be imported inside a function"
+        if library in DOORS and room_of(path) != DOORS[library]:
+            faults.append(f"{path} imports {library}; only {DOORS[library]} may")
+        if library in NEVER_AT_IMPORT and at_module_level:
+            faults.append(f"{path} imports {library} at module level; import it inside a function")
+    return faults
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_only_compute_knows_where_rows_live(path):
-    """No name of Dask in the code of other rooms (texts may speak of it), nor a question about where rows are."""
+def location_faults(path):
+    """Return a sentence for each name of Dask in code outside ``_compute``; texts may mention it."""
     if room_of(path) == "_compute":
-        return
+        return []
+    faults = []
     for node in ast.walk(ast.parse(path.read_text())):
-        names = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "module")]
-        for name in names:
-            if isinstance(name, str):
-                assert "dask" not in name.lower(), f"{path} names {name}"
-                assert name not in ("map_blocks", "to_delayed", "memmap"), f"{path} names {name}"
+        for field in ("id", "attr", "name", "arg", "module"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and (
+                "dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")
+            ):
+                faults.append(f"{path}, line {node.lineno}, names {name}")
+    return faults
+
+
+def test_imports_point_down():
+    assert not [fault for path in MODULES for fault in import_faults(path)]
+
+
+def test_heavy_libraries_are_imported_in_one_package_and_not_at_import_time():
+    assert not [fault for path in MODULES for fault in library_faults(path)]
+
+
+def test_only_compute_knows_where_rows_live():
+    assert not [fault for path in MODULES for fault in location_faults(path)]
+
+
+@pytest.mark.parametrize(
+    ("check", "file", "line"),
+    [
+        (import_faults, "measures.py", "from .features import SpectralFeatures"),
+        (import_faults, "nowhere.py", "import numpy"),
+        (library_faults, "measures.py", "def f():\n    import dask"),
+        (library_faults, "_compute/rows.py", "import pandas"),
+        (location_faults, "measures.py", "X.map_blocks(f)"),
+    ],
+)
+def test_faults_are_found(check, file, line, tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(line + "\n")
+    assert len(check(path)) == 1
 
 
 def test_the_walk_sees_relative_imports():
