@@ -1,11 +1,13 @@
-"""Every law of an estimator against every listed one: a newcomer in ``cases.py`` is held to all of them."""
+"""Laws that every estimator in ``cases.py`` keeps; the quick tests check one of each kind."""
 
+import copy
+import functools
 import pickle
 
 import joblib
 import numpy as np
 import pytest
-from cases import DEFAULTS, ESTIMATORS
+from cases import DEFAULTS, ESTIMATORS, KINDS
 from export_samples import assert_says_the_same, both_dtypes
 from laws import (
     N_ROWS,
@@ -25,6 +27,7 @@ from laws import (
     stored,
     struck_after,
 )
+from selection import long_except
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -33,11 +36,30 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import has_fit_parameter
 
 import bochner
-from bochner import FourierBoostingRegressor, GBRFF1Classifier, GBRFF2Classifier, repetitions
+from bochner import (
+    FourierBoostingRegressor,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    SpectralFeatures,
+    SpectralLogistic,
+    SpectralRegressor,
+    SpectralRidge,
+    repetitions,
+)
 from bochner.export import to_onnx
 
-NAMES = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in ESTIMATORS]
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+
+
+def each(estimators, quick=KINDS):
+    """Run a test for each estimator; for those that are not in ``quick`` in `make test-all` only."""
+    names = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in estimators]
+    cases = long_except(estimators, *(one for one in estimators if one in quick))
+    return pytest.mark.parametrize("estimator", cases, ids=names)
+
+
+every_estimator = each(ESTIMATORS)
+FEW = (SpectralFeatures, SpectralRidge, SpectralLogistic, SpectralRegressor)
+every_default = each(DEFAULTS, [one for one in DEFAULTS if isinstance(one, FEW)])
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
@@ -45,12 +67,19 @@ def fitted(estimator, X, y, **keywords):
     return seeded(clone(estimator)).fit(X, y, **keywords)
 
 
+@functools.cache
+def reference(estimator):
+    """Return the estimator fitted to its data, and its answers; several laws compare with them."""
+    X, y = data_for(estimator)
+    model = fitted(estimator, X, y)
+    return model, answers(model, X)
+
+
 @every_estimator
 @pytest.mark.parametrize("storage", STORAGES[1:])
 def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     X, y = data_for(estimator)
-    model = fitted(estimator, X, y)
-    expected = answers(model, X)
+    model, expected = reference(estimator)
     elsewhere = stored(X, storage, tmp_path)
     if storage == "blocks":
         if "block_size" not in estimator.get_params():
@@ -69,14 +98,14 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
     assert_same(answers(other, X), expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if stays_on_the_cluster(e)], ids=str)
+@each([e for e in ESTIMATORS if stays_on_the_cluster(e)])
 def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
     """Targets there too, in other partitions than the rows; answers are lazy and scores are sums."""
     da = pytest.importorskip("dask.array")
     X, y = data_for(estimator)
     rows, targets = on_cluster(X, y)
-    expected, found = fitted(estimator, X, y), fitted(estimator, rows, targets)
-    assert_same(answers(found, rows), answers(expected, X), rtol=1e-10, atol=1e-10)
+    (expected, said), found = reference(estimator), fitted(estimator, rows, targets)
+    assert_same(answers(found, rows), said, rtol=1e-10, atol=1e-10)
     lazy = found.transform(rows) if hasattr(found, "transform") else found.predict(rows)
     assert isinstance(lazy, da.Array)
     if hasattr(found, "score"):
@@ -95,9 +124,8 @@ def test_float32_stays(estimator):
 @every_estimator
 @pytest.mark.parametrize("way", ["pickle", "joblib", "bochner"])
 def test_a_model_survives_being_stored(estimator, way, tmp_path):
-    X, y = data_for(estimator)
-    model = fitted(estimator, X, y)
-    expected = answers(model, X)
+    X, _ = data_for(estimator)
+    model, expected = reference(estimator)
     path = tmp_path / "model"
     if way == "pickle":
         again = pickle.loads(pickle.dumps(model))
@@ -114,12 +142,15 @@ def test_a_model_survives_being_stored(estimator, way, tmp_path):
 
 
 @every_estimator
-@pytest.mark.parametrize("error", [Struck("outside"), KeyboardInterrupt()], ids=["error", "interruption"])
+@pytest.mark.parametrize(
+    "error",
+    [pytest.param(Struck("outside"), marks=pytest.mark.long), KeyboardInterrupt()],
+    ids=["error", "interruption"],
+)
 def test_a_fit_that_is_struck_leaves_the_old_model(estimator, error, monkeypatch):
-    X, y = data_for(estimator)
+    X, _ = data_for(estimator)
     other_X, other_y = data_for(estimator, n_rows=70, n_features=4, seed=1)
-    model = fitted(estimator, X, y)
-    expected = answers(model, X)
+    model, expected = copy.deepcopy(reference(estimator))
     with struck_after(0, monkeypatch, None) as looks:
         fitted(estimator, other_X, other_y)
     assert looks
@@ -133,10 +164,10 @@ def test_a_fit_that_is_struck_leaves_the_old_model(estimator, error, monkeypatch
             answers(fresh, X)
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
-def test_every_fit_takes_weights_and_every_classifier_class_weights(estimator):
-    assert has_fit_parameter(estimator, "sample_weight")
-    assert not is_classifier(estimator) or estimator.class_weight is None
+def test_every_fit_takes_weights_and_every_classifier_class_weights():
+    for estimator in DEFAULTS:
+        assert has_fit_parameter(estimator, "sample_weight"), estimator
+        assert not is_classifier(estimator) or estimator.class_weight is None, estimator
 
 
 @every_estimator
@@ -149,11 +180,7 @@ def test_weights_count_like_repeated_rows(estimator):
     assert_same(answers(weighted, X), answers(longer, X), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))],
-    ids=str,
-)
+@each([e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))])
 def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
     """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
@@ -178,7 +205,7 @@ BAD_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+@each(DEFAULTS, [one for one in DEFAULTS if isinstance(one, SpectralRidge)])
 @pytest.mark.parametrize("bad", BAD_WEIGHTS)
 def test_bad_weights_are_refused(estimator, bad):
     X, y = data_for(estimator)
@@ -187,7 +214,7 @@ def test_bad_weights_are_refused(estimator, bad):
         fitted(estimator, X, y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+@every_default
 def test_one_number_is_the_weight_of_every_row(estimator):
     X, y = data_for(estimator, n_rows=40)
     assert_same(
@@ -199,7 +226,7 @@ def test_one_number_is_the_weight_of_every_row(estimator):
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator)]
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+@each(CLASSIFIERS)
 def test_class_weights_are_weights_of_rows(estimator):
     X, y = data_for(estimator)
     counts = np.random.default_rng(5).integers(1, 3, size=len(X)).astype(float)
@@ -219,7 +246,7 @@ def test_class_weights_are_weights_of_rows(estimator):
         assert_same(answers(found, X), answers(expected, X), rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+@each(CLASSIFIERS, [one for one in KINDS if isinstance(one, SpectralLogistic)])
 @pytest.mark.parametrize(
     ("bad", "error", "message"),
     [
@@ -238,7 +265,7 @@ def test_bad_class_weights_are_refused(estimator, bad, error, message):
         fitted(clone(estimator).set_params(class_weight=bad), X, y)
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS, ids=str)
+@every_default
 def test_weights_are_routed_where_they_are_requested(estimator):
     X, y = data_for(estimator, n_rows=40)
     weights = np.random.default_rng(3).uniform(0.5, 3, size=len(X))
@@ -257,7 +284,7 @@ def test_weights_are_routed_where_they_are_requested(estimator):
 def test_the_onnx_graph_says_what_the_model_says(estimator, dtype):
     """In onnxruntime, to 1e-5 of the size of the output in float32 and 1e-10 in float64, rows between those of the fit included."""
     pytest.importorskip("skl2onnx")
-    X, y = data_for(estimator)
-    model = fitted(estimator, X, y)
+    X, _ = data_for(estimator)
+    model, _ = reference(estimator)
     rows = np.vstack([X, np.random.default_rng(5).normal(size=X.shape)])
     assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
