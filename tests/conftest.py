@@ -32,14 +32,6 @@ except ImportError:
     warnings.warn("matplotlib is missing: plots are not tested", stacklevel=1)
 
 
-@pytest.hookimpl(tryfirst=True)  # before those that are marked are left out
-def pytest_collection_modifyitems(items):
-    """The published boosters on sparse rows of every format take half a minute each."""
-    for item in items:
-        if "GBRFF" in item.name and "check_estimator_sparse" in item.name:
-            item.add_marker(pytest.mark.long)
-
-
 @pytest.fixture(autouse=True)
 def _close_figures():
     yield

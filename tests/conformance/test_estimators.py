@@ -4,15 +4,33 @@ import pytest
 from cases import DEFAULTS, ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from bochner import (
+    CertifiedClassifier,
+    FourierBoostingRegressor,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    OperatorClassifier,
+    OperatorRegressor,
+)
+
+# A sibling of each of these is checked in the quick tests, and takes less time.
+SLOW = (
+    CertifiedClassifier,
+    FourierBoostingRegressor,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    OperatorClassifier,
+    OperatorRegressor,
+)
 OTHERS = [estimator for estimator in ESTIMATORS if str(estimator) not in map(str, DEFAULTS)]
 
 
-@parametrize_with_checks(DEFAULTS)
+@parametrize_with_checks([estimator for estimator in DEFAULTS if not isinstance(estimator, SLOW)])
 def test_estimator_keeps_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.long  # our own laws hold them to the same in the quick tests
-@parametrize_with_checks(OTHERS)
-def test_estimator_with_other_settings_keeps_scikit_learns_contract(estimator, check):
+@pytest.mark.long
+@parametrize_with_checks([estimator for estimator in DEFAULTS if isinstance(estimator, SLOW)] + OTHERS)
+def test_other_estimators_and_settings_keep_scikit_learns_contract(estimator, check):
     check(estimator)

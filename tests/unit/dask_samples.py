@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import long_except
 from sklearn.base import clone, is_classifier
 
 from bochner import (
@@ -82,13 +83,9 @@ CASES = {
     "convex exponential": (OperatorClassifier(loss=Exponential(), **CONVEX, class_weight="balanced"), SIGNAL > 0.5),
     "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
-# Siblings of others that go the same way, and take their time: among the long tests.
-SLOW = {"GBRFF1", "GBRFF1 of random rows", "GBRFF2 of several", "boosting of two", "boosting of values"}
-SLOW |= {"classifier of two", "JointDescent of values", "MarginGame of values"}
-SLOW |= {f"convex {loss}" for loss in ("Huber", "quantile", "Poisson", "logistic", "hinge", "exponential")}
-every_case = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CASES]
-)
+# One of each way of reading rows: sums, labels, landmarks, batches, several outputs.
+QUICK = ("PacBayes", "landmarks", "operator ridge", "logistic", "boosting", "GBRFF2", "JointDescent", "certified")
+every_case = pytest.mark.parametrize("name", long_except(CASES, *QUICK))
 
 
 def chunked(values, size):

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dask_samples import CASES, NAMES, RNG, SIGNAL, SLOW, TWO, N, X, chunked, every_case, fitted, said
+from dask_samples import CASES, NAMES, QUICK, RNG, SIGNAL, TWO, N, X, chunked, every_case, fitted, said
+from selection import long_except
 from sklearn.base import clone, is_classifier, is_regressor
 
 from bochner import (
@@ -65,24 +66,18 @@ class Fitted(dict):
         return self[name]
 
 
-# What all forms come to is the same for those who go over the rows again and again; for these, two of them are enough in the quick suite.
-PATIENT = ("boosting", "GBRFF", "JointDescent", "MarginGame", "certified", "logistic", "convex")
-EVERY_FORM = [
-    pytest.param(
-        name,
-        form,
-        marks=[pytest.mark.long]
-        if name in SLOW or (name.startswith(PATIENT) and form not in ("gaps", "frame"))
-        else [],
-    )
-    for form in FORMS
-    for name in CASES
-]
+# The quick tests read every form once, and let one estimator of each kind read partitions without rows.
+EVERY_FORM = long_except(
+    [(name, form) for form in FORMS for name in CASES],
+    *((name, "gaps") for name in QUICK),
+    *(("ridge", form) for form in FORMS),
+)
 
 
-@pytest.mark.parametrize(("name", "form"), EVERY_FORM)
+@pytest.mark.parametrize("case", EVERY_FORM, ids=" from ".join)
 @pytest.mark.filterwarnings("ignore:Dask currently has limited support")
-def test_every_form_gives_the_model_of_the_array(name, form, in_memory):
+def test_every_form_gives_the_model_of_the_array(case, in_memory):
+    name, form = case
     rows, column = FORMS[form][0](X), FORMS[form][1](CASES[name][1])
     model, reference = fitted(name, rows, column), in_memory[name]
     if form == "sparse" and name.startswith(("JointDescent", "MarginGame")):
@@ -146,7 +141,7 @@ def test_landmarks_of_a_certificate_are_those_in_memory_with_weights_too():
         (np.full(N, "1"), "must hold numbers"),
     ],
 )
-@pytest.mark.parametrize("name", ["PacBayes", "ridge", "classifier", "random landmarks"])
+@pytest.mark.parametrize("name", long_except(["ridge", "PacBayes", "classifier", "random landmarks"], "ridge"))
 def test_bad_weights_of_a_cluster_are_refused(name, weights, message):
     with pytest.raises(ValueError, match=message):
         fitted(name, chunked(X, 700), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900))
@@ -169,10 +164,12 @@ def spoilt(values, value, *place):
     return other
 
 
-LEARNING = [name for name in CASES if name != "plain"]
+every_learner = pytest.mark.parametrize(
+    "name", long_except([name for name in CASES if name != "plain"], "PacBayes", "ridge", "boosting")
+)
 
 
-@pytest.mark.parametrize("name", LEARNING)
+@every_learner
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_number_that_is_none_in_y_is_refused(name, value):
     estimator, y = CASES[name]
@@ -182,7 +179,7 @@ def test_a_number_that_is_none_in_y_is_refused(name, value):
         clone(estimator).fit(chunked(X, 700), chunked(spoilt(y, value, 1234), 900))
 
 
-@pytest.mark.parametrize("name", LEARNING)
+@every_learner
 def test_masked_and_missing_targets_are_refused(name):
     y = CASES[name][1]
     mask = np.zeros(y.shape, bool)
@@ -194,7 +191,7 @@ def test_masked_and_missing_targets_are_refused(name):
             fitted(name, chunked(X, 700), chunked(spoilt(y.astype(object), None, 7), 900))
 
 
-@pytest.mark.parametrize("name", LEARNING)
+@every_learner
 @pytest.mark.parametrize("length", [N - 1, N + 5])
 def test_targets_of_another_length_are_refused(name, length):
     y = np.resize(CASES[name][1], (length, *CASES[name][1].shape[1:]))
