@@ -49,7 +49,6 @@ from bochner import (
 from bochner.export import to_onnx
 
 
-
 def each(estimators, quick=KINDS):
     """Run a test for each estimator; for those that are not in ``quick`` in `make test-all` only."""
     names = [str(estimator).replace("\n", "").replace(" ", "")[:90] for estimator in estimators]
