@@ -11,6 +11,7 @@ from bochner import (
     GBRFF2Classifier,
     OperatorClassifier,
     OperatorRegressor,
+    SpectralRegressor,
 )
 
 # A sibling of each of these is checked in the quick tests, and takes less time.
@@ -21,6 +22,7 @@ SLOW = (
     GBRFF2Classifier,
     OperatorClassifier,
     OperatorRegressor,
+    SpectralRegressor,
 )
 OTHERS = [estimator for estimator in ESTIMATORS if str(estimator) not in map(str, DEFAULTS)]
 

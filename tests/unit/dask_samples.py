@@ -84,7 +84,7 @@ CASES = {
     "certified": (CertifiedClassifier(SpectralFeatures(n_components=4), C=0.1, class_weight="balanced"), NAMES),
 }
 # One of each way of reading rows: sums, labels, landmarks, batches, several outputs.
-QUICK = ("PacBayes", "landmarks", "operator ridge", "logistic", "boosting", "GBRFF2", "JointDescent", "certified")
+QUICK = ("PacBayes", "landmarks", "operator ridge", "logistic", "boosting", "GBRFF2", "JointDescent")
 every_case = pytest.mark.parametrize("name", long_except(CASES, *QUICK))
 
 

@@ -48,7 +48,7 @@ FORMS = {
     "unknown lengths": (of_unknown_length, of_unknown_length),
     "frame": (frame, frame),
     "sparse": (lambda X: chunked(X, 1300).map_blocks(sp.csr_matrix), lambda y: chunked(y, 1300)),
-    "many partitions": (lambda X: chunked(X, 40), lambda y: chunked(y, 40)),
+    "many partitions": (lambda X: chunked(X, 200), lambda y: chunked(y, 200)),
     "y in memory": (lambda X: chunked(X, 1300), lambda y: y),
 }
 
@@ -118,6 +118,7 @@ def test_weights_on_a_cluster(name):
         assert there == pytest.approx(expected.score(X, CASES[name][1], weights), abs=1e-12)
 
 
+@pytest.mark.long
 def test_landmarks_of_a_certificate_are_those_in_memory_with_weights_too():
     """They are learned from the first part, which comes here: weights must not choose others there."""
     weights = RNG.integers(0, 3, size=N).astype(float)
