@@ -583,7 +583,8 @@ MUTANTS: list[Mutant] = [
         "front_door/base.py front_door/waves.py front_door/solving.py front_door/preparation.py",
         "unit/test_front_door_repetitions.py",
         {
-            "copies-many-rows": ("return merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)", "return X, target, weights"),
+            "copies-many-rows": ("X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)", "pass"),
+            "copies-many-remaining": ("if is_elsewhere(X) else X.shape[0]", "if is_elsewhere(X) else len(kept)"),
             "copies-waves!": ("kept &= ~np.isin(keys, keys[numbers])", "kept[numbers] = False"),
             "copies-ties-observations": ("return cls(Z[rows], rows, target.take(rows), counts, observations), equal", "return cls(Z[rows], rows, target.take(rows), counts, None), equal"),
             "copies-of-tables!": ("solve(problem.Y, problem.observations)", "solve(problem.Y, problem.counts)"),

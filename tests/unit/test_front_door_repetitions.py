@@ -148,3 +148,21 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
     else:
         weights = rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
     assert 0.88 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.92
+
+
+@pytest.mark.parametrize("model", [SpectralRegressor, SpectralClassifier])
+def test_more_different_rows_than_max_exact_rows_may_be_repeated(model):
+    """Copies are merged first; the sample for exact kernels is drawn from the rows that remain."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    y = X[:, 0] + rng.normal(size=240)
+    y = y > 0 if model is SpectralClassifier else y
+    settings = {"max_exact_rows": 100, "random_state": 0}
+    plain = model(**settings).fit(X, y)
+    twice = model(**settings).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert "240 of 480 rows repeat another row: copies" in twice.path_
+    assert "repeat" not in plain.path_
+    method = "predict_proba" if model is SpectralClassifier else "predict"
+    np.testing.assert_allclose(getattr(twice, method)(X), getattr(plain, method)(X), rtol=1e-6)
+    twice.fit(X, y)
+    assert "repeat" not in twice.path_

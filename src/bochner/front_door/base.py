@@ -59,6 +59,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
 
     _defaults: ClassVar = {"evidence": _USUAL}  # what ``evidence__n_rows`` and the like start from
     _ridge_steps: int  # half decades that a ridge may lie from the noise that the evidence found
+    _repetitions: str = ""  # how equal rows were treated, as the end of a sentence
 
     def __init__(
         self,
@@ -91,16 +92,18 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
 
     def _without_repetitions(self, X, target, weights):
         """Merge equal rows if there are too many rows in memory for exact kernels; others are merged by ``_prepared``."""
+        self._repetitions = ""
         if is_elsewhere(X) or X.shape[0] <= self.max_exact_rows:
             return X, target, weights
-        return merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)
+        X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)
+        return X, target, weights
 
     def _prepared(self, X, target, kept, weights, rng) -> Prepared:
         """Fit the preparation of columns, and prepare all rows, or a sample if there are too many for exact kernels."""
         many = X.shape[0] > self.max_exact_rows
         rows = np.arange(X.shape[0])
         if many:
-            n_rows = int(kept.sum()) if is_elsewhere(X) else len(kept)
+            n_rows = int(kept.sum()) if is_elsewhere(X) else X.shape[0]
             rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
             if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
                 rows = np.flatnonzero(kept)[rows]
@@ -109,7 +112,8 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             weights = np.ones(len(rows)) if weights is None else entries(weights, rows)
         inputs = TableInputs(self.categorical_features).fit(X, sample_weight=weights)
         prepared, equal = Prepared.of(inputs.transform(X), target, weights, 0 if many else _LEAVE_ONE_OUT_ROWS)
-        self._repetitions, self._has_ties = repetition_note(equal), equal.are_ties
+        self._repetitions = self._repetitions or repetition_note(equal)
+        self._has_ties = equal.are_ties
         X = select_rows(X, prepared.rows)
         self.inputs_ = with_ranks_where_better(inputs, X, prepared.Z, prepared.target, prepared.counts, rng)
         self.n_features_in_ = inputs.n_features_in_

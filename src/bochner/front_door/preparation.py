@@ -136,18 +136,19 @@ def repetition_note(equal: EqualRows) -> str:
     return f"; {n_repeated} of {len(equal.groups)} rows repeat another row: {meaning}"
 
 
-def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -> tuple[Any, Any, np.ndarray]:
-    """Keep the first of all equal rows in memory, with their summed weight.
+def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -> tuple[Any, Any, np.ndarray, str]:
+    """Keep the first of all equal rows in memory, with their summed weight; also return a note on what was merged.
 
     Ties are merged only if at most ``most_ties`` rows remain and all have the same weight, which makes the sums counts.
     """
     equal = equal_keys(input_keys(X), target, weights)
     if equal is None or len(equal.first) == len(equal.groups):
-        return X, target, weights
+        return X, target, weights, ""
     if equal.are_ties and (len(equal.first) > most_ties or np.ptp(weights) > 0):
-        return X, target, weights
+        return X, target, weights, ""
     first = np.sort(equal.first)
-    return select_rows(X, first), target.take(first), equal.totals[equal.groups[first]]
+    totals = equal.totals[equal.groups[first]]
+    return select_rows(X, first), target.take(first), totals, repetition_note(equal)
 
 
 def with_ranks_where_better(
