@@ -2,7 +2,7 @@
 
 import pytest
 from cases import DEFAULTS, ESTIMATORS
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from bochner import (
     CertifiedClassifier,
@@ -33,6 +33,8 @@ def test_estimator_keeps_scikit_learns_contract(estimator, check):
 
 
 @pytest.mark.long
-@parametrize_with_checks([estimator for estimator in DEFAULTS if isinstance(estimator, SLOW)] + OTHERS)
-def test_other_estimators_and_settings_keep_scikit_learns_contract(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize(
+    "estimator", [*(one for one in DEFAULTS if isinstance(one, SLOW)), *OTHERS], ids=lambda one: str(one)[:90]
+)
+def test_other_estimators_and_settings_keep_scikit_learns_contract(estimator):
+    check_estimator(estimator)
