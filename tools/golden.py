@@ -208,7 +208,7 @@ def answers_of(case: Callable[[], Any]) -> dict[str, Any]:
 
 def as_line(value: Any) -> str:
     """Return a value as JSON on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ": "))
 
 
 def difference(old: Any, new: Any) -> str | None:

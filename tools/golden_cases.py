@@ -14,6 +14,7 @@ from typing import Any
 import cases as registries
 import numpy as np
 from golden import estimator_name
+from golden_models import model_cases
 from golden_tables import command_cases, tabular_cases, verdict_cases
 from laws import answers, data_for, seeded, stored
 from sklearn.base import clone, is_classifier
@@ -24,7 +25,7 @@ from bochner import bounds, datasets, losses, operators
 from bochner.export import to_onnx
 
 N_NEW = 12
-N_SHORT = 4  # rows of answers that repeat others in another precision
+N_SHORT = 3  # rows of answers that repeat others in another precision
 Case = Callable[[], Any]
 
 
@@ -42,6 +43,7 @@ def all_cases() -> dict[str, Case]:
         estimator_cases,
         storage_cases,
         solver_cases,
+        model_cases,
         tabular_cases,
         onnx_cases,
         command_cases,
@@ -88,6 +90,10 @@ def _estimator(name):
     for attribute in ("feature_importances_", "alpha_", "loo_score_", "n_iter_", "gibbs_bound_", "bound_"):
         if hasattr(fitted, attribute):
             found[attribute] = getattr(fitted, attribute)
+    if "return_std" in inspect.signature(getattr(fitted, "predict", fitted.fit)).parameters:
+        found["return_std"] = lambda: fitted.predict(X, return_std=True)[1]
+    if hasattr(fitted, "predict_interval"):
+        found["predict_interval"] = lambda: fitted.predict_interval(X)
     if hasattr(fitted, "jacobian"):
         found["jacobian"] = lambda: fitted.jacobian(X[:N_SHORT])
     if hasattr(fitted, "staged_predict"):
@@ -106,15 +112,17 @@ def onnx_cases() -> dict[str, Case]:
 def _onnx(name):
     fitted = _fitted(name)
     X = _new_rows(fitted)[:6]
-    return {dtype: partial(_onnx_outputs, fitted, X, dtype) for dtype in ("float32", "float64")}
+    return {dtype: partial(onnx_outputs, fitted, X, dtype) for dtype in ("float32", "float64")}
 
 
-def _onnx_outputs(fitted, X, dtype):
+def onnx_outputs(fitted: Any, X: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
+    """Return the outputs of a graph; in float64 ``to_onnx`` draws the rows of its trial itself."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    graph = to_onnx(fitted, X=X, dtype=np.dtype(dtype)).SerializeToString()
+    rows = X if dtype == "float32" else None
+    graph = to_onnx(fitted, X=rows, dtype=np.dtype(dtype)).SerializeToString()
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, {session.get_inputs()[0].name: X.astype(dtype)})))
@@ -182,7 +190,7 @@ def _prior(make, n_features):
     X = rng.normal(size=(5, n_features))
     found: dict[str, Any] = {"kernel": prior.kernel(X, X[:3] / 2), "gram": prior.kernel(X[:3])}
     for sampling in ("iid", "orthogonal", "qmc"):
-        found[sampling] = lambda way=sampling: prior.sample(5, n_features, np.random.default_rng(4), way)
+        found[sampling] = lambda way=sampling: prior.sample(4, n_features, np.random.default_rng(4), way)
     return found
 
 
@@ -198,10 +206,11 @@ def kernel_cases() -> dict[str, Case]:
 def _operator_kernel(make, prior):
     kernel, X = make(prior, 3), np.random.default_rng(3).normal(size=(2, 3))
     measure = kernel.sample(4, 3, np.random.default_rng(4))
-    found = {"kernel": kernel.kernel(X), "sampled kernel": measure.kernel(X[:2]), "features": measure.features(X[:1])}
+    found: dict[str, Any] = {"kernel": kernel.kernel(X), "sampled kernel": measure.kernel(X)}
     found["largest_error"] = operators.largest_error(kernel, measure, X)
     if not isinstance(prior, bochner.Gaussian):
         return found
+    found["features"] = measure.features(X[:1])
     found["estimator_variance"] = lambda: operators.estimator_variance(kernel, X[:1])
     found["variance_bound"] = lambda: operators.variance_bound(kernel, X[:1])
     found["approximation_constants"] = lambda: operators.approximation_constants(kernel, 3)

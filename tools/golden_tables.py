@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -235,6 +236,7 @@ def command_cases() -> dict[str, Case]:
             ["--split", "group:town", "--id", "number", "--no-rivals"],
             [[]],
         ),
+        "command/written numbers": _shop,
         "command/errors": _command_errors,
     }
 
@@ -262,6 +264,49 @@ def _command(write, target, options, requests):
         for request in requests:
             found[" ".join(["predict", *request])] = _said("predict", "model.skops", "new.csv", *request)
         return found
+
+
+def _shop_file(path, n_rows=160, seed=0):
+    """Write a table with prices, shares, a column of many levels and free text; its target is ``sold``."""
+    rng = np.random.default_rng(seed)
+    price, share = np.exp(rng.normal(7, 1, size=n_rows)), rng.random(n_rows)
+    street = rng.integers(0, 60, size=n_rows)
+    frame = pd.DataFrame(
+        {
+            "price": [f"${one:,.2f}" for one in price],
+            "share": [f"{100 * one:.1f} %" for one in share],
+            "street": [f"street {one}" for one in street],
+            "note": [f"=note {k} about {one:.5f}" for k, one in enumerate(price)],
+            "sold": np.where(np.log(price) / 2 + share + street % 7 > 7, "yes", "no"),
+        }
+    )
+    if path.endswith(".jsonl"):
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False)
+
+
+def _shop():
+    with _empty_folder():
+        _shop_file("training.csv")
+        _shop_file("new.jsonl", n_rows=N_NEW, seed=1)
+        fit = _said(
+            "fit", "training.csv", "--target", "sold", "--positive", "no", "--no-rivals", "--out", "model.skops"
+        )
+        found = {"fit": fit | {"output": [_without_seconds(line) for line in fit["output"]]}}
+        facts = json.loads(_said("report", "model.skops", "--json")["output"][0])
+        found["facts"] = stable(facts)
+        request = ("predict", "model.skops", "new.jsonl", "--proba", "--keep", "note")
+        found["csv"] = _said(*request, "--safe-cells", "--out", "out.csv")
+        found["lines"] = Path("out.csv").read_text().splitlines()
+        found["parquet"] = _said(*request, "--out", "out.parquet")
+        found["columns"] = {str(name): one.to_numpy() for name, one in pd.read_parquet("out.parquet").items()}
+        return found
+
+
+def _without_seconds(line: str) -> str:
+    """Return a line of the report of a fit without times and memory."""
+    return re.sub(r"^All .* memory\.$|\s+\d+\.\d\d$", "", line)
 
 
 def _command_errors():
