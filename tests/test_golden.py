@@ -62,14 +62,26 @@ def test_a_changed_last_digit_is_found(tool):
         ({"a": "holds"}, {"a": "cannot tell"}, 'a: "holds" → "cannot tell"'),
         ({"a": 1}, {"a": 1.0}, "a: 1 → 1.0, largest difference 0 absolute, 0 relative"),
         ({"a": 0.0}, {"a": -0.0}, "a: 0.0 → -0.0, largest difference 0 absolute, 0 relative"),
-        ({"a": np.zeros(2)}, {"a": np.array([0.0, np.nan])}, "a: 1 of 2 values changed, the first one 0.0 → NaN"),
+        (
+            {"a": np.zeros(2)},
+            {"a": np.array([0.0, np.nan])},
+            "a: 1 of 2 values changed, the first one 0.0 → NaN",
+        ),
         (
             {"a": np.zeros(2)},
             {"a": np.zeros(2, dtype=np.float32)},
             "a: float64 of shape (2,) → float32 of shape (2,)",
         ),
-        ({"a": np.zeros((2, 1))}, {"a": np.zeros(2)}, "a: float64 of shape (2, 1) → float64 of shape (2,)"),
-        ({"a": np.array(["x", "y"])}, {"a": np.array(["x", "z"])}, 'a: 1 of 2 values changed, the first one "y" → "z"'),
+        (
+            {"a": np.zeros((2, 1))},
+            {"a": np.zeros(2)},
+            "a: float64 of shape (2, 1) → float64 of shape (2,)",
+        ),
+        (
+            {"a": np.array(["x", "y"])},
+            {"a": np.array(["x", "z"])},
+            'a: 1 of 2 values changed, the first one "y" → "z"',
+        ),
     ],
 )
 def test_changes_in_words(tool, old, new, expected):
@@ -81,7 +93,10 @@ def test_errors_are_results(tool):
         raise ValueError("no\n  rows")
 
     assert tool["answers_of"](fails) == {"error": "ValueError: no rows"}
-    assert tool["answers_of"](lambda: {"part": fails, "other": 1}) == {"part": "ValueError: no rows", "other": 1}
+    assert tool["answers_of"](lambda: {"part": fails, "other": 1}) == {
+        "part": "ValueError: no rows",
+        "other": 1,
+    }
 
 
 def test_files_hold_one_line_an_answer_and_all_digits(tool, tmp_path):

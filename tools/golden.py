@@ -6,12 +6,13 @@
     python tools/golden.py --write bounds/               store these cases anew and keep the others
     python tools/golden.py --list                        print the names of all cases
 
-Every changed, new and missing answer is one line of output, also with ``--write``.  The exit code is 1
-if a comparison found any.  The cases are in ``golden_cases.py``.
+Every changed, new and missing answer is one line of output, also with ``--write``.  The exit code
+is 1 if a comparison found any.  The cases are in ``golden_cases.py``, ``golden_models.py`` and
+``golden_tables.py``.
 
-Results must agree to the last digit on every x86-64 processor with AVX2.  So the script fixes the number
-of threads and the instruction set of numpy, OpenBLAS and numba before it imports them.  onnxruntime
-chooses its instructions by itself: on a processor with AVX-512 the cases ``onnx/`` may differ.
+Results must agree to the last digit on every x86-64 processor with AVX2.  So the script fixes the
+number of threads and the instruction set of numpy, OpenBLAS and numba before it imports them.
+onnxruntime chooses its instructions by itself: with AVX-512 its outputs may differ.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def estimator_name(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
 
 
-# --- environment ------------------------------------------------------------------------------------
+# --- environment --------------------------------------------------------------------------------
 
 
 def has_avx512() -> bool:
@@ -77,7 +78,10 @@ def fix_arithmetic() -> None:
     os.environ.update(FIXED)
     if has_avx512():
         os.environ["NPY_DISABLE_CPU_FEATURES"] = AVX512_OF_NUMPY
-    for name in ("BOCHNER_DATA", "BOCHNER_TABLES"):  # results must not depend on data of this machine
+    for name in (
+        "BOCHNER_DATA",
+        "BOCHNER_TABLES",
+    ):  # results must not depend on data of this machine
         os.environ.pop(name, None)
 
 
@@ -95,7 +99,10 @@ def check_arithmetic() -> None:
     wrong = [name for name, used in features.items() if used and ("AVX512" in name or name == "X86_V4")]
     if wrong or not features["AVX2"] or not features["FMA3"]:
         raise RuntimeError(f"numpy must use AVX2 and FMA3 but not AVX-512, and uses {wrong or 'less'}.")
-    compiled_for = {"NUMBA_CPU_NAME": numba.config.CPU_NAME, "NUMBA_CPU_FEATURES": numba.config.CPU_FEATURES}
+    compiled_for = {
+        "NUMBA_CPU_NAME": numba.config.CPU_NAME,
+        "NUMBA_CPU_FEATURES": numba.config.CPU_FEATURES,
+    }
     if not compiled_for.items() <= FIXED.items():
         raise RuntimeError(f"numba must compile for haswell, not for {numba.config.CPU_NAME}.")
 
@@ -118,7 +125,7 @@ def environment_note(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     return f"The file was written in another environment ({changes}), so last digits may differ." if names else ""
 
 
-# --- values as JSON ---------------------------------------------------------------------------------
+# --- values as JSON -----------------------------------------------------------------------------
 
 
 def flattened(value: Any) -> Iterator[tuple[str, Any]]:
@@ -203,7 +210,7 @@ def answers_of(case: Callable[[], Any]) -> dict[str, Any]:
         }
 
 
-# --- comparing --------------------------------------------------------------------------------------
+# --- comparing ----------------------------------------------------------------------------------
 
 
 def as_line(value: Any) -> str:
@@ -227,7 +234,7 @@ def difference(old: Any, new: Any) -> str | None:
 
 
 def largest_differences(pairs: Iterable[tuple[Any, Any]]) -> str:
-    """Return the largest absolute and relative difference in words, empty if a pair is not of finite numbers."""
+    """Return the largest absolute and relative difference, empty if a value is not finite."""
     absolute, relative = 0.0, 0.0
     for a, b in pairs:
         if not all(type(one) in (int, float) and math.isfinite(one) for one in (a, b)):
@@ -268,7 +275,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-# --- the file ---------------------------------------------------------------------------------------
+# --- the file -----------------------------------------------------------------------------------
 
 
 def read_stored(path: Path = STORED) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Cases of ``golden.py``: functions without arguments that return results by name.
 
-``all_cases`` only names the cases; nothing is computed before a case is called.  Cases use public names
-of ``bochner``.  The registries of objects are those of ``tests/conformance``.
+``all_cases`` only names the cases; nothing is computed before a case is called.  Cases use public
+names of ``bochner``.  The registries of objects are those of ``tests/conformance``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def all_cases() -> dict[str, Case]:
     return named
 
 
-# --- estimators -------------------------------------------------------------------------------------
+# --- estimators ---------------------------------------------------------------------------------
 
 
 def _estimators():
@@ -87,7 +87,14 @@ def _estimator(name):
     found = answers(fitted, X)
     for method, values in answers(fitted, X[:N_SHORT].astype(np.float32)).items():
         found[f"{method} of float32"] = values
-    for attribute in ("feature_importances_", "alpha_", "loo_score_", "n_iter_", "gibbs_bound_", "bound_"):
+    for attribute in (
+        "feature_importances_",
+        "alpha_",
+        "loo_score_",
+        "n_iter_",
+        "gibbs_bound_",
+        "bound_",
+    ):
         if hasattr(fitted, attribute):
             found[attribute] = getattr(fitted, attribute)
     if "return_std" in inspect.signature(getattr(fitted, "predict", fitted.fit)).parameters:
@@ -175,7 +182,7 @@ def _solver(solver):
     }
 
 
-# --- values: priors, measures, losses, learners -----------------------------------------------------
+# --- values: priors, measures, losses, learners -------------------------------------------------
 
 
 def prior_cases() -> dict[str, Case]:
@@ -199,7 +206,14 @@ def kernel_cases() -> dict[str, Case]:
     return {
         f"operator kernels/{name} {prior}": partial(_operator_kernel, make, registries.PRIORS[prior](3))
         for name, make in registries.OPERATOR_KERNELS.items()
-        for prior in ("Gaussian", "Matern 2.2 ARD", "RationalQuadratic", "Anova 5/2 ARD", "Cauchy", "SpectralMixture")
+        for prior in (
+            "Gaussian",
+            "Matern 2.2 ARD",
+            "RationalQuadratic",
+            "Anova 5/2 ARD",
+            "Cauchy",
+            "SpectralMixture",
+        )
     }
 
 
@@ -298,7 +312,11 @@ def _learned(learner, X, y):
     start = bochner.Gaussian(0.5).sample(8, 3, np.random.default_rng(1))
     learned = learner.learn(start, X, y, np.random.default_rng(2))
     weighted = learner.learn(start, X, y, np.random.default_rng(2), weights=np.arange(30) % 3)
-    return {"learned": learned, "weighted": weighted.measure.weights, "weighted kernel": weighted.measure.kernel(X[:3])}
+    return {
+        "learned": learned,
+        "weighted": weighted.measure.weights,
+        "weighted kernel": weighted.measure.kernel(X[:3]),
+    }
 
 
 def function_cases() -> dict[str, Case]:
@@ -333,7 +351,13 @@ def function_cases() -> dict[str, Case]:
         named[f"Evidence of {type(learned).__name__}"] = partial(evidence.learn, learned, X, values, 0)
         named[f"Evidence of {type(learned).__name__} for labels"] = partial(evidence.learn, learned, X, labels, 0)
     for name in datasets.__all__:
-        if name.endswith("_field") or name in ("board", "circles", "sphere_checkerboard", "swiss", "windmill"):
+        if name.endswith("_field") or name in (
+            "board",
+            "circles",
+            "sphere_checkerboard",
+            "swiss",
+            "windmill",
+        ):
             named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(6, np.random.default_rng(0))
     for name in ("toy_bands", "toy_landmarks"):
         named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(6, np.random.default_rng(0))
@@ -345,10 +369,14 @@ def _tuned(X, y):
     features = bochner.SpectralFeatures(learner=bochner.PacBayes(), n_components=8, random_state=0)
     found = bochner.tune_on_validation(features, LogisticRegression(), grid, X[:16], y[:16], X[16:], y[16:])
     beta = found.parameters["learner"].beta
-    return {"beta": beta, "score": found.score, "scores": [float(one["score"]) for one in found.table]}
+    return {
+        "beta": beta,
+        "score": found.score,
+        "scores": [float(one["score"]) for one in found.table],
+    }
 
 
-# --- bounds -----------------------------------------------------------------------------------------
+# --- bounds -------------------------------------------------------------------------------------
 
 
 def bound_cases() -> dict[str, Case]:
@@ -370,14 +398,20 @@ def bound_cases() -> dict[str, Case]:
         "kl_divergence": [((p, q), {}), ((p, p), {}), ((np.array([1.0, 0, 0]), q), {})],
         "landmark": [((*one, 10), {"independent": known}) for one in alignment for known in (True, False)],
         "log_failure_probability": [((constants, n, 0.5, 2.0), {}) for n in (10, 1000, 100_000)],
-        "margin": [((several - 0.2, [0.1, 0.3, 0.5], 2.0, 1.5), {}), ((several, 0.2, 1.0, 1.0), {"mass": 2.0})],
+        "margin": [
+            ((several - 0.2, [0.1, 0.3, 0.5], 2.0, 1.5), {}),
+            ((several, 0.2, 1.0, 1.0), {"mass": 2.0}),
+        ],
         "margin_objective": [((several, 2 * several, 100), {"C": 0.5})],
         "margin_regret": [((100, 50), {}), ((100, 50, 0.5), {"search_error": 0.1})],
         "operator_uniform": [((constants, n, 2.0), {}) for n in (100, 100_000)],
         "pac_bayes_kl": [(one, {"n_tried": n}) for one in alignment for n in (1, 13)],
         "potential_deviation": [((1000, 3, 2.0, 1.5), {}), ((50, 1, 1.0, 1.0), {"delta": 0.2})],
         "power_divergence": [((p, q), {"mu": mu}) for mu in (1.5, 2.0, 4.0)],
-        "promised_components": [((constants, 0.5, 2.0), {}), ((constants, 0.1, 1.0), {"confidence": 0.5})],
+        "promised_components": [
+            ((constants, 0.5, 2.0), {}),
+            ((constants, 0.1, 1.0), {"confidence": 0.5}),
+        ],
         "second_order": [(one, {"n_tried": n}) for one in alignment for n in (1, 20)],
     }
     assert calls.keys() == set(bounds.__all__), "a public function of bochner.bounds has no case"
@@ -403,7 +437,10 @@ def _certificates(name):
     values = data_for(bochner.SpectralRegressor())[1]
     if name == "repeated rows":
         X, labels, values = np.repeat(X, 2, axis=0), np.repeat(labels, 2), np.repeat(values, 2)
-    classifier, regressor = LogisticRegression().fit(X[::2], labels[::2]), LinearRegression().fit(X[::2], values[::2])
+    classifier, regressor = (
+        LogisticRegression().fit(X[::2], labels[::2]),
+        LinearRegression().fit(X[::2], values[::2]),
+    )
     others = X[1::2], labels[1::2], values[1::2]
     return {
         "errors": lambda: bochner.certify(classifier, others[0], others[1]),

@@ -1,4 +1,4 @@
-"""Cases of ``golden.py`` for settings, methods and storages that the conformance suite does not list."""
+"""Cases of ``golden.py`` for settings, methods and storages outside the conformance suite."""
 
 from __future__ import annotations
 
@@ -41,7 +41,16 @@ OUTPUTS = np.column_stack([VALUES, VALUES**2, X[:, 2]])
 
 def model_cases() -> dict[str, Case]:
     """Return the cases by name."""
-    groups = (_learning(), _boosting(), _ridges(), _fields(), _priors(), _parts(), _elsewhere(), _tensors())
+    groups = (
+        _learning(),
+        _boosting(),
+        _ridges(),
+        _fields(),
+        _priors(),
+        _parts(),
+        _elsewhere(),
+        _tensors(),
+    )
     return {f"models/{name}": case for group in groups for name, case in group.items()}
 
 
@@ -68,7 +77,12 @@ def _learning():
     named = {f"{peaks!r} on the sphere": partial(on_sphere, peaks) for peaks in SPHERE_PEAKS}
     quasi = MarginGame(n_rounds=2, peaks=bochner.QuasiNewtonPeaks(n_walkers=5, n_steps=3))
     named["QuasiNewtonPeaks"] = _fit(SpectralFeatures(learner=quasi, n_components=8, random_state=0), LABELS)
-    for prior in (bochner.Matern(), bochner.RationalQuadratic(), bochner.Laplace(), bochner.Cauchy()):
+    for prior in (
+        bochner.Matern(),
+        bochner.RationalQuadratic(),
+        bochner.Laplace(),
+        bochner.Cauchy(),
+    ):
         langevin = bochner.PacBayesLangevin(3.0, prior, n_steps=4, jump_every=2)
         features = SpectralFeatures(prior, langevin, n_components=4, random_state=0)
         named[f"PacBayesLangevin of {type(prior).__name__}"] = _fit(features, LABELS)
@@ -92,13 +106,18 @@ def _boosting():
         "boosting with joint epochs": _fit(classifier(epochs=bochner.JointEpochs(n_epochs=3)), LABELS),
         "boosting without a linear part": _fit(regressor(linear=False, n_pilots=0), VALUES),
         "boosting of two classes with weights": _fit(
-            classifier(class_weight="balanced"), LABELS == "low", sample_weight=1 + np.arange(60) % 3
+            classifier(class_weight="balanced"),
+            LABELS == "low",
+            sample_weight=1 + np.arange(60) % 3,
         ),
         "GBRFF1 with a learner": _fit(
-            bochner.GBRFF1Classifier(n_rounds=4, n_components=3, learner=PacBayes(2.0), random_state=0), LABELS
+            bochner.GBRFF1Classifier(n_rounds=4, n_components=3, learner=PacBayes(2.0), random_state=0),
+            LABELS,
         ),
         "GBRFF2 with weights": _fit(
-            bochner.GBRFF2Classifier(n_rounds=4, random_state=0), LABELS == "low", sample_weight=1 + np.arange(60) % 3
+            bochner.GBRFF2Classifier(n_rounds=4, random_state=0),
+            LABELS == "low",
+            sample_weight=1 + np.arange(60) % 3,
         ),
     }
 
@@ -120,8 +139,14 @@ def _ridges():
 
     def machine(**settings):
         model = bochner.KernelMachine(alpha=0.1, random_state=0, **settings).fit(X, VALUES)
-        found = {"predict": model.predict(NEW), "std": lambda: model.predict(NEW, return_std=True)[1]}
-        found |= {"left out": lambda: model.leave_one_out()[:6], "jacobian": lambda: model.jacobian(NEW)}
+        found = {
+            "predict": model.predict(NEW),
+            "std": lambda: model.predict(NEW, return_std=True)[1],
+        }
+        found |= {
+            "left out": lambda: model.leave_one_out()[:6],
+            "jacobian": lambda: model.jacobian(NEW),
+        }
         return found | {"effects": lambda: model.effects(NEW), "intercept_": model.intercept_}
 
     classes = {"classes": ["low", "middle", "upper"]}
@@ -148,10 +173,21 @@ def _ridges():
 def _fields():
     def field(kernel):
         model = bochner.OperatorRidge(kernel, n_components=10, alpha=0.1, random_state=0).fit(X, OUTPUTS)
-        names = ("jacobian", "divergence", "curl", "scalar_potential", "curl_free_part", "divergence_free_part")
+        names = (
+            "jacobian",
+            "divergence",
+            "curl",
+            "scalar_potential",
+            "curl_free_part",
+            "divergence_free_part",
+        )
         found = _answers(model) | {name: lambda name=name: getattr(model, name)(NEW[:2]) for name in names}
         exact = bochner.OperatorKernelRidge(kernel, alpha=0.1).fit(X, OUTPUTS)
-        return found | {"exact": exact.predict(NEW), "onnx": _onnx(model), "exact onnx": _onnx(exact)}
+        return found | {
+            "exact": exact.predict(NEW),
+            "onnx": _onnx(model),
+            "exact onnx": _onnx(exact),
+        }
 
     def custom(**functions):
         kernel = bochner.CustomKernel(Gaussian(0.5), **functions)
@@ -182,7 +218,11 @@ def _onnx(model):
 def _priors():
     def exact(prior):
         model = bochner.KernelMachine(prior, alpha=0.1).fit(X, VALUES)
-        return {"predict": model.predict(NEW), "jacobian": lambda: model.jacobian(NEW[:2]), "onnx": _onnx(model)}
+        return {
+            "predict": model.predict(NEW),
+            "jacobian": lambda: model.jacobian(NEW[:2]),
+            "onnx": _onnx(model),
+        }
 
     def graph(model, y):
         return _onnx(model.fit(X, y))()
@@ -235,7 +275,12 @@ def _elsewhere():
     rows, values = data(300, seed=2)
     labels = np.array(["low", "upper"])[(values > 0).astype(int)]
     quick = bochner.Evidence(n_rows=60, n_iterations=3, standardize=False)
-    settings = {"priors": bochner.Anova(), "evidence": quick, "max_exact_rows": 100, "random_state": 0}
+    settings = {
+        "priors": bochner.Anova(),
+        "evidence": quick,
+        "max_exact_rows": 100,
+        "random_state": 0,
+    }
 
     def on_dask(model, y):
         import dask.array as da
@@ -257,7 +302,10 @@ def _elsewhere():
     models = {
         "SpectralRegressor": (bochner.SpectralRegressor(**settings), values),
         "SpectralClassifier": (bochner.SpectralClassifier(**settings), labels),
-        "FourierBoostingRegressor": (bochner.FourierBoostingRegressor(n_rounds=4, random_state=0), values),
+        "FourierBoostingRegressor": (
+            bochner.FourierBoostingRegressor(n_rounds=4, random_state=0),
+            values,
+        ),
         "JointDescent": (
             SpectralFeatures(learner=bochner.JointDescent(n_epochs=1), n_components=4, random_state=0),
             labels,
@@ -270,7 +318,10 @@ def _elsewhere():
             bochner.CertifiedClassifier(SpectralFeatures(n_components=4), random_state=0),
             labels,
         ),
-        "GBRFF1Classifier": (bochner.GBRFF1Classifier(n_rounds=3, n_components=2, random_state=0), labels),
+        "GBRFF1Classifier": (
+            bochner.GBRFF1Classifier(n_rounds=3, n_components=2, random_state=0),
+            labels,
+        ),
     }
     named = {f"{name} on Dask": partial(on_dask, *given) for name, given in models.items()}
     return named | {f"{name} of a file": partial(on_file, *given) for name, given in models.items()}
@@ -294,7 +345,9 @@ def _tensors():
         "tensors in MarginGame": partial(dispatched, features(learner=MarginGame(n_rounds=2)), LABELS),
         "tensors in SpectralRidge": partial(dispatched, bochner.SpectralRidge(features()), VALUES),
         "tensors in LandmarkFeatures": partial(
-            dispatched, bochner.LandmarkFeatures(n_landmarks=3, n_components=4, random_state=0), LABELS
+            dispatched,
+            bochner.LandmarkFeatures(n_landmarks=3, n_components=4, random_state=0),
+            LABELS,
         ),
         "tensors in KernelMachine": partial(dispatched, bochner.KernelMachine(), VALUES),
     }

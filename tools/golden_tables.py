@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bochner import Anova, Evidence, Gaussian, Laplace, SpectralClassifier, SpectralRegressor, TableInputs
+from bochner import (
+    Anova,
+    Evidence,
+    Gaussian,
+    Laplace,
+    SpectralClassifier,
+    SpectralRegressor,
+    TableInputs,
+)
 from bochner.cli import main as bochner_command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +35,7 @@ QUICK = Evidence(n_rows=60, n_iterations=4, n_refining_rows=80, standardize=Fals
 UNSTABLE = {"seconds", "cost", "command", "model", "version", "made"}
 Case = Callable[[], Any]
 
-# --- data -------------------------------------------------------------------------------------------
+# --- data ---------------------------------------------------------------------------------------
 
 
 def numbers(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +46,7 @@ def numbers(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def people(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a frame with categories, texts, truth values, dates and missing cells, and a target."""
+    """Return a frame with categories, texts, dates and missing cells, and a target."""
     rng = np.random.default_rng(seed)
     region = rng.choice(["north", "south", "east"], size=n_rows)
     days = rng.integers(0, 400, size=n_rows)
@@ -73,11 +81,11 @@ def classes(values: np.ndarray, n_classes: int) -> np.ndarray:
     return np.array(["low", "upper"] if n_classes == 2 else ["low", "middle", "upper"])[np.searchsorted(edges, values)]
 
 
-# --- tabular models ---------------------------------------------------------------------------------
+# --- tabular models -----------------------------------------------------------------------------
 
 
 def tabular_cases() -> dict[str, Case]:
-    """Return cases of ``SpectralRegressor`` and ``SpectralClassifier`` on tables and settings of all kinds."""
+    """Return cases of ``SpectralRegressor`` and ``SpectralClassifier``."""
     named: dict[str, Case] = {}
     for name, fit in (_regressions() | _classifications()).items():
         named[f"tabular/{name}"] = lambda fit=fit: tabular_answers(*fit())
@@ -173,7 +181,10 @@ def _float32():
 
 def tabular_answers(fitted: Any, X: Any) -> dict[str, Any]:
     """Return all that a fitted tabular model computes for new rows."""
-    found: dict[str, Any] = {"path_": fitted.path_, "feature_importances_": fitted.feature_importances_}
+    found: dict[str, Any] = {
+        "path_": fitted.path_,
+        "feature_importances_": fitted.feature_importances_,
+    }
     for k, member in enumerate(fitted.members_):
         kept = ("name", "weight", "held_out_error", "ridge", "noise", "n_points")
         found[f"members_.{k}"] = {name: getattr(member, name) for name in kept}
@@ -206,14 +217,18 @@ def _inputs():
     return found
 
 
-# --- the command line -------------------------------------------------------------------------------
+# --- the command line ---------------------------------------------------------------------------
 
 
 def command_cases() -> dict[str, Case]:
     """Return cases of ``bochner fit`` and ``bochner predict`` on small CSV files."""
     return {
         "command/regression": partial(
-            _command, _people_file, "score", [], [["--interval", "0.8"], ["--json"], ["--keep", "age"]]
+            _command,
+            _people_file,
+            "score",
+            [],
+            [["--interval", "0.8"], ["--json"], ["--keep", "age"]],
         ),
         "command/two classes": partial(
             _command,
@@ -267,7 +282,7 @@ def _command(write, target, options, requests):
 
 
 def _shop_file(path, n_rows=160, seed=0):
-    """Write a table with prices, shares, a column of many levels and free text; its target is ``sold``."""
+    """Write a table with prices, shares, many levels and free text; its target is ``sold``."""
     rng = np.random.default_rng(seed)
     price, share = np.exp(rng.normal(7, 1, size=n_rows)), rng.random(n_rows)
     street = rng.integers(0, 60, size=n_rows)
@@ -291,7 +306,15 @@ def _shop():
         _shop_file("training.csv")
         _shop_file("new.jsonl", n_rows=N_NEW, seed=1)
         fit = _said(
-            "fit", "training.csv", "--target", "sold", "--positive", "no", "--no-rivals", "--out", "model.skops"
+            "fit",
+            "training.csv",
+            "--target",
+            "sold",
+            "--positive",
+            "no",
+            "--no-rivals",
+            "--out",
+            "model.skops",
         )
         found = {"fit": fit | {"output": [_without_seconds(line) for line in fit["output"]]}}
         facts = json.loads(_said("report", "model.skops", "--json")["output"][0])
@@ -326,7 +349,11 @@ def _said(*arguments: str) -> dict[str, Any]:
     output, messages = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(messages):
         code = bochner_command(list(arguments))
-    return {"code": code, "output": output.getvalue().splitlines(), "messages": messages.getvalue().splitlines()}
+    return {
+        "code": code,
+        "output": output.getvalue().splitlines(),
+        "messages": messages.getvalue().splitlines(),
+    }
 
 
 @contextlib.contextmanager
@@ -347,7 +374,7 @@ def stable(facts: Any) -> Any:
     return [stable(one) for one in facts] if isinstance(facts, list) else facts
 
 
-# --- verdicts ---------------------------------------------------------------------------------------
+# --- verdicts -----------------------------------------------------------------------------------
 
 
 def verdict_cases() -> dict[str, Case]:
