@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-all test-oldest dist mutants attack lint format bench docs linkcheck clean
+.PHONY: demo test test-all test-oldest dist golden mutants attack lint format bench docs linkcheck clean
 
 demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
 	$(BIN)/python -m bochner.demo
@@ -23,6 +23,9 @@ test-oldest: $(OLDEST)/.installed  ## the quick tests with the lowest versions t
 
 dist: $(VENV)/.installed-dev  ## wheel and sdist in dist/, their contents checked, installed and tried in an empty environment
 	$(BIN)/python tools/dist.py
+
+golden: $(VENV)/.installed-dev  ## results of the current code against stored ones, exactly; names="bounds/ estimators/Spectral" for some of them
+	$(BIN)/python tools/golden.py $(names)
 
 mutants: $(VENV)/.installed-dev  ## wrong formulas planted one at a time: do the tests notice?  names="bernstein game-" for some of them
 	$(BIN)/python tools/mutants.py $(names)
