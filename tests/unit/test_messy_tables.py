@@ -10,8 +10,17 @@ import messy_samples as messy  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_diabetes  # noqa: E402
 
 from bochner import fit_table, load, load_table, save  # noqa: E402
+from bochner.tables import rivals as rivals_module  # noqa: E402
 
 SEED = 1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_rivals():
+    """The scores of CatBoost and LightGBM are not looked at here, and their fits take seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rivals_module, "installed", list)
+        yield
 
 
 def test_a_table_of_values_with_money_dates_and_identifiers(tmp_path):
