@@ -8,18 +8,17 @@ pytest.importorskip("skops")
 
 import messy_samples as messy  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_diabetes  # noqa: E402
+from table_samples import quick_models  # noqa: E402
 
 from bochner import fit_table, load, load_table, save  # noqa: E402
-from bochner.tables import rivals as rivals_module  # noqa: E402
 
 SEED = 1
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_rivals():
-    """The scores of CatBoost and LightGBM are not looked at here, and their fits take seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rivals_module, "installed", list)
+def quick_fits():
+    """Messy and clean tables get the same cheap models."""
+    with quick_models():
         yield
 
 

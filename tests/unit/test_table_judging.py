@@ -6,6 +6,8 @@ from sklearn import metrics as sklearn_metrics
 
 pandas = pytest.importorskip("pandas")
 
+from table_samples import quick_models  # noqa: E402
+
 from bochner import fit_table, load, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
 from bochner.tables import rivals as rivals_module  # noqa: E402
@@ -139,9 +141,8 @@ def rare():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_rivals():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rivals_module, "installed", list)
+def quick_fits():
+    with quick_models():
         yield
 
 
