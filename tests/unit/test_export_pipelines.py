@@ -120,15 +120,19 @@ def test_pipelines(name, dtype):
 
 @pytest.mark.parametrize(
     ("first", "right"),
-    [(QuantileTransformer(n_quantiles=50), np.float64), (PowerTransformer(), np.float32)],
-    ids=["quantiles", "powers"],
+    [
+        # skl2onnx takes ten seconds to convert quantiles.
+        pytest.param(QuantileTransformer(n_quantiles=50), np.float64, marks=pytest.mark.long, id="quantiles"),
+        pytest.param(PowerTransformer(), np.float32, id="powers"),
+    ],
 )
 def test_steps_that_skl2onnx_gets_right_in_one_precision_only(first, right):
-    pipeline = make_pipeline(first, features(), LogisticRegression()).fit(X, NAMES)
-    assert_says_the_same(to_onnx(pipeline, X=X, dtype=right), pipeline, X, right)
+    rows = X[:, 2:]
+    pipeline = make_pipeline(first, features(), LogisticRegression()).fit(rows, NAMES)
+    assert_says_the_same(to_onnx(pipeline, X=rows, dtype=right), pipeline, rows, right)
     wrong = np.float32 if right == np.float64 else np.float64
     with pytest.raises((TypeError, ValueError), match=type(first).__name__):
-        to_onnx(pipeline, X=X, dtype=wrong)
+        to_onnx(pipeline, X=rows, dtype=wrong)
 
 
 @both_dtypes

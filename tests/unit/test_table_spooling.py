@@ -92,15 +92,16 @@ def test_rows_are_taken_alike(everything_large):
 @pytest.mark.parametrize(
     ("target", "options"),
     [
-        ("y", {}),
+        pytest.param("y", {}, marks=pytest.mark.long),
         ("y", {"split": "time:day", "refit": True}),
-        ("truth", {"threshold": "balanced", "split": "group:whole"}),
+        ("truth", {"split": "group:whole"}),
+        pytest.param("truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long),
         ("kind", {"roles": {"money": "category"}}),
     ],
 )
 def test_models_are_alike(everything_large, target, options):
     """Missing targets, rare classes, means of the target: all that takes rows."""
-    frame = table(np.random.default_rng(3))
+    frame = table(np.random.default_rng(3), 160)
     frame.loc[5:9, "y"] = np.nan
     frame["kind"] = frame["kind"].astype(object).mask(frame.index < 3, "rare").replace("", None)
     facts = []
