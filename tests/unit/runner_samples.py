@@ -1,10 +1,13 @@
 """A laboratory of small fake experiments, for tests of the runner."""
 
 import json
+import multiprocessing
+import os
 import textwrap
 
 import pytest
 
+from bochner.experiments import _runner, _workers
 from bochner.experiments._catalog import choose
 from bochner.experiments._runner import reproduce
 
@@ -50,6 +53,32 @@ def lab(tmp_path, monkeypatch):
     add.package = package
     add.out = tmp_path / "out"
     return add
+
+
+@pytest.fixture
+def workers_in_process(monkeypatch):
+    """Run cases in this process: a new interpreter for each worker takes seconds to import."""
+
+    def run_here(tasks, n_jobs, *, download=False):
+        with _workers._environment(n_jobs, download):
+            for task in tasks:
+                yield _workers._outcome(task)
+
+    monkeypatch.setattr(_runner, "run_tasks", run_here)
+
+
+@pytest.fixture
+def forked_workers(monkeypatch):
+    """Fork workers: processes as usual, except that they need not import anything again."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs forks")
+    forks = multiprocessing.get_context("fork")
+    monkeypatch.setattr(_workers.multiprocessing, "get_context", lambda kind: forks)
+    before = set(multiprocessing.active_children())
+    yield
+    for worker in set(multiprocessing.active_children()) - before:  # they hold copies of each other's pipes
+        worker.terminate()
+        worker.join()
 
 
 def run_all(lab, *names, scale="smoke", n_jobs=1, **options):

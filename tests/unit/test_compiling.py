@@ -80,12 +80,10 @@ def run_unprivileged(package, code, *arguments):
 
 @pytest.mark.parametrize(
     "names",
-    [
-        ("FourierBoostingClassifier", "SpectralRidge"),
-        pytest.param(("SpectralClassifier", "SpectralRegressor", "GBRFF2Classifier"), marks=pytest.mark.long),
-    ],
+    [("FourierBoostingClassifier", "SpectralRidge"), ("SpectralClassifier", "SpectralRegressor", "GBRFF2Classifier")],
     ids=str,
 )
+@pytest.mark.long
 def test_fits_where_nothing_can_be_written(package, names):
     done = run_unprivileged(package, FIT, *names)
     assert done.returncode == 0, done.stderr
@@ -95,6 +93,7 @@ def test_fits_where_nothing_can_be_written(package, names):
     assert told == "told 1"
 
 
+@pytest.mark.long
 def test_a_cache_that_vanishes_is_no_reason_to_stop(tmp_path):
     """Also what happens on a full disk: the compiled code is used, though it cannot be kept."""
     code = """
@@ -117,6 +116,7 @@ assert ["NUMBA_CACHE_DIR" in str(one.message) for one in caught] == [True], caug
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_second_process_finds_what_the_first_compiled(tmp_path):
     code = """
 import numpy as np
@@ -148,3 +148,32 @@ def test_what_was_compiled_before_another_file_changed_is_not_used(tmp_path, mon
     assert [hits(), hits()] == [0, 1]
     monkeypatch.setattr(compiling, "sources", lambda: "another text")
     assert [hits(), hits()] == [0, 1]
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_the_kernel_is_used(tmp_path, monkeypatch):
+    (tmp_path / "other_kernel.py").write_text("def thrice(x):\n    return 3 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(compiling, "_warned", False)
+    function = importlib.import_module("other_kernel").thrice
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(compiling.FunctionCache, "save_overload", full)
+    with pytest.warns(UserWarning, match="NUMBA_CACHE_DIR") as said:
+        values = [compiling.compiled(function)(2.0) for _ in range(2)]
+    assert values == [6.0, 6.0]
+    assert len(said) == 1
+
+
+def test_without_a_folder_for_the_cache_kernels_are_compiled_all_the_same(tmp_path, monkeypatch):
+    def nowhere(*_):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(compiling, "_warned", False)
+    monkeypatch.setattr(compiling.FunctionCache, "__init__", nowhere)
+    with pytest.warns(UserWarning, match="NUMBA_CACHE_DIR") as said:
+        kernels = [compiling.compiled(lambda x: 4 * x) for _ in range(2)]
+    assert len(said) == 1
+    assert [kernel(2.0) for kernel in kernels] == [8.0, 8.0]
+    assert compiling.cache_place().startswith("kept nowhere")

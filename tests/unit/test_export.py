@@ -1,8 +1,6 @@
 """ONNX graphs say what the fitted estimators say, or are refused by name."""
 
 import builtins
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -315,10 +313,3 @@ def test_skl2onnx_gives_probabilities_by_name_where_it_is_not_told_otherwise():
     assert list(said[0]) == list(model.predict(X))
     first = model.predict_proba(X)[0]
     assert said[1][0] == pytest.approx(dict(zip(model.classes_, first)), abs=1e-5)
-
-
-def test_importing_the_export_brings_neither_onnx_nor_skl2onnx():
-    code = "import sys, bochner.export; print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "bochner.export" in modules
-    assert not {"onnx", "skl2onnx", "onnxruntime"} & set(modules)

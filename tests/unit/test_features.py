@@ -258,8 +258,12 @@ def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
 def test_importing_bochner_brings_no_optional_library_and_no_compiler():
     # scikit-learn itself imports pandas, and its callbacks rich, where they are: what counts is what bochner adds.
     code = "import sys, sklearn.base, importlib.util as u; u.find_spec('sklearn.callback') and __import__('sklearn.callback'); "
-    code += "before = set(sys.modules); import bochner; print(*(set(sys.modules) - before))"
-    added = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    code += "before = set(sys.modules); import bochner; print(*(set(sys.modules) - before)); "
+    code += "import bochner.export; print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    added, with_export = (set(line.split()) for line in said.splitlines())
+    assert "bochner.export" in with_export
+    assert not with_export & {"onnx", "skl2onnx", "onnxruntime"}
     libraries = {module.split(".")[0] for module in added}
     assert "bochner" in libraries
     assert not libraries & {
@@ -274,4 +278,7 @@ def test_importing_bochner_brings_no_optional_library_and_no_compiler():
         "onnxruntime",
         "numba",
         "llvmlite",
+        "torch",
+        "array_api_compat",
+        "array_api_strict",
     }

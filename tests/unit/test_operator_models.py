@@ -1,8 +1,11 @@
 """Operator-valued models with convex losses: the objective by brute force, its minimum, and what known solvers find."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
+from selection import long_except
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -234,21 +237,24 @@ def there(values, size):
     return da.from_array(values, chunks=(size, *values.shape[1:]))
 
 
-@pytest.mark.parametrize("limit", [0, 2048])
+ON_A_CLUSTER = {
+    "softmax": (OperatorClassifier(class_weight="balanced"), np.digitize(FIELD[:, 0], [-0.3, 0.3])),
+    "Huber": (OperatorRegressor(Decomposable(output_matrix="covariance"), Huber(np.array([0.2, 0.3]))), FIELD),
+    "Poisson": (OperatorRegressor(loss=Poisson()), np.floor(np.exp(FIELD[:, 0]))),
+}
+
+
 @pytest.mark.parametrize(
-    ("model", "y"),
-    [
-        (OperatorClassifier(class_weight="balanced"), np.digitize(FIELD[:, 0], [-0.3, 0.3])),
-        (OperatorRegressor(Decomposable(output_matrix="covariance"), Huber(np.array([0.2, 0.3]))), FIELD),
-        (OperatorRegressor(loss=Poisson()), np.floor(np.exp(FIELD[:, 0]))),
-    ],
-    ids=["softmax", "Huber", "Poisson"],
+    "case",
+    long_except(list(itertools.product(ON_A_CLUSTER, [0, 2048])), ("Poisson", 0), ("softmax", 2048), ("Huber", 2048)),
+    ids=str,
 )
-def test_targets_and_weights_here_and_there_give_one_model(model, y, limit, monkeypatch):
+def test_targets_and_weights_here_and_there_give_one_model(case, monkeypatch):
     """By the whole Hessian and by conjugate gradients, with weights that are no whole numbers.
 
     (Conjugate gradients towards a rounded corner follow the rounding of sums: blocks in memory alone bring 1e-8.)
     """
+    (model, y), limit = ON_A_CLUSTER[case[0]], case[1]
     monkeypatch.setattr(convex, "_MOST_UNKNOWNS", limit)
     weights = np.arange(70) % 4 / 3
     model.set_params(n_components=5, random_state=0)

@@ -234,7 +234,7 @@ def test_float32_in_float32_out():
         np.testing.assert_allclose(single, exact, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", ["matrix", "curl-free", "divergence-free"])
+@pytest.mark.parametrize("name", long_except(["matrix", "curl-free", "divergence-free"], "curl-free"))
 def test_random_features_approach_the_exact_ridge_like_one_over_root_d(name):
     """The mean squared distance to the exact solution must fall like 1/D: z-score of the fitted exponent."""
     X, Y = problem(60)
@@ -262,20 +262,28 @@ def test_ridges_below_rounding_still_interpolate(name):
         assert model.score(X, Y) > 0.999
 
 
-def test_stochastic_descent_comes_near_the_solution(seed):
+@pytest.mark.parametrize(
+    "case",
+    long_except(
+        list(itertools.product(["matrix", "curl-free", "Helmholtz"], [False, True])),
+        ("matrix", False),
+        ("Helmholtz", True),
+    ),
+    ids=str,
+)
+def test_stochastic_descent_comes_near_the_solution(case, seed):
+    name, intercept = case
     X, Y = problem(400, seed)
-    for name in ("matrix", "curl-free", "Helmholtz"):
-        for intercept in (False, True):
-            settings = {"n_components": 10, "alpha": 4.0, "fit_intercept": intercept, "random_state": seed}
-            direct = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
-            descent = OperatorRidge(KERNELS[name], solver=StochasticGradient(n_epochs=200), **settings).fit(X, Y)
+    settings = {"n_components": 10, "alpha": 4.0, "fit_intercept": intercept, "random_state": seed}
+    direct = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
+    descent = OperatorRidge(KERNELS[name], solver=StochasticGradient(n_epochs=200), **settings).fit(X, Y)
 
-            def risk(model, alpha=4.0):
-                """The objective up to the part both share: residuals and the norm of the smallest θ that gives f."""
-                theta = np.linalg.lstsq(_expansion(model.measure_), model.coef_.T.ravel(), rcond=None)[0]
-                return np.sum((model.predict(X) - Y) ** 2) + alpha * theta @ theta
+    def risk(model, alpha=4.0):
+        """Objective without the shared part: residuals and the norm of the smallest θ that gives f."""
+        theta = np.linalg.lstsq(_expansion(model.measure_), model.coef_.T.ravel(), rcond=None)[0]
+        return np.sum((model.predict(X) - Y) ** 2) + alpha * theta @ theta
 
-            assert risk(descent) < 1.01 * risk(direct)
+    assert risk(descent) < 1.01 * risk(direct)
 
 
 def _expansion(measure):
@@ -304,7 +312,7 @@ def test_deviation_is_that_of_the_dense_posterior(name, n_samples, intercept):
 def test_predictive_deviation_is_calibrated(seed):
     """On data drawn from the model itself, standardized errors have variance one."""
     rng = np.random.default_rng(seed)
-    X, Z = rng.uniform(-1, 1, size=(150, 2)), rng.uniform(-2, 2, size=(2000, 2))
+    X, Z = rng.uniform(-1, 1, size=(150, 2)), rng.uniform(-2, 2, size=(500, 2))
     for kernel in (Decomposable(Gaussian(gamma=0.5), MATRIX[:2, :2]), CurlFree(Gaussian(gamma=0.5))):
         ratios = []
         for child in rng.spawn(20):
@@ -326,7 +334,7 @@ def test_predictive_deviation_is_calibrated(seed):
 def test_deviation_grows_away_from_the_data():
     X, Y = problem(50)
     for kernel in KERNELS.values():
-        model = OperatorRidge(kernel, n_components=200, alpha=0.1, random_state=0).fit(X, Y)
+        model = OperatorRidge(kernel, n_components=30, alpha=0.1, random_state=0).fit(X, Y)
         near, far = model.predict(X, return_std=True)[1], model.predict(X + 20, return_std=True)[1]
         assert np.mean(far) > np.mean(near)
 
@@ -429,7 +437,7 @@ def test_a_graph_of_tasks_pulls_neighbors_together():
 
 def test_same_seed_same_fit_and_pickle_keeps_it():
     X, Y = problem(40)
-    model = OperatorRidge(CurlFree(Gaussian("scale")), random_state=7)
+    model = OperatorRidge(CurlFree(Gaussian("scale")), n_components=20, random_state=7)
     one, two = clone(model).fit(X, Y), clone(model).fit(X, Y)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))

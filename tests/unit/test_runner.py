@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 from runner_samples import EXPERIMENT, errors, run_all
+from selection import long_except
 
 from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
 from bochner.experiments._meter import Meter
@@ -15,7 +16,10 @@ from bochner.experiments._store import ResultFile, finished_records
 from bochner.experiments._workers import Task, case_rng
 
 
-def test_results_are_written_summarized_and_not_repeated(lab, tmp_path):
+@pytest.mark.parametrize("workers", long_except(["in process", "spawned"], "in process"))
+def test_results_are_written_summarized_and_not_repeated(workers, lab, tmp_path, request):
+    if workers == "in process":
+        request.getfixturevalue("workers_in_process")
     lab("one")
     (summary,) = run_all(lab, "one", n_jobs=2)
     assert summary["verdict"] == "holds"
@@ -43,6 +47,7 @@ def left_out(case):
 """
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_when_asked_for(lab, tmp_path):
     lab("one", EXPERIMENT + LEAVES_OUT)
     experiment = choose(["one"], lab.package)[0]
@@ -59,6 +64,7 @@ def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_wh
     assert (tmp_path / "log").read_text().count("end") == 40
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_one_failing_case_does_not_stop_the_others_and_is_tried_again(lab, tmp_path):
     flag = tmp_path / "repaired"
     broken = (
@@ -76,14 +82,19 @@ def test_one_failing_case_does_not_stop_the_others_and_is_tried_again(lab, tmp_p
     assert summary["failed"] == []
 
 
-def test_a_crashing_worker_costs_one_case(lab):
+@pytest.mark.parametrize("workers", long_except(["forked", "spawned"], "forked"))
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_crashing_worker_costs_one_case(workers, lab, request):
+    if workers == "forked":
+        request.getfixturevalue("forked_workers")
     lab("one", **{"return {": "if case == {'method': 'b', 'seed': 1}: os._exit(9)\n    return {"})
-    (summary,) = run_all(lab, "one")
+    (summary,) = run_all(lab, "one", n_jobs=2)
     assert summary["n_finished"] == 5
     assert [entry["case"] for entry in summary["failed"]] == [{"method": "b", "seed": 1}]
     assert "worker process died (exit code 9)" in summary["failed"][0]["error"]
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_missing_data_and_missing_rivals_are_skipped_in_words(lab, monkeypatch):
     monkeypatch.setenv("BOCHNER_DATA", str(lab.out))
     monkeypatch.setenv("BOCHNER_CACHE", str(lab.out))
@@ -128,6 +139,7 @@ def test_results_of_earlier_code_are_counted(lab):
     assert one["seconds"] == 6
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_cases_that_another_scale_has_run_are_taken_over(lab, tmp_path):
     lab("one")
     (few,) = run_all(lab, "one", scale="smoke")
@@ -139,6 +151,7 @@ def test_cases_that_another_scale_has_run_are_taken_over(lab, tmp_path):
     assert (tmp_path / "log").read_text().count("end") == 24
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_what_an_earlier_version_ran_at_another_scale_is_run_again(lab, tmp_path):
     lab("one")
     run_all(lab, "one", scale="smoke")
@@ -150,6 +163,7 @@ def test_what_an_earlier_version_ran_at_another_scale_is_run_again(lab, tmp_path
     assert more["n_of_earlier_code"] == 0
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_results_without_a_source_are_older_and_are_renewed_when_asked(lab):
     lab("one")
     experiment = choose(["one"], lab.package)[0]
@@ -176,6 +190,7 @@ def test_two_runs_cannot_write_one_file(lab):
         run_all(lab, "one")
 
 
+@pytest.mark.usefixtures("workers_in_process")
 def test_damaged_lines_are_named_and_their_cases_run_again(lab, tmp_path):
     lab("one")
     fill(lab, "one", "")

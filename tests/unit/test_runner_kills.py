@@ -53,6 +53,7 @@ def alive(pid):
     return False
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_killed_run_goes_on_without_losing_or_repeating_a_case(lab, tmp_path):
     lab("slow")
@@ -155,6 +156,8 @@ def test_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path, n_kills)
     assert struck_within >= n_kills / 8
 
 
+@pytest.mark.usefixtures("forked_workers")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_an_interrupted_run_ends_its_workers(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_SLEEP", "60")
     lab("one")

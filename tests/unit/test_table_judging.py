@@ -6,6 +6,8 @@ from sklearn import metrics as sklearn_metrics
 
 pandas = pytest.importorskip("pandas")
 
+from table_samples import quick_models  # noqa: E402
+
 from bochner import fit_table, load, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
 from bochner.tables import rivals as rivals_module  # noqa: E402
@@ -123,7 +125,7 @@ def test_thresholds_that_make_no_sense(text):
         ThresholdWish.of(text)
 
 
-N_RARE = 600
+N_RARE = 400
 
 
 @pytest.fixture(scope="module")
@@ -139,15 +141,15 @@ def rare():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_rivals():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rivals_module, "installed", list)
+def quick_fits():
+    with quick_models():
         yield
 
 
 def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
-    plain = fit_table(rare, "found", roles={"patient": "drop"})
-    model = fit_table(rare, "found", roles={"patient": "drop"}, threshold="balanced", metric="balanced-accuracy")
+    settings = {"roles": {"patient": "drop"}, "compare": False}
+    plain = fit_table(rare, "found", **settings)
+    model = fit_table(rare, "found", threshold="balanced", metric="balanced-accuracy", **settings)
     assert plain.facts_["positive"] == model.facts_["positive"] == "yes"
     assert plain.facts_["rare"]
     entries = [one.facts_["judged"]["bochner"] for one in (plain, model)]
@@ -249,9 +251,9 @@ def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
     days = pandas.to_datetime(rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y").to_numpy()
     assert days[split.train].max() < days[split.test].min()
     assert 0.2 < len(split.test) / len(y) < 0.3
-    with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 500))
+    with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 200))
     hole = split_rows(SplitWish("time", "day"), with_hole, y, True, 0, ".")
-    assert hole.notes == ["501 rows without a value of 'day' are not held out."]
+    assert hole.notes == ["201 rows without a value of 'day' are not held out."]
     for classify, target in ((True, y), (False, rare["a"].to_numpy())):
         split = split_rows(SplitWish("group", "patient"), rare, target, classify, 0, ".")
         patients = rare["patient"].to_numpy()
@@ -268,12 +270,12 @@ def test_what_is_certified_is_said_for_each_split(rare):
         group.facts_
     )
     assert "nothing is certified for single rows" in certificate_text(group.facts_)
-    assert "fitted again, on all 600 rows" in refit_text(group.facts_)[0]
+    assert f"fitted again, on all {N_RARE} rows" in refit_text(group.facts_)[0]
     entry = group.facts_["judged"]["bochner"]
     assert entry["certified"] > entry["error_of_groups"]
-    numbers = fit_table(rare.drop(columns=["found", "day"]), "a", split="group:patient")
+    numbers = fit_table(rare.drop(columns=["found", "day"]), "a", split="group:patient", compare=False)
     assert "no interval is certified" in certificate_text(numbers.facts_)
-    time = fit_table(rare.drop(columns="patient"), "found", split="time:day")
+    time = fit_table(rare.drop(columns="patient"), "found", split="time:day", compare=False)
     assert certificate_text(time.facts_).startswith("Not certified: rows in time are seldom independent")
     assert refit_text(time.facts_) == []
 
@@ -282,7 +284,7 @@ def test_a_refit_is_the_front_door_on_all_rows(rare):
     from bochner import SpectralClassifier
 
     frame = rare.drop(columns=["patient", "day"])
-    model = fit_table(frame, "found", refit=True)
+    model = fit_table(frame, "found", refit=True, compare=False)
     reader = ColumnReader(task="classification")
     read = reader.fit_transform(frame.drop(columns="found"), frame["found"])
     expected = SpectralClassifier(random_state=0).fit(read, frame["found"].to_numpy()).predict_proba(read)

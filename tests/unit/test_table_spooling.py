@@ -10,6 +10,7 @@ pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 import messy_samples as messy  # noqa: E402
+from table_samples import quick_models  # noqa: E402
 
 from bochner import fit_table, load_table  # noqa: E402
 from bochner._compute import is_mapped  # noqa: E402
@@ -91,21 +92,23 @@ def test_rows_are_taken_alike(everything_large):
 @pytest.mark.parametrize(
     ("target", "options"),
     [
-        ("y", {}),
+        pytest.param("y", {}, marks=pytest.mark.long),
         ("y", {"split": "time:day", "refit": True}),
-        ("truth", {"threshold": "balanced", "split": "group:whole"}),
+        ("truth", {"split": "group:whole"}),
+        pytest.param("truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long),
         ("kind", {"roles": {"money": "category"}}),
     ],
 )
 def test_models_are_alike(everything_large, target, options):
     """Missing targets, rare classes, means of the target: all that takes rows."""
-    frame = table(np.random.default_rng(3))
+    frame = table(np.random.default_rng(3), 160)
     frame.loc[5:9, "y"] = np.nan
     frame["kind"] = frame["kind"].astype(object).mask(frame.index < 3, "rare").replace("", None)
     facts = []
     for large in (False, True):
         everything_large(large)
-        model = fit_table(frame, target, compare=False, **options)
+        with quick_models():
+            model = fit_table(frame, target, compare=False, **options)
         told = {name: fact for name, fact in model.facts_.items() if name not in ("cost", "made", "members")}
         for entry in told["judged"].values():
             entry.pop("seconds")

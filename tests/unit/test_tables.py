@@ -16,6 +16,7 @@ skops_io = pytest.importorskip("skops.io")
 
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
 from sklearn.model_selection import cross_val_score, train_test_split  # noqa: E402
+from table_samples import quick_models  # noqa: E402
 
 import bochner  # noqa: E402
 from bochner import SpectralClassifier, SpectralRegressor, datasets, fit_table, load, load_table, save  # noqa: E402
@@ -30,8 +31,7 @@ from bochner.tables.target import task_of  # noqa: E402
 @pytest.fixture(scope="module", autouse=True)
 def quick_rivals():
     """CatBoost takes seconds; it is fitted in one test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rivals_module, "installed", lambda: ["LightGBM"] if find_spec("lightgbm") else [])
+    with quick_models(["LightGBM"] if find_spec("lightgbm") else []):
         yield
 
 
@@ -143,7 +143,7 @@ def test_a_table_from_a_file_is_fitted_as_the_front_door_fits_it(name, tmp_path)
 
 
 def test_a_data_set_of_scikit_learn_from_a_file_is_fitted_as_the_front_door_fits_it(tmp_path):
-    frame = load_breast_cancer(as_frame=True).frame
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:200, -12:]
     frame.to_csv(tmp_path / "t.csv", index=False)
     check_equal_to_the_front_door(frame, load_table(tmp_path / "t.csv"))
 
@@ -173,14 +173,14 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
 
 
 def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
-    monkeypatch.setattr(fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=400))
+    monkeypatch.setattr(fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=200))
     monkeypatch.setattr(rivals_module, "_SVM_ROWS", 100)
     rng = np.random.default_rng(0)
-    frame = pandas.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])
+    frame = pandas.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
     frame["y"] = np.sin(frame["a"]) + 0.1 * rng.normal(size=len(frame))
     facts = fit_table(frame, "y").facts_
-    assert facts["n_train"] + facts["n_test"] == 2000
-    assert facts["path"].startswith("many rows: 1500 are more than")
+    assert facts["n_train"] + facts["n_test"] == 400
+    assert facts["path"].startswith("many rows: 300 are more than")
     assert set(facts["judged"]) >= {"Nyström + linear", "HistGradientBoosting"}
     assert facts["judged"]["bochner"]["r2"] > 0.95
 

@@ -312,6 +312,7 @@ def test_a_missing_library_is_named(monkeypatch):
         SpectralFeatures().fit(strict.asarray(iris()[0]))
 
 
+@pytest.mark.long
 def test_nothing_of_it_is_imported_by_the_library():
     code = "import sys, bochner; from bochner import SpectralRidge; import numpy as np; SpectralRidge().fit(np.eye(9), np.arange(9.0))"
     code += "; print(sorted({'torch', 'array_api_compat', 'array_api_strict'} & set(sys.modules)))"

@@ -1,6 +1,7 @@
 """Files are written completely or not at all, and replace what stood there as a user expects."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from bochner import cli
 from bochner._files import write_whole, written_whole
 from bochner.cli import EXIT_TERMINATED
 
@@ -106,6 +108,7 @@ sys.exit(cli.main(["predict", "model.skops", "table.csv", "--out", sys.argv[1]])
 """
 
 
+@pytest.mark.long
 def test_a_terminated_command_removes_its_temporary_file(tmp_path):
     command = [sys.executable, "-c", WRITING, str(tmp_path / "out.csv")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -113,6 +116,30 @@ def test_a_terminated_command_removes_its_temporary_file(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
         process.terminate()
         assert process.wait(30) == EXIT_TERMINATED
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGTERM")
+def test_the_signal_that_ends_a_command_removes_its_temporary_file(tmp_path, monkeypatch):
+    """As above, in this process, which ignores the signal before and after."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("only the main thread handles signals")
+
+    def ended_while_writing(options):
+        with written_whole(options.out) as beside:
+            beside.write_text("half")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+
+    monkeypatch.setattr(cli, "_predict", ended_while_writing)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as end:
+            cli.main(["predict", "model.skops", "table.csv", "--out", str(tmp_path / "out.csv")])
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == EXIT_TERMINATED
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,9 +1,12 @@
 """Bounds hold as often as they say, from 5 to 2000 rows, no and only errors included: by exact sums where the sample is a count, else in
 a thousand simulated samples, up to three standard errors."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import binom
+from selection import long_except
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from bochner import Decomposable, Gaussian, certify, gibbs_weights
@@ -26,6 +29,11 @@ from bochner.bounds import (
 from bochner.operators import approximation_constants
 
 SIZES = [5, 20, 100, 500, 2000]
+EXACT_SIZES = long_except(SIZES, 5, 20, 100)  # sums over all counts
+SIMULATED_SIZES = long_except(SIZES, 20)
+SAMPLES = long_except(
+    list(itertools.product(["some errors", "no errors", "nearly all errors"], SIZES)), ("some errors", 20)
+)
 RATES = [0.0, 1e-3, 0.02, 0.3, 0.5, 0.9, 0.999, 1.0]
 RUNS, DELTA = 1000, 0.1
 MOST = RUNS * DELTA + 3 * np.sqrt(RUNS * DELTA * (1 - DELTA))
@@ -41,7 +49,7 @@ def values_of(bound, n):
     return np.array([bound(k).value for k in range(n + 1)])
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", EXACT_SIZES)
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
 def test_the_binomial_tail_misses_at_most_delta_and_exactly_delta_where_it_is_hardest(n, delta):
     values = values_of(lambda k: binomial_tail(k, n, delta=delta), n)
@@ -53,7 +61,7 @@ def test_the_binomial_tail_misses_at_most_delta_and_exactly_delta_where_it_is_ha
     np.testing.assert_allclose(misses, delta, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", EXACT_SIZES)
 def test_certified_classifiers_miss_at_most_delta(n):
     X = np.zeros((n, 1))
     model = DummyClassifier().fit(X, np.zeros(n))
@@ -62,7 +70,7 @@ def test_certified_classifiers_miss_at_most_delta(n):
     assert values[n] == 1
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", EXACT_SIZES)
 def test_certified_losses_miss_at_most_delta(n):
     """Losses of 0 or 4 = ``largest_loss``, and of 9, which is cut off there."""
     X = np.arange(n)[:, None]  # rows that differ, which count each
@@ -73,7 +81,7 @@ def test_certified_losses_miss_at_most_delta(n):
             assert chance_of_a_miss(values, rate, 4 * rate) <= DELTA
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", EXACT_SIZES)
 def test_the_empirical_bernstein_bound_misses_at_most_delta(n):
     for delta in (0.05, 0.3):
         values = values_of(lambda k: empirical_bernstein(np.arange(n) < k, delta=delta), n)  # noqa: B023
@@ -85,27 +93,30 @@ def test_the_empirical_bernstein_bound_misses_at_most_delta(n):
         assert sum(empirical_bernstein(row, delta=DELTA).value < a / (a + b) for row in losses) <= MOST
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", EXACT_SIZES)
 def test_the_pac_bayes_bound_of_one_predictor_misses_at_most_delta(n):
     values = values_of(lambda k: pac_bayes_kl(k / n, 0.0, n, delta=DELTA), n)
     for rate in [*RATES, *(values[values < 1] + 1e-13)]:
         assert chance_of_a_miss(values, rate) <= DELTA
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_the_pac_bayes_bound_of_learned_posteriors_holds(n):
+POSTERIORS = [(0.5, 3.0), (0.05, 30.0), (0.0, 1.0), (1.0, 1.0)]  # error rate and beta
+
+
+@pytest.mark.parametrize("n", SIMULATED_SIZES)
+@pytest.mark.parametrize("rate_and_beta", long_except(POSTERIORS, (0.5, 3.0)), ids=str)
+def test_the_pac_bayes_bound_of_learned_posteriors_holds(rate_and_beta, n):
     """Twenty predictors that err independently, equally often: the posterior that follows the errors flatters itself."""
-    rng, prior = np.random.default_rng(n), np.full(20, 1 / 20)
-    for rate, beta in ((0.5, 3.0), (0.05, 30.0), (0.0, 1.0), (1.0, 1.0)):
-        errors = rng.binomial(n, rate, size=(RUNS, 20)) / n
-        posteriors = gibbs_weights(prior, errors, beta, n)
-        missed = 0
-        for q, risk in zip(posteriors, errors, strict=True):
-            # The best of two priors: twenty equal ones, and one that believes in the first half.
-            half = np.repeat([0.1, 1e-12], 10)
-            divergence = min(kl_divergence(q, prior), kl_divergence(q, half))
-            missed += pac_bayes_kl(min(q @ risk, 1.0), divergence, n, delta=DELTA, n_tried=2).value < rate - 1e-12
-        assert missed <= MOST
+    rng, prior, (rate, beta) = np.random.default_rng(n), np.full(20, 1 / 20), rate_and_beta
+    errors = rng.binomial(n, rate, size=(RUNS, 20)) / n
+    posteriors = gibbs_weights(prior, errors, beta, n)
+    missed = 0
+    for q, risk in zip(posteriors, errors, strict=True):
+        # The best of two priors: twenty equal ones, and one that believes in the first half.
+        half = np.repeat([0.1, 1e-12], 10)
+        divergence = min(kl_divergence(q, prior), kl_divergence(q, half))
+        missed += pac_bayes_kl(min(q @ risk, 1.0), divergence, n, delta=DELTA, n_tried=2).value < rate - 1e-12
+    assert missed <= MOST
 
 
 def world(kind):
@@ -125,9 +136,9 @@ def world(kind):
     return chances, losses
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("kind", ["some errors", "no errors", "nearly all errors"])
-def test_alignment_bounds_hold(kind, n):
+@pytest.mark.parametrize("case", SAMPLES, ids=str)
+def test_alignment_bounds_hold(case):
+    kind, n = case
     chances, losses = world(kind)
     rng, n_atoms = np.random.default_rng(n), losses.shape[2]
     true = np.einsum("i,j,ijm->m", chances, chances, losses)
@@ -152,9 +163,10 @@ def test_alignment_bounds_hold(kind, n):
         assert max(missed.values()) <= MOST, missed
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("kind", ["some errors", "no errors", "nearly all errors"])
-def test_first_order_bounds_hold_for_points_and_for_all_landmarks_at_once(kind, n):
+@pytest.mark.long  # unit/test_alignment_bounds.py has a smaller simulation
+@pytest.mark.parametrize("case", SAMPLES, ids=str)
+def test_first_order_bounds_hold_for_points_and_for_all_landmarks_at_once(case):
+    kind, n = case
     chances, losses = world(kind)
     rng, n_atoms = np.random.default_rng(n), losses.shape[2]
     prior = np.full(n_atoms, 1 / n_atoms)
@@ -184,7 +196,7 @@ def test_first_order_bounds_hold_for_points_and_for_all_landmarks_at_once(kind, 
     assert max(missed.values()) <= MOST, missed
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", SIMULATED_SIZES)
 def test_the_margin_bound_holds_for_the_best_of_many_machines(n):
     """f = ± cos ωx with ‖w‖ = 1, picked after seeing the rows, for labels of which a share is noise."""
     rng = np.random.default_rng(n)
@@ -221,7 +233,7 @@ def test_the_potential_stays_within_its_deviation(n):
         assert np.sum(worst > potential_deviation(n, 1, 3.0, 1.0, delta=DELTA).value) <= MOST
 
 
-@pytest.mark.parametrize("n_components", SIZES)
+@pytest.mark.parametrize("n_components", EXACT_SIZES)
 def test_features_stay_within_the_uniform_bound_of_their_kernel(n_components):
     kernel = Decomposable(Gaussian(gamma=0.5))
     bound = operator_uniform(approximation_constants(kernel, 1), n_components, 2.0, confidence=1 - DELTA).value
