@@ -145,7 +145,7 @@ class LandmarkFeatures(FeatureMap):
 
         The same as ``relearned(learner, n_components).transform(X)`` for each pair.
         """
-        check_is_fitted(self, "report_")
+        self._check_learned()
         weights = np.zeros((len(variants), *self.report_.losses.shape))
         for variant, (learner, n_components) in enumerate(variants):
             weights[variant, :, :n_components] = self.relearned(learner, n_components).report_.weights
@@ -157,7 +157,7 @@ class LandmarkFeatures(FeatureMap):
 
         The losses are known already, so the data is not touched; a smaller D is an independent draw of the prior too.
         """
-        check_is_fitted(self, "report_")
+        self._check_learned()
         fitted = self._copy_with(learner)
         losses = self.report_.losses
         if n_components is not None:
@@ -177,7 +177,7 @@ class LandmarkFeatures(FeatureMap):
         depend on the labels; the union then runs over all n rows, which covers any choice among them.  The theorem holds for
         the weights of any learner, at a t fixed before the data: β √n for ``PacBayes``, √n else.
         """
-        check_is_fitted(self, "report_")
+        self._check_learned()
         report, learner = self.report_, self._part("learner")
         empirical = report.empirical(report.weights)
         divergence = np.sum(rel_entr(report.weights, report.prior_weights), axis=1)
@@ -201,6 +201,14 @@ class LandmarkFeatures(FeatureMap):
         if not self._by_label:
             reason = reason or "similarities of real targets must be at most 1 and fixed without the rows"
         return replace(bound, valid=False, reason=reason) if reason else bound
+
+    def _check_learned(self):
+        check_is_fitted(self)
+        if "report_" not in vars(self):
+            raise ValueError(
+                f"Similarities were fitted with similarity={self.similarity!r}, so there are no learned weights. "
+                'Write similarity="learned" and fit again.'
+            )
 
     def _target(self, y, rows, weights):
         if y is None and self.similarity != "learned":

@@ -345,3 +345,12 @@ def test_losses_of_weighted_rows_are_those_of_repeated_ones(problem, seed, targe
     np.testing.assert_allclose(weighted.report_.losses, longer.report_.losses, rtol=1e-9)
     np.testing.assert_allclose(weighted.transform(X), longer.transform(X), atol=1e-9)
     assert weighted.report_.n_samples == longer.report_.n_samples
+
+
+@pytest.mark.parametrize("similarity", ["exact", "prior"])
+def test_similarities_that_are_not_learned_have_no_bound(similarity):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    fitted = LandmarkFeatures(similarity=similarity, n_landmarks=4, random_state=0).fit(X)
+    for call in (fitted.alignment_bound, fitted.relearned, lambda: fitted.transform_each(X, [])):
+        with pytest.raises(ValueError, match=f"fitted with similarity='{similarity}'.*similarity=\"learned\""):
+            call()
