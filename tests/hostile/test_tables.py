@@ -34,7 +34,7 @@ def assert_repelled(folder, n_times, seed):
 
 
 def test_some_mutated_tables(tmp_path):
-    assert_repelled(tmp_path, 36, 1)
+    assert_repelled(tmp_path, 8, 1)
 
 
 @pytest.mark.long
@@ -64,6 +64,19 @@ def test_the_arena_sees_other_numbers_and_refusals(arena):
     assert arena.tried("price", Mutant("x", ".csv", b"", "finite")).kind == CLEAR
 
 
+@pytest.mark.parametrize("name", ["garbage", "gzip cut in the middle"])
+def test_a_refusal_is_one_line_and_writes_no_file(tmp_path, monkeypatch, name):
+    ending, make, _ = FOREIGN[name]
+    (tmp_path / f"table{ending}").write_bytes(make(clean_table("price"), np.random.default_rng(0)))
+    monkeypatch.chdir(tmp_path)
+    ran = run("fit", f"table{ending}", "--target", "price")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error.startswith("bochner: table")
+    assert ran.error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [f"table{ending}"]
+
+
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="compares lines")
 @pytest.mark.parametrize("name", ["garbage", "gzip cut in the middle"])
 def test_outside_this_process_a_refusal_is_one_line_too(tmp_path, name):

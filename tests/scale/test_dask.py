@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 import warnings
 from functools import partial
@@ -28,7 +29,7 @@ CHUNKS = (700, 4)  # neither an even share of the rows nor all columns at once
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="ERROR"
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -102,6 +103,7 @@ class TestOnACluster:
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             fourier_sums(MODEL.measure_, da.from_array(broken, chunks=CHUNKS), SIGNAL)
 
+    @pytest.mark.long
     def test_logistic_regression_and_its_certificate(self):
         y = np.where(np.sin(X[:, 0]) > X[:, 1] / 2, "in", "out")
         there, labels = da.from_array(X, chunks=CHUNKS), da.from_array(y, chunks=1000)
@@ -124,20 +126,14 @@ def _slow_sum(block):
     return block.sum(axis=0)
 
 
-def test_a_worker_killed_half_way_loses_nothing():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        import threading
-
-        victims = list(client.run(os.getpid).values())
-        threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
-        total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
-        np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
-        assert victims[0] not in client.run(os.getpid).values()
+@pytest.mark.long
+def test_a_worker_killed_half_way_loses_nothing(client):
+    """The cluster starts another worker, so the other tests can use it as before."""
+    victims = list(client.run(os.getpid).values())
+    threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
+    total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
+    np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
+    assert victims[0] not in client.run(os.getpid).values()
 
 
 def test_lengths_that_nobody_knows_are_found_out():

@@ -6,7 +6,7 @@ from front_door_samples import QUICK
 from sklearn.metrics import log_loss
 
 from bochner import SpectralClassifier, SpectralRegressor
-from bochner.front_door import base
+from bochner.front_door import base, waves
 
 pd = pytest.importorskip("pandas")
 
@@ -100,6 +100,7 @@ def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
     order = np.random.default_rng(1).permutation(1800)
     X, noise = np.tile(X, (3, 1))[order], np.tile(noise, 3)[order]
     monkeypatch.setattr(base.SpectralModel, "_without_repetitions", lambda self, *data: data)
+    monkeypatch.setattr(waves, "_WAVES", 256)
     model = quick(max_exact_rows=300).fit(X, noise)
     assert min(one.held_out_error for one in model.members_) > 0.85
 

@@ -11,7 +11,7 @@ from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegres
 from bochner._compute import LocalRows
 from bochner.evidence import Evidence, LearnedPrior
 from bochner.expansions import Expansion
-from bochner.front_door import base, preparation, solving
+from bochner.front_door import base, preparation, solving, waves
 from bochner.front_door.preparation import Prepared, with_ranks_where_better
 from bochner.front_door.solving import (
     Problem,
@@ -265,7 +265,8 @@ def test_waves_have_the_derivatives_of_what_they_predict(loss):
 
 
 @pytest.mark.parametrize("labels", [0, 2, 3])
-def test_waves_descend_over_the_rows_that_take_part(labels):
+def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
+    monkeypatch.setattr(waves, "_EPOCHS", (3, 12))
     X, y = regression(4500, noise=0.1)
     if labels:
         codes = np.digitize(y, np.quantile(y, np.arange(1, labels) / labels))
@@ -313,8 +314,10 @@ def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     np.testing.assert_allclose(framed.predict(frame[:50]), model.predict(X[:50]), rtol=1e-3, atol=1e-3)
 
 
-def test_many_labeled_rows_are_classified():
-    X, y = regression(2000)
+def test_many_labeled_rows_are_classified(monkeypatch):
+    monkeypatch.setattr(waves, "_WAVES", 128)
+    monkeypatch.setattr(waves, "_EPOCHS", (3, 8))
+    X, y = regression(1500)
     labels = np.digitize(y, [-0.5, 0.5])
     model = SpectralClassifier(evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0)
     model.fit(X, labels)
