@@ -28,7 +28,7 @@ QUICK = (
 
 @pytest.mark.parametrize("name", QUICK)
 def test_some_interruptions(name):
-    assert_stopped(ITERATIVE[name], 6)
+    assert_stopped(ITERATIVE[name], 4)
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from bochner import (
     SpectralRidge,
     alignment_losses,
 )
+from bochner._compute import batches
 
 MB = 2**20
 
@@ -99,10 +100,11 @@ def test_a_ridge_never_holds_the_feature_matrix(kind, tmp_path):
     assert peak_megabytes(lambda: model.fit(X, y).predict(X)) < 20
 
 
-def test_boosting_of_a_memory_map_holds_a_sample(tmp_path):
-    X = mapped_rows(tmp_path, 60_000, 64)
-    y = X[:, 0] + X[:, 1] > 0
+def test_boosting_of_a_memory_map_holds_a_sample_and_a_window(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "WINDOW_NUMBERS", 2**18)  # a window of 1 MB
+    X = mapped_rows(tmp_path, 50_000, 128)
+    y = np.array(X[:, 0] + X[:, 1] > 0)
     model = FourierBoostingClassifier(n_rounds=2, epochs=JointEpochs(1), n_pilots=1, max_rows=1000, random_state=0)
     model.fit(X[:2000], y[:2000])  # compile
-    # The rows take 15 MB in float32 and 31 MB in float64.
+    # The rows take 24 MB.
     assert peak_megabytes(lambda: model.fit(X, y)) < 12

@@ -209,7 +209,7 @@ GAMES = {
         [f"{name} on {place}" for name in GAMES for place in PLACES],
         "hinge on dask",
         "squared hinge on map",
-        "squared on dask",
+        "squared on map",
         "alternating on map",
         "candidates on map",
     ),
@@ -283,7 +283,7 @@ def test_sums_at_few_frequencies_are_those_of_many(dtype):
 
 def test_features_learned_by_a_game_on_a_cluster_transform_there(data):
     da = pytest.importorskip("dask.array")
-    X, value = data
+    X, value = data[0][:2000], data[1][:2000]
     rows = da.from_array(X, chunks=(1000, 4))
     features = SpectralFeatures(Gaussian(0.3), MarginGame(n_rounds=2), n_components=10, random_state=0).fit(
         rows, value > 0.2

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from front_door_samples import QUICK, regression, table
+from front_door_samples import regression, short_choice_of_ranks, table  # noqa: F401
 from selection import long_except
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bochner import Matern, Sinc, SpectralClassifier, SpectralRegressor
+from bochner import Evidence, Matern, Sinc, SpectralClassifier, SpectralRegressor
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.usefixtures("short_choice_of_ranks")
+QUICK = Evidence(n_rows=60, n_iterations=2, standardize=False)
 
 
 @pytest.fixture(scope="module")
