@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from cluster_cases import FITTED_HERE, FITTED_THERE, IN_MEMORY, NOT_OF_ROWS, TWO, VALUES, N, X
 from laws import answers, assert_same, seeded
+from selection import long_except
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 import bochner
 from bochner import Learner, SpectralLogistic, SpectralRidge, certify
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.filterwarnings("ignore:.*Sending large graph", "ignore:X does not have valid feature names")
@@ -39,7 +41,7 @@ def test_every_public_estimator_and_learner_is_in_the_table():
     assert public(Learner) - abstract <= listed
 
 
-def there(values, size=170):
+def there(values, size=300):
     """In partitions of their own lengths, columns cut too, one partition without rows."""
     columns = [3] if values.shape[1:] == (4,) else values.shape[1:]
     parts = da.from_array(values, chunks=(size, *columns))
@@ -154,7 +156,19 @@ def sentence_of(fit):
     return type(raised.value), str(raised.value)
 
 
-@every_estimator
+@pytest.fixture
+def in_this_thread():
+    """Run the tasks of Dask one after another."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+# One estimator of each way of reading targets and rows; all the others among the long tests.
+READERS = ("SpectralLogistic", "OperatorRidge", "FourierBoostingClassifier", "SpectralRegressor", "SpectralFeatures")
+
+
+@pytest.mark.usefixtures("in_this_thread")
+@pytest.mark.parametrize("name", long_except(FITTED_THERE, *READERS))
 def test_bad_inputs_of_a_cluster_are_refused_as_those_of_arrays(name):
     """The same kind of error, and the same words up to where the bad number is."""
     estimator, y = first_case(name)
@@ -176,15 +190,14 @@ def test_bad_inputs_of_a_cluster_are_refused_as_those_of_arrays(name):
 QUICK = ("SpectralLogistic", "OperatorRidgeClassifier", "FourierBoostingClassifier")
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in FITTED_THERE]
-)
+@pytest.mark.usefixtures("in_this_thread")
+@pytest.mark.parametrize("name", long_except(FITTED_THERE, *QUICK))
 def test_labels_that_some_partitions_never_see(name):
     """Rows in the order of their labels: most partitions know one of them."""
     estimator, y = first_case(name)
     order = np.argsort(y if y.ndim == 1 else y[:, 0], kind="stable")
     expected = answers(clone(estimator).fit(X[order], y[order]), X)
-    model = clone(estimator).fit(there(X[order]), there(y[order], 100))
+    model = clone(estimator).fit(there(X[order]), there(y[order], 200))
     bound = tolerance(model)
     assert_same(answers(model, X), expected, bound, bound)
 

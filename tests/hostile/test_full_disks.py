@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 import pytest
+from selection import long_except
 
 resource = pytest.importorskip("resource")
 pytest.importorskip("pandas")
 
+from bochner.cli import main  # noqa: E402
 from bochner.experiments._store import ResultFile, finished_records  # noqa: E402
 from tests.hostile.commands import run, without_heavy_rivals  # noqa: E402
 from tests.hostile.tables import as_text, clean_table  # noqa: E402
@@ -38,7 +40,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("room", [0, 100, 1000])
+@pytest.mark.parametrize("room", long_except([0, 100, 1000], 100))
 @pytest.mark.parametrize(
     ("out", "arguments"),
     [
@@ -78,6 +80,16 @@ def test_lines_of_results_are_written_whole(tmp_path, room):
     assert path.read_bytes().count(b"\n") == 2
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_standard_output_of_this_process_on_a_full_disk(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    with open("/dev/full", "w") as full, redirect_stdout(full):
+        code = main(["predict", "model.skops", "table.csv"])
+    assert code == 2
+    assert capsys.readouterr().err == "bochner: No space left on device: the output is not whole.\n"
+
+
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("command", [["list"], ["predict", "model.skops", "table.csv"]])
 def test_standard_output_on_a_full_disk(folder, command):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 MB = 2**20
 
 PROGRAM = """
@@ -33,6 +35,7 @@ print(peak() - before, X.nbytes, np.mean(model.predict(pattern) == y[:4000]))
 """
 
 
+@pytest.mark.long
 def test_fit_of_a_memory_map_stays_within_its_budget(tmp_path):
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "X.npy")]
     process = subprocess.run(command, capture_output=True, text=True)

@@ -1,7 +1,8 @@
-"""Row sums on a real cluster of two worker processes equal NumPy's."""
+"""Row sums on a cluster of two workers equal NumPy's."""
 
 import os
 import signal
+import threading
 import time
 import warnings
 from functools import partial
@@ -24,11 +25,16 @@ MODEL = SpectralFeatures(n_components=40, random_state=0).fit(X)
 CHUNKS = (700, 4)  # neither an even share of the rows nor all columns at once
 
 
-@pytest.fixture(scope="module")
-def client():
+@pytest.fixture(scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.long)])
+def client(request):
+    """Two workers: threads of this process in the quick tests, and processes of their own in `make test-all`."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="ERROR"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=request.param == "processes",
+            dashboard_address=":0",
+            silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -70,9 +76,11 @@ class TestOnACluster:
             fourier_sums(MODEL.measure_, da.from_array(X, chunks=CHUNKS), da.from_array(broken, chunks=(1000, 2)))
 
     def test_the_work_happens_on_the_workers(self):
-        here, rows_seen = as_rows(da.from_array(X, chunks=(500, 6))).sum(Block(_ran_here, os.getpid()))
+        here, rows_seen = as_rows(da.from_array(X, chunks=(500, 6))).sum(
+            Block(_ran_here, (os.getpid(), threading.get_ident()))
+        )
         assert rows_seen == len(X)
-        assert here == 0, "a block ran in the calling process"
+        assert here == 0, "a block ran in the calling thread"
 
     @pytest.mark.parametrize("persisted", [True, False])
     def test_without_room_only_storage_is_read_again(self, persisted, monkeypatch):
@@ -102,6 +110,7 @@ class TestOnACluster:
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             fourier_sums(MODEL.measure_, da.from_array(broken, chunks=CHUNKS), SIGNAL)
 
+    @pytest.mark.long
     def test_logistic_regression_and_its_certificate(self):
         y = np.where(np.sin(X[:, 0]) > X[:, 1] / 2, "in", "out")
         there, labels = da.from_array(X, chunks=CHUNKS), da.from_array(y, chunks=1000)
@@ -116,7 +125,7 @@ class TestOnACluster:
 
 
 def _ran_here(caller, block):
-    return np.array([float(os.getpid() == caller), len(block)])
+    return np.array([float((os.getpid(), threading.get_ident()) == caller), len(block)])
 
 
 def _slow_sum(block):
@@ -124,20 +133,16 @@ def _slow_sum(block):
     return block.sum(axis=0)
 
 
-def test_a_worker_killed_half_way_loses_nothing():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        import threading
-
-        victims = list(client.run(os.getpid).values())
-        threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
-        total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
-        np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
-        assert victims[0] not in client.run(os.getpid).values()
+@pytest.mark.long
+def test_a_worker_killed_half_way_loses_nothing(client):
+    """The cluster starts another worker, so the other tests can use it as before."""
+    victims = list(client.run(os.getpid).values())
+    if os.getpid() in victims:
+        pytest.skip("needs workers that are processes")
+    threading.Timer(0.5, os.kill, (victims[0], signal.SIGKILL)).start()
+    total = as_rows(da.from_array(X, chunks=(300, 6))).sum(_slow_sum)
+    np.testing.assert_allclose(total, X.sum(axis=0), atol=1e-10)
+    assert victims[0] not in client.run(os.getpid).values()
 
 
 def test_lengths_that_nobody_knows_are_found_out():

@@ -5,7 +5,19 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bochner import Gaussian, LandmarkFeatures, PacBayes, SpectralFeatures, alignment_losses
+from bochner import (
+    CurlFree,
+    FourierBoostingClassifier,
+    Gaussian,
+    JointEpochs,
+    LandmarkFeatures,
+    OperatorRidge,
+    PacBayes,
+    SpectralFeatures,
+    SpectralRidge,
+    alignment_losses,
+)
+from bochner._compute import batches
 
 MB = 2**20
 
@@ -54,3 +66,45 @@ def test_similarities_to_many_landmarks_are_made_in_tiles():
     out = np.empty((4000, 100))
     # The cosines of all landmarks would take 195 MB.
     assert peak_megabytes(lambda: fitted.transform(X, out=out)) < 50
+
+
+def mapped_rows(folder, n_rows, n_features):
+    """Return rows of normal numbers in a memory map."""
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def test_transform_of_a_memory_map_holds_only_blocks(tmp_path):
+    X = mapped_rows(tmp_path, 40_000, 64)
+    model = SpectralFeatures(Gaussian(0.1), n_components=100, random_state=0).fit(X[:1000])
+    out = np.lib.format.open_memmap(tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=(40_000, 200))
+    model.transform(X[:1000])  # compile
+    # The rows take 10 MB and their features 31 MB.
+    assert peak_megabytes(lambda: model.transform(X, out=out)) < 8
+    assert peak_megabytes(lambda: model.fit(X)) < 8
+
+
+@pytest.mark.parametrize("kind", ["operator", "spectral"])
+def test_a_ridge_never_holds_the_feature_matrix(kind, tmp_path):
+    X = mapped_rows(tmp_path, 20_000, 5)
+    y = np.zeros((len(X), 5))
+    y[:, 0] = 1.0
+    if kind == "operator":
+        model = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, alpha=1.0, random_state=0)
+    else:
+        features = SpectralFeatures(Gaussian(gamma=1.0), n_components=100)
+        model = SpectralRidge(features, alpha=[0.1, 1.0], random_state=0)
+    model.fit(X[:1000], y[:1000]).predict(X[:1000])  # compile
+    # The features of all rows would take 31 MB in float64; of the operator five times as much.
+    assert peak_megabytes(lambda: model.fit(X, y).predict(X)) < 20
+
+
+def test_boosting_of_a_memory_map_holds_a_sample_and_a_window(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "WINDOW_NUMBERS", 2**18)  # a window of 1 MB
+    X = mapped_rows(tmp_path, 50_000, 128)
+    y = np.array(X[:, 0] + X[:, 1] > 0)
+    model = FourierBoostingClassifier(n_rounds=2, epochs=JointEpochs(1), n_pilots=1, max_rows=1000, random_state=0)
+    model.fit(X[:2000], y[:2000])  # compile
+    # The rows take 24 MB.
+    assert peak_megabytes(lambda: model.fit(X, y)) < 12

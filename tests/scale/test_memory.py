@@ -48,6 +48,7 @@ def growth_of_transform(folder, n_rows, dtype="float32"):
     return [int(word) for word in process.stdout.split()]
 
 
+@pytest.mark.long
 def test_transform_of_a_memory_map_stays_within_its_budget(tmp_path):
     transform, fit, size = growth_of_transform(tmp_path, n_rows=600_000)
     assert size > 290 * MB

@@ -40,6 +40,7 @@ def added_bytes(rows, kind, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc")
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["operator", "spectral"])
 def test_a_fit_never_holds_the_feature_matrix(kind, tmp_path):
     """60000 rows x 200 features are 96 MB; predictions alone are 2.4 MB and blocks are bounded."""

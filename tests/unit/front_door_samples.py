@@ -5,11 +5,25 @@ import pytest
 
 from bochner import Anova, Evidence
 from bochner.evidence import LearnedPrior
+from bochner.front_door import preparation, waves
 from bochner.front_door.solving import Problem, learned_gram
 
 pd = pytest.importorskip("pandas")
 QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
 LEARNED = LearnedPrior(Anova(weight=[1.0, 0.5, 0.2]), 0.05, np.full(3, 0.3), 0.0, 0)
+
+
+@pytest.fixture
+def few_waves(monkeypatch):
+    """Use few waves and epochs, for tests in which two fits of many rows are compared."""
+    monkeypatch.setattr(waves, "_WAVES", 32)
+    monkeypatch.setattr(waves, "_EPOCHS", (2, 2))
+
+
+@pytest.fixture
+def short_choice_of_ranks(monkeypatch):
+    """Choose between numbers and ranks by few rows and steps, for tests of something else."""
+    monkeypatch.setattr(preparation, "_GLANCE", Evidence(n_rows=60, n_iterations=2, standardize=False))
 
 
 def regression(n=120, d=4, seed=0, noise=0.1):

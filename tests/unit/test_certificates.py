@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.stats import binom, binomtest, norm
+from selection import long_except
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.dummy import DummyClassifier
@@ -162,11 +163,11 @@ def share_by_quadrature(scores, k):
     return quad(lambda z: norm.pdf(z) * np.prod(norm.cdf(scores[k] + z - others)), -10, 10, epsabs=1e-13, limit=200)[0]
 
 
-@pytest.mark.parametrize("n_classes", [3, 4, 12])
+@pytest.mark.parametrize("n_classes", long_except([3, 4, 12], 4))
 def test_votes_are_the_shares_of_drawn_weights(n_classes, seed):
     rng = np.random.default_rng(seed)
-    scores = 2 * rng.normal(size=(6, n_classes))
-    shares = np.column_stack([shares_for(scores, np.full(6, k)) for k in range(n_classes)])
+    scores = 2 * rng.normal(size=(4, n_classes))
+    shares = np.column_stack([shares_for(scores, np.full(4, k)) for k in range(n_classes)])
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-13)
     np.testing.assert_array_equal(shares.argmax(axis=1), scores.argmax(axis=1))
     for row, mine in zip(scores, shares, strict=True):
@@ -246,8 +247,8 @@ def most_misses(runs, delta):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n", [5, 40])
-@pytest.mark.parametrize("world", ["coin flips", "three sides"])
+@pytest.mark.parametrize("n", long_except([5, 40], 40))
+@pytest.mark.parametrize("world", long_except(["coin flips", "three sides"], "coin flips"))
 def test_certificates_cover_the_true_risk(world, n):
     assert missed_certificates(world, n, 40, 0.1).max() <= most_misses(40, 0.1)
 
@@ -429,7 +430,7 @@ def test_certify_counts_copies_of_frames_and_texts_once():
         assert certify(model, twice, np.tile(y, 2)).value == certify(model, rows, y).value
 
 
-@pytest.mark.parametrize("learner", [None, PacBayes()])
+@pytest.mark.parametrize("learner", [None, pytest.param(PacBayes(), marks=pytest.mark.long)])
 def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
     """Width and move are chosen on these, the bound is summed over all; beside them one key a row finds copies."""
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")

@@ -1,9 +1,12 @@
 """FourierBoostingClassifier and FourierBoostingRegressor: losses, stages, weights, stopping, streaming, bad input."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
+from selection import long_except
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.model_selection import GridSearchCV
@@ -35,31 +38,41 @@ def waves():
 
 def task(loss, waves, moons):
     if loss in ("logistic", "exponential"):
-        return FourierBoostingClassifier(loss=loss, n_rounds=20, random_state=0), *moons
+        return FourierBoostingClassifier(loss=loss, n_rounds=10, random_state=0), *moons
     if loss == "multinomial":
-        return FourierBoostingClassifier(n_rounds=20, random_state=0), *load_iris(return_X_y=True)
+        return FourierBoostingClassifier(n_rounds=10, random_state=0), *load_iris(return_X_y=True)
     X, y = waves
     y = np.random.default_rng(1).poisson(np.exp(y)) if loss == "poisson" else y
-    return FourierBoostingRegressor(loss=loss, n_rounds=20, random_state=0), X, y
+    return FourierBoostingRegressor(loss=loss, n_rounds=10, random_state=0), X, y
+
+
+@pytest.fixture(scope="module")
+def fitted(waves, moons):
+    """Return a function that fits each task once: (model, X, y)."""
+
+    @cache
+    def fit(loss):
+        model, X, y = task(loss, waves, moons)
+        return model.fit(X, y), X, y
+
+    return fit
 
 
 LOSSES = ["logistic", "exponential", "multinomial", "squared", "huber", "quantile", "poisson"]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_loss_never_rises(loss, waves, moons):
-    model, X, y = task(loss, waves, moons)
-    losses = np.array(model.fit(X, y).train_loss_)
-    assert len(losses) == 20
+def test_training_loss_never_rises(loss, fitted):
+    losses = np.array(fitted(loss)[0].train_loss_)
+    assert len(losses) == 10
     assert np.all(np.diff(losses) <= 1e-9)
     assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_stored_expansion_reproduces_the_accumulated_loss(loss, waves, moons):
+def test_stored_expansion_reproduces_the_accumulated_loss(loss, fitted):
     """The mean loss of the published model equals the one the last round ended with."""
-    model, X, y = task(loss, waves, moons)
-    model.fit(X, y)
+    model, X, y = fitted(loss)
     if loss in ("logistic", "exponential"):
         margin = np.where(y == 1, 1, -1) * model.decision_function(X)
         value = np.mean(np.logaddexp(0, -margin) if loss == "logistic" else np.exp(-margin))
@@ -82,31 +95,29 @@ def test_stored_expansion_reproduces_the_accumulated_loss(loss, waves, moons):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_warm_start_equals_one_fit(loss, waves, moons):
-    model, X, y = task(loss, waves, moons)
-    whole = model.fit(X, y)
-    parts = clone(model).set_params(n_rounds=8, warm_start=True).fit(X, y)
-    assert parts.n_rounds_ == 8
-    parts.set_params(n_rounds=20).fit(X, y)
+def test_warm_start_equals_one_fit(loss, fitted):
+    whole, X, y = fitted(loss)
+    parts = clone(whole).set_params(n_rounds=4, warm_start=True).fit(X, y)
+    assert parts.n_rounds_ == 4
+    parts.set_params(n_rounds=10).fit(X, y)
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-7)
     np.testing.assert_allclose(parts._scores(X), whole._scores(X), rtol=1e-5, atol=1e-6)
-    with pytest.raises(ValueError, match="goes on from 20 rounds"):
+    with pytest.raises(ValueError, match="goes on from 10 rounds"):
         parts.set_params(n_rounds=3).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_stages_end_in_the_prediction(loss, waves, moons):
-    model, X, y = task(loss, waves, moons)
-    stages = list(model.fit(X, y).staged_predict(X))
-    assert len(stages) == 20
+def test_stages_end_in_the_prediction(loss, fitted):
+    model, X, _ = fitted(loss)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == 10
     last = model.predict(X)
     assert np.array_equal(stages[-1], last) if last.dtype.kind in "iu" else np.allclose(stages[-1], last, rtol=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_jacobian_is_the_derivative_of_the_score(loss, waves, moons):
-    model, X, y = task(loss, waves, moons)
-    model.fit(X, y)
+def test_jacobian_is_the_derivative_of_the_score(loss, fitted):
+    model, X, _ = fitted(loss)
     points = np.asarray(X[:5], dtype=float)
     gradient = model.jacobian(points)
     n_outputs = model.expansion_.n_outputs
@@ -123,7 +134,7 @@ def test_relevance_finds_the_columns_that_matter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 6)) * np.array([1, 100, 1, 1, 0.01, 1])
     y = np.sin(2 * X[:, 0]) + X[:, 1] / 100
-    relevance = FourierBoostingRegressor(random_state=0).fit(X, y).feature_importances_
+    relevance = FourierBoostingRegressor(n_rounds=100, random_state=0).fit(X, y).feature_importances_
     assert set(np.argsort(relevance)[-2:]) == {0, 1}
     assert relevance[[2, 3, 4, 5]].max() < 0.1 * relevance[[0, 1]].min()
 
@@ -131,9 +142,9 @@ def test_relevance_finds_the_columns_that_matter():
 def test_several_outputs_share_frequencies(waves):
     X, y = waves
     Y = np.column_stack([y, 3 * y + 5, np.cos(X[:, 0])])
-    model = FourierBoostingRegressor(random_state=0).fit(X, Y)
+    model = FourierBoostingRegressor(n_rounds=100, random_state=0).fit(X, Y)
     assert model.predict(X).shape == Y.shape
-    assert model.expansion_.amplitudes.shape == (300, 3)
+    assert model.expansion_.amplitudes.shape == (100, 3)
     assert model.score(X, Y) > 0.95
     np.testing.assert_allclose(model.predict(X)[:, 1], 3 * model.predict(X)[:, 0] + 5, rtol=1e-6, atol=1e-6)
 
@@ -157,7 +168,10 @@ def test_huber_ignores_outliers_that_squared_follows(waves):
     spoiled[:20] += 60
     error = {
         loss: np.mean(
-            np.abs(FourierBoostingRegressor(loss=loss, random_state=0).fit(X, spoiled).predict(X)[20:] - y[20:])
+            np.abs(
+                FourierBoostingRegressor(loss=loss, n_rounds=100, random_state=0).fit(X, spoiled).predict(X)[20:]
+                - y[20:]
+            )
         )
         for loss in ("huber", "squared")
     }
@@ -173,13 +187,13 @@ def test_weights_are_repetitions(moons):
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("form", long_except([np.asarray, np.asfortranarray, sp.csr_array], np.asarray, sp.csr_array))
 def test_weights_repetitions_and_any_order_of_rows_give_one_model(Booster, form):
     """Hundred rounds on fifteen rows amplify rounding to the fourth digit; here nothing is rounded differently."""
     rng = np.random.default_rng(42)
     X, y, counts = rng.random((15, 30)), rng.integers(3, size=15), rng.integers(5, size=15)
     order = rng.permutation(15)
-    one, two = Booster(random_state=0), Booster(random_state=0)
+    one, two = (Booster(n_rounds=100, random_state=0) for _ in range(2))
     one.fit(form(X.repeat(counts, axis=0)), y.repeat(counts))
     two.fit(form(X[order]), y[order], sample_weight=counts[order])
     np.testing.assert_array_equal(one.expansion_.frequencies, two.expansion_.frequencies)
@@ -250,7 +264,7 @@ def test_weights_are_repetitions_with_early_stopping_too(Booster, moons):
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
 
 
-@pytest.mark.parametrize("n_rows", [1000, 5000])
+@pytest.mark.parametrize("n_rows", long_except([1000, 5000], 1000))
 def test_one_outlier_in_a_column_spoils_neither_the_fit_nor_the_mean_of_predictions(n_rows):
     rng = np.random.default_rng(0)
     X, X_test = rng.normal(size=(n_rows, 4)), rng.normal(size=(1000, 4))
@@ -351,7 +365,7 @@ def test_weights_count_in_the_epochs(large):
 
 
 def test_multiclass_and_several_outputs_on_large_data(large):
-    X, _ = large
+    X = large[0][:5000]
     labels = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
     assert FourierBoostingClassifier(**SHORT).fit(X, labels).score(X, labels) > 0.93
     Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]])
@@ -447,7 +461,8 @@ def test_parameters_of_parts_work_even_where_no_part_was_given(moons):
 
 def test_frequencies_come_from_the_prior(waves):
     X, y = waves
-    tight = FourierBoostingRegressor(prior=Gaussian(1e-4), search=WaveSearch(n_refinements=0), random_state=0).fit(X, y)
+    search = WaveSearch(n_refinements=0)
+    tight = FourierBoostingRegressor(n_rounds=50, prior=Gaussian(1e-4), search=search, random_state=0).fit(X, y)
     wide = clone(tight).set_params(prior=Gaussian("scale")).fit(X, y)
     assert 20 * np.abs(tight.expansion_.frequencies).mean() < np.abs(wide.expansion_.frequencies).mean()
 
@@ -510,7 +525,7 @@ def test_no_rounds_constant_columns_and_separable_data(moons):
     np.testing.assert_allclose(constant.predict_proba(X)[:, 1], y.mean(), rtol=1e-9)
     assert list(constant.staged_predict(X)) == []
     wide = np.column_stack([X, np.full(len(X), 7.0)])
-    model = FourierBoostingClassifier(random_state=0).fit(wide, y)
+    model = FourierBoostingClassifier(n_rounds=50, random_state=0).fit(wide, y)
     assert model.feature_importances_[2] == 0
     assert model.score(wide, y) > 0.9
     nothing = FourierBoostingClassifier(random_state=0).fit(np.ones((10, 2)), np.arange(10) % 2)
@@ -523,7 +538,7 @@ def test_no_rounds_constant_columns_and_separable_data(moons):
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "quantile", "poisson"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", long_except([np.float32, np.float64], np.float32))
 def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
     X = large[0].astype(dtype)
     y = np.exp(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))

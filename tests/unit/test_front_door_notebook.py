@@ -59,7 +59,7 @@ def test_a_model_that_is_not_fitted_shows_scikit_learns_diagram():
 
 @pytest.mark.parametrize("kind", [SpectralRegressor, SpectralClassifier])
 def test_a_fitted_model_shows_members_path_and_columns(kind):
-    model = fitted(kind, trees=True)
+    model = fitted(kind, trees=True, n_jobs=1)
     html = own_part(model)
     page = Balanced()
     page.feed(html)

@@ -7,10 +7,10 @@ from sklearn.model_selection import GridSearchCV
 
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, PacBayes
 
-MODELS = [GBRFF1Classifier(n_rounds=15, n_components=5, random_state=0), GBRFF2Classifier(n_rounds=15, random_state=0)]
-MODELS += [GBRFF1Classifier(n_rounds=15, n_components=1, landmark=1, random_state=0)]
-MODELS += [GBRFF1Classifier(n_rounds=15, n_components=5, landmark="random", random_state=0)]
-MODELS += [GBRFF2Classifier(n_rounds=15, rephase=True, penalty=0.03, random_state=0)]
+MODELS = [GBRFF1Classifier(n_rounds=8, n_components=5, random_state=0), GBRFF2Classifier(n_rounds=8, random_state=0)]
+MODELS += [GBRFF1Classifier(n_rounds=8, n_components=1, landmark=1, random_state=0)]
+MODELS += [GBRFF1Classifier(n_rounds=8, n_components=5, landmark="random", random_state=0)]
+MODELS += [GBRFF2Classifier(n_rounds=8, rephase=True, penalty=0.03, random_state=0)]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def moons():
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_training_loss_never_rises(model, moons):
     losses = model.fit(*moons).train_loss_[:, 0]
-    assert len(losses) == 15
+    assert len(losses) == 8
     assert np.all(np.diff(losses) <= 1e-12)
     assert losses[-1] < losses[0] < 1.0
 
@@ -45,7 +45,7 @@ def test_stages_end_in_the_prediction(model, moons):
     X, y = moons
     model.fit(X, y)
     stages = list(model.staged_decision_function(X))
-    assert len(stages) == 15
+    assert len(stages) == 8
     np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-9, atol=1e-9)
     losses = [np.mean(np.exp(-np.where(y == 1, 1, -1) * stage)) for stage in stages]
     np.testing.assert_allclose(losses, model.train_loss_[:, 0], rtol=1e-9)
@@ -56,13 +56,13 @@ def test_stages_end_in_the_prediction(model, moons):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_warm_start_goes_on_where_the_fit_stopped(model, moons):
     X, y = moons
-    whole = type(model)(**model.get_params()).set_params(n_rounds=12).fit(X, y)
-    parts = type(model)(**model.get_params()).set_params(n_rounds=5, warm_start=True).fit(X, y)
-    parts.set_params(n_rounds=12).fit(X, y)
+    whole = type(model)(**model.get_params()).set_params(n_rounds=7).fit(X, y)
+    parts = type(model)(**model.get_params()).set_params(n_rounds=3, warm_start=True).fit(X, y)
+    parts.set_params(n_rounds=7).fit(X, y)
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-6)
-    with pytest.raises(ValueError, match="goes on from 12 rounds"):
-        parts.set_params(n_rounds=3).fit(X, y)
+    with pytest.raises(ValueError, match="goes on from 7 rounds"):
+        parts.set_params(n_rounds=2).fit(X, y)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

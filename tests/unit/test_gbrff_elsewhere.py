@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import long_except
 from sklearn.base import clone
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, open_rows, repetitions
@@ -21,27 +22,24 @@ THREE = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL
 WEIGHTS = RNG.uniform(0.5, 2, size=N) * (RNG.random(N) > 0.2)
 # A few iterations of L-BFGS: each multiplies what rounding has left of two sums in another order.
 MODELS = {
-    "learned landmarks": GBRFF1Classifier(n_rounds=3, n_components=4, max_iterations=3, random_state=0),
+    "learned landmarks": GBRFF1Classifier(n_rounds=2, n_components=4, max_iterations=3, random_state=0),
     "random landmarks": GBRFF1Classifier(
-        n_rounds=3, n_components=4, landmark="random", class_weight="balanced", random_state=0
+        n_rounds=2, n_components=4, landmark="random", class_weight="balanced", random_state=0
     ),
-    "one coordinate": GBRFF1Classifier(n_rounds=3, n_components=1, landmark=1, calibrated=False, random_state=0),
+    "one coordinate": GBRFF1Classifier(n_rounds=2, n_components=1, landmark=1, calibrated=False, random_state=0),
     "one coordinate of several": GBRFF1Classifier(
-        n_rounds=3, n_components=4, landmark=2, max_iterations=3, random_state=0
+        n_rounds=2, n_components=4, landmark=2, max_iterations=3, random_state=0
     ),
     "another learner": GBRFF1Classifier(
         n_rounds=2, n_components=4, learner=OptimalAlignment(), max_iterations=0, random_state=0
     ),
-    "frequencies": GBRFF2Classifier(n_rounds=3, learning_rate=0.5, random_state=0),
-    "phases again": GBRFF2Classifier(n_rounds=3, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
-    "drawn frequencies": GBRFF2Classifier(n_rounds=3, max_iterations=0, calibrated=False, random_state=0),
+    "frequencies": GBRFF2Classifier(n_rounds=2, learning_rate=0.5, random_state=0),
+    "phases again": GBRFF2Classifier(n_rounds=2, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
+    "drawn frequencies": GBRFF2Classifier(n_rounds=2, max_iterations=0, calibrated=False, random_state=0),
 }
 # One of each way through the rounds is among the quick tests; siblings take their time.
-QUICK = ("learned landmarks", "frequencies", "drawn frequencies")
-LONG = pytest.mark.long
-every_model = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [LONG]) for name in MODELS]
-)
+QUICK = ("learned landmarks", "frequencies")
+every_model = pytest.mark.parametrize("name", long_except(MODELS, *QUICK))
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +47,8 @@ def few_rows_stay_there(monkeypatch):
     """Treat few rows like many: searches, held-out rows and partitions."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     monkeypatch.setattr(gbrff2, "_FEW_TURNS", 35)
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def there(values, size):
@@ -72,28 +72,41 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found.landmarks_, expected.landmarks_, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("target", ["two", "three and weights"])
-@every_model
-def test_the_model_of_a_cluster_is_that_of_arrays(name, target):
+@pytest.mark.parametrize(
+    "case",
+    long_except(
+        [(name, target) for name in MODELS for target in ("two", "three and weights")],
+        ("learned landmarks", "two"),
+        ("random landmarks", "two"),
+        ("drawn frequencies", "three and weights"),
+    ),
+    ids=" ".join,
+)
+def test_the_model_of_a_cluster_is_that_of_arrays(case):
+    name, target = case
     y, weights = (TWO, None) if target == "two" else (THREE, WEIGHTS)
     expected = clone(MODELS[name]).fit(X, y, weights)
-    weights = None if weights is None else there(weights, 90)
-    assert_same(clone(MODELS[name]).fit(there(X, 110), there(y, 60), weights), expected)
+    weights = None if weights is None else there(weights, 300)
+    assert_same(clone(MODELS[name]).fit(there(X, 250), there(y, 200), weights), expected)
 
 
-@pytest.mark.parametrize("name", ["random landmarks", pytest.param("frequencies", marks=LONG)])
+@pytest.mark.parametrize(
+    "name", long_except(["random landmarks", "frequencies", "drawn frequencies"], "drawn frequencies")
+)
 def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
     expected = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
-    assert_same(clone(MODELS[name]).fit(of_unknown_lengths(X, 110), of_unknown_lengths(THREE, 60), WEIGHTS), expected)
-    assert_same(clone(MODELS[name]).fit(there(X, 110), THREE, there(WEIGHTS, 30)), expected)
+    assert_same(clone(MODELS[name]).fit(of_unknown_lengths(X, 250), of_unknown_lengths(THREE, 200), WEIGHTS), expected)
+    assert_same(clone(MODELS[name]).fit(there(X, 250), THREE, there(WEIGHTS, 150)), expected)
 
 
-@pytest.mark.parametrize("name", ["one coordinate of several", pytest.param("frequencies", marks=LONG)])
+@pytest.mark.parametrize(
+    "name", long_except(["one coordinate of several", "frequencies", "drawn frequencies"], "drawn frequencies")
+)
 def test_a_warm_start_goes_on_there(name):
     whole = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
     parts = clone(MODELS[name]).set_params(n_rounds=1, warm_start=True)
-    parts.fit(there(X, 110), there(THREE, 60), there(WEIGHTS, 90)).set_params(n_rounds=3)
-    assert_same(parts.fit(there(X, 50), there(THREE, 170), there(WEIGHTS, 90)), whole)
+    parts.fit(there(X, 250), there(THREE, 200), there(WEIGHTS, 300)).set_params(n_rounds=2)
+    assert_same(parts.fit(there(X, 150), there(THREE, 270), there(WEIGHTS, 300)), whole)
 
 
 @every_model
@@ -101,7 +114,7 @@ def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
     monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 40)
     model = clone(MODELS[name]).set_params(calibrated=True, n_rounds=2)
     expected = clone(model).fit(X, TWO, WEIGHTS)
-    found = model.fit(there(X, 110), there(TWO, 60), there(WEIGHTS, 90))
+    found = model.fit(there(X, 250), there(TWO, 200), there(WEIGHTS, 300))
     assert found.slope_ == pytest.approx(expected.slope_, rel=1e-12)
     assert found.slope_ != 1.0
 
@@ -109,7 +122,7 @@ def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
 def test_a_phase_found_on_a_cluster_is_that_of_arrays():
     turns, counts = RNG.normal(size=N), RNG.integers(3, size=N).astype(float)
     expected = gbrff2.best_phase(turns, SIGNAL, counts)
-    columns = [there(column, 110) for column in (turns, SIGNAL, counts)]
+    columns = [there(column, 250) for column in (turns, SIGNAL, counts)]
     assert gbrff2.best_phase(*columns) == pytest.approx(expected, abs=1e-12)
 
 
@@ -126,12 +139,12 @@ def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
         return dask.get(graph, keys)
 
     with dask.config.set(scheduler=counting):
-        for n_rounds in (2, 4, 6):
+        for n_rounds in (1, 2, 3):
             reads.clear()
             tasks.append(0)
-            rows = there(X, 110).map_blocks(read, meta=np.empty((0, 0)))
+            rows = there(X, 250).map_blocks(read, meta=np.empty((0, 0)))
             # Without L-BFGS, whose number of looks varies.
-            GBRFF2Classifier(n_rounds=n_rounds, max_iterations=0, random_state=0).fit(rows, there(THREE, 60))
+            GBRFF2Classifier(n_rounds=n_rounds, max_iterations=0, random_state=0).fit(rows, there(TWO, 200))
             assert sum(reads) == N
     assert tasks[2] - tasks[1] == tasks[1] - tasks[0] > 0
 
@@ -140,7 +153,7 @@ def test_bad_numbers_there_are_refused_even_without_a_round():
     spoilt = np.where(np.arange(3 * N).reshape(N, 3) == 700, np.nan, X)
     for n_rounds in (0, 2):
         with pytest.raises(ValueError, match="Input X contains NaN"):
-            GBRFF2Classifier(n_rounds=n_rounds).fit(there(spoilt, 110), there(TWO, 60))
+            GBRFF2Classifier(n_rounds=n_rounds).fit(there(spoilt, 250), there(TWO, 200))
 
 
 @every_model

@@ -11,11 +11,11 @@ from bochner.boosting import gbrff1, gbrff2, published
 pd = pytest.importorskip("pandas")
 
 MODELS = {
-    "GBRFF2": GBRFF2Classifier(n_rounds=8, random_state=0),
-    "GBRFF2 with rephase": GBRFF2Classifier(n_rounds=8, rephase=True, calibrated=False, random_state=0),
-    "GBRFF1": GBRFF1Classifier(n_rounds=3, max_iterations=4, random_state=0),
+    "GBRFF2": GBRFF2Classifier(n_rounds=4, random_state=0),
+    "GBRFF2 with rephase": GBRFF2Classifier(n_rounds=4, rephase=True, calibrated=False, random_state=0),
+    "GBRFF1": GBRFF1Classifier(n_rounds=2, max_iterations=4, random_state=0),
     "GBRFF1 with one coordinate": GBRFF1Classifier(
-        n_rounds=8, n_components=1, landmark=0, calibrated=False, random_state=0
+        n_rounds=4, n_components=1, landmark=0, calibrated=False, random_state=0
     ),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -66,7 +66,7 @@ def test_many_rows_in_memory_and_in_files_give_the_same_model(name, kept_bytes, 
     monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
     monkeypatch.setattr(gbrff2, "_FEW_TURNS", 100)
     X, y = problem(300)
-    model = clone(MODELS[name]).set_params(n_rounds=3)
+    model = clone(MODELS[name]).set_params(n_rounds=2)
     expected = clone(model).fit(X, y)
     for rows in (np.asfortranarray(X), in_a_file(X, tmp_path / "rows.npy")):
         found = clone(model).fit(rows, y)
