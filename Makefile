@@ -24,7 +24,7 @@ test-oldest: $(OLDEST)/.installed  ## the quick tests with the lowest versions t
 dist: $(VENV)/.installed-dev  ## wheel and sdist in dist/, their contents checked, installed and tried in an empty environment
 	$(BIN)/python tools/dist.py
 
-mutants: $(VENV)/.installed-dev  ## wrong formulas planted one at a time: do the tests notice?  names="bernstein game-" for some of them
+mutants: $(VENV)/.installed-dev  ## wrong formulas, one at a time: do the tests fail?  names="bernstein game-" runs some of them
 	$(BIN)/python tools/mutants.py $(names)
 
 attack: $(VENV)/.installed-dev  ## bad inputs on every estimator, as a table of what came of each
