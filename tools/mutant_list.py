@@ -616,4 +616,420 @@ MUTANTS: list[Mutant] = [
             "alignment-weighted-trace": ("np.sum(signs * np.sum(weighted * factors, axis=0))", "np.sum(signs * np.sum(factors * factors, axis=0))"),
         },
     ),
+    # --- logistic regression and kernel machines ---------------------------------------------
+    *_group(
+        "solvers/newton.py logistic.py",
+        "unit/test_spectral_logistic.py",
+        {
+            "newton-gradient-weights": (
+                "gradient += A.T @ (h[:, None] * (shares @ code.T))",
+                "gradient += A.T @ (shares @ code.T)",
+            ),
+            "newton-hessian-product": (
+                "moved -= np.sum(shares * moved, axis=1,",
+                "moved -= 0 * np.sum(moved, axis=1,",
+            ),
+            "newton-tolerance": (
+                "-slope <= tol**2 * reached.value",
+                "-slope <= tol * reached.value",
+            ),
+            "newton-coarse-curvature": ("if problem.is_too_coarse(reached, damping):", "if False:"),
+            "logistic-free-intercept": (
+                "            penalties[-1] = 0.0\n",
+                "            penalties[-1] = 1.0\n",
+            ),
+            "logistic-classes": (
+                "code[:, 1:] if len(code) == 1 else code)",
+                "code[:, 1:] if len(code) == 1 else -code)",
+            ),
+        },
+    ),
+    *_group(
+        "kernel_machine.py kernel_systems.py",
+        "unit/test_kernel_machine.py",
+        {
+            "machine-linear-share": (
+                "np.broadcast_to(linear / n_features, (n_",
+                "np.broadcast_to(linear, (n_",
+            ),
+            "machine-noise-weights": (
+                "np.maximum(self.alpha_ * explained, 0.0) / self._weights.sum()",
+                "np.maximum(self.alpha_ * explained, 0.0) / len(self._weights)",
+            ),
+            "machine-error-weights": (
+                "np.sum(weights[:, None] * residuals**2) / (w",
+                "np.sum(residuals**2) / (w",
+            ),
+            "machine-iterated-intercept": (
+                "shift = solved[:-1].sum(axis=1) / solved[-1].sum()",
+                "shift = solved[:-1].sum(axis=1) / len(targets)",
+            ),
+            "systems-variance-intercept": (
+                "variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()",
+                "variance += (cross @ self.flat) ** 2 / self.flat.sum()",
+            ),
+            "systems-eigen-root": (
+                "            gram *= root[:, None]\n",
+                "            gram *= root\n",
+            ),
+            "systems-shift": (
+                "        image += shift[at] * ahead\n",
+                "        image += shift[at]\n",
+            ),
+            "systems-linear-columns": (
+                " + (self.X * self.linear) @ self.X[rows].T",
+                " - (self.X * self.linear) @ self.X[rows].T",
+            ),
+        },
+    ),
+    # --- tabular models ----------------------------------------------------------------------
+    *_group(
+        "front_door/solving.py front_door/waves.py front_door/families.py",
+        "unit/test_front_door_solving.py",
+        {
+            "tabular-linear-part": (
+                "(learned.linear / Z.shape[1]).astype",
+                "learned.linear.astype",
+            ),
+            "tabular-ridge-direction": ("0, 1 if slope < 0 else -1", "0, 1 if slope > 0 else -1"),
+            "tabular-iterated-intercept": (
+                "moved = own[:-1].sum(axis=1) / own[-1].sum()",
+                "moved = own[:-1].sum(axis=1) / len(Y)",
+            ),
+            "tabular-waves-slope": ("return shares * (slopes - mean)", "return shares * slopes"),
+            "tabular-waves-excluded": (
+                "apart=np.flatnonzero(~kept),",
+                "apart=np.empty(0, dtype=np.intp),",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/regressor.py front_door/target_scales.py front_door/base.py",
+        "unit/test_front_door_values.py unit/test_front_door_gradients.py",
+        {
+            "tabular-mean-on-scale": (
+                "else _around(scale, center, spread, sizes).mean(axis=0)",
+                "else scale.backward(center)",
+            ),
+            "tabular-interval-reach": ("center + side * reach)", "center + side * reach / 2)"),
+            "tabular-scale-asinh": ("self.shift + self.width * np.sinh", "self.shift + np.sinh"),
+            "tabular-scale-ends": (
+                "return np.clip(z, self.lowest - 0.5, self.highest + 0.5)",
+                "return z",
+            ),
+            "tabular-rank-sides": (
+                "slopes(X, side)[:, None] / len(sides)",
+                "slopes(X, side)[:, None]",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/classifier.py",
+        "unit/test_front_door_decisions.py unit/test_front_door_tables.py",
+        {
+            "tabular-log-odds": (
+                "return logs[:, 1] - logs[:, 0]",
+                "return logs[:, 0] - logs[:, 1]",
+            ),
+            "tabular-two-scores": (
+                "np.column_stack([1 - scores, scores])",
+                "np.column_stack([scores, 1 - scores])",
+            ),
+            "tabular-link-costs": (
+                "codes[held], problem.weights[held])",
+                "codes[held], problem.counts[held])",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/effects.py front_door/base.py front_door/members.py front_door/families.py "
+        "front_door/trees.py front_door/spread.py front_door/regressor.py",
+        "unit/test_tabular_members.py unit/test_front_door_answers.py",
+        {
+            "tabular-deviation-unit": (
+                "return self.target_scale_.unit * sizes * self.spread_.root",
+                "return sizes * self.spread_.root",
+            ),
+            "tabular-blend-weights": (
+                "w * np.asarray(m.evaluate(Z), np.float64)",
+                "np.asarray(m.evaluate(Z), np.float64) / len(self.weights)",
+            ),
+            "tabular-effects-weight": (
+                "main, pairs = weight * unit * main, weight",
+                "main, pairs = unit * main, weight",
+            ),
+            "tabular-importance-rows": (
+                "np.roll(rows, len(rows) // 2, axis=0)",
+                "np.roll(rows, 1, axis=0)",
+            ),
+            "tabular-member-error": ("/ (total if total > 0 else 1.0)", "/ 1.0"),
+            "tabular-family-number": ("{names[:k].count(name) + 1}", "{names[:k].count(name)}"),
+            "tabular-trees-held-out": (
+                "problem.take(np.arange(n_rows - n_held)), labels",
+                "problem, labels",
+            ),
+            "tabular-trees-weights": ("codes, sample_weight=problem.weights)", "codes)"),
+            "tabular-spread-held-out": (
+                "log_sizes[rows] = solved.held_out",
+                "log_sizes[rows] += 0.0",
+            ),
+            "tabular-spread-weights": (
+                "below = np.cumsum(weights[order])\n    return",
+                "below = np.cumsum(np.ones(len(order)))\n    return",
+            ),
+        },
+    ),
+    # --- ridges ------------------------------------------------------------------------------
+    *_group(
+        "ridge/model.py ridge/alphas.py",
+        "unit/test_spectral_ridge.py unit/test_ridge_choice.py",
+        {
+            "ridge-intercept": (
+                "intercept = centered.target_mean - centered.feature_mean @ coefficients",
+                "intercept = centered.target_mean",
+            ),
+            "ridge-merged-shift": ("added.around(self._statistics.shift)", "added"),
+            "ridge-root-weights": (
+                "Eigensystem.of_rows(root * features, root * targets)",
+                "Eigensystem.of_rows(root * features, targets)",
+            ),
+            "ridge-largest": ("float(np.max(alphas[errors <=", "float(np.min(alphas[errors <="),
+            "ridge-mean-kernel": ("np.diag(sums.gram)) / sums.weight)", "np.diag(sums.gram)))"),
+        },
+    ),
+    *_group(
+        "ridge/exact.py ridge/classifier.py ridge/fields.py ridge/operator.py",
+        "unit/test_operator_exact.py unit/test_operator_classifier.py unit/test_vector_fields.py "
+        "unit/test_operator_ridge.py",
+        {
+            "exact-ridge-covariance": (
+                "np.cov(y.T, bias=True, aweights=weights)",
+                "np.cov(y.T, bias=True)",
+            ),
+            "exact-ridge-design": (
+                "system.vectors * np.sqrt(system.values) / root\n",
+                "system.vectors * np.sqrt(system.values)\n",
+            ),
+            "classifier-temperature": (
+                "scores = targets - (targets - scores.astype(np.float64)) / left",
+                "scores = scores.astype(np.float64)",
+            ),
+            "classifier-chances": (
+                "softmax(scores / temperature, axis=1)",
+                "softmax(scores * temperature, axis=1)",
+            ),
+            "field-along": (
+                "waves / np.where(squares == 0, 1, squares)",
+                "waves / np.sqrt(np.where(squares == 0, 1, squares))",
+            ),
+            "operator-two-priors": (
+                "if features.prior is not None and kernel.prior is not None:",
+                "if False:",
+            ),
+        },
+    ),
+    # --- rows, batches, targets --------------------------------------------------------------
+    *_group(
+        "_compute/rows.py _compute/batches.py",
+        "unit/test_rows.py",
+        {
+            "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
+            "rows-mapped-numbers": (
+                "self._numbers[numbers[first:last]]",
+                "self._numbers[first:last]",
+            ),
+            "rows-budget": (
+                "n_blocks = 4 * -(-n_rows // (4 * size))",
+                "n_blocks = 4 * (n_rows // (4 * size))",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/grams.py",
+        "unit/test_grams.py",
+        {
+            "grams-gap": (
+                "np.sqrt(2 * np.maximum(falls, 0.0)) / gaps",
+                "np.sqrt(2 * np.maximum(falls, 0.0))",
+            ),
+            "grams-radial-slope": ("return 4 * (products[:, -1]", "return 2 * (products[:, -1]"),
+            "grams-two-valued-slope": (
+                "apart = 2 * (products[:, -1] @ own",
+                "apart = (products[:, -1] @ own",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/batches.py _compute/dask_batches.py",
+        "unit/test_dask_batches.py unit/test_batches.py",
+        {
+            "batches-last-rows": (
+                "(number + 1) * n_items // n_parts)",
+                "(number + 1) * (n_items // n_parts))",
+            ),
+            "batches-steps": (
+                "return max(batch_size, -(-n_kept // MOST_STEPS))",
+                "return batch_size",
+            ),
+            "dask-batches-owner": (
+                'np.searchsorted(self.stops, places, side="right")',
+                "np.searchsorted(self.stops, places)",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/dask_rows.py _compute/dask_inputs.py _compute/dask_tables.py",
+        "unit/test_dask_rows.py",
+        {
+            "dask-table-numbers": (
+                "taken(part, some - start, number)",
+                "taken(part, some, number)",
+            ),
+            "dask-declared-dtype": (
+                'if dtype.kind in "fiub" and part.dtype != dtype:',
+                "if False:",
+            ),
+            "dask-groups": (
+                'searchsorted(stops, shares, side="right")',
+                "searchsorted(stops, shares)",
+            ),
+            "dask-numbers": ("take(group, piece - (stop - size))", "take(group, piece)"),
+            "dask-signals": (
+                "sum(block, *(column[rows] for column in columns))",
+                "sum(block, *(column[: part.shape[0]] for column in columns))",
+            ),
+        },
+    ),
+    *_group(
+        "targets.py _validation.py",
+        "unit/test_targets.py unit/test_validation.py",
+        {
+            "target-similarity": (
+                "np.append(np.ones(n_classes), -1.0))",
+                "np.ones(n_classes + 1))",
+            ),
+            "target-pivot": (
+                "(gram[pivot] - known) / np.sqrt(rest[pivot])",
+                "(gram[pivot] - known) / rest[pivot]",
+            ),
+            "target-other-costs": ("class_weight.get(label, 1.0)", "class_weight.get(label, 0.0)"),
+            "check-negative-weights": (
+                "if np.any(weights < 0):\n        row = int(",
+                "if False:\n        row = int(",
+            ),
+            "check-remote-weights": ("    if ends[0] < 0:\n", "    if False:\n"),
+            "check-width": ("elif rows.n_features != estimator.n_features_in_:", "elif False:"),
+            "check-share": (
+                "if check_positive(value, name) > 1 or",
+                "if check_positive(value, name) > 2 or",
+            ),
+        },
+    ),
+    # --- export ------------------------------------------------------------------------------
+    *_group(
+        "export/graph.py export/functions.py export/fields.py export/tables.py export/estimators.py",
+        "unit/test_export_functions.py unit/test_export.py unit/test_export_pipelines.py",
+        {
+            "export-reversed-difference": ('node("Sub", other, self)', 'node("Sub", self, other)'),
+            "export-feature-weights": (
+                "waves * np.sqrt(np.tile(measure.weights, 2))",
+                "waves * np.tile(measure.weights, 2)",
+            ),
+            "export-anova-share": ("+ (1 - share) for share, t in", "+ share for share, t in"),
+            "export-field-trace": ("trace @ ((1 - share) * own)", "trace @ (share * own)"),
+            "export-ranks": ("rank = np.sqrt(12) * (_share_below", "rank = 12 * (_share_below"),
+            "export-target-bounds": (
+                "graph.between(predicted, *estimator.target_bounds_)",
+                "predicted",
+            ),
+            "export-temperature": ("softmax(scores / estimator.temperature_)", "softmax(scores)"),
+            "export-mean-of-residuals": (
+                "around.row_sums() / float(quantiles.shape[1])",
+                "around.row_sums()",
+            ),
+        },
+    ),
+    # --- tables ------------------------------------------------------------------------------
+    *_group(
+        "tables/metrics.py tables/thresholds.py tables/splitting.py",
+        "unit/test_table_judging.py",
+        {
+            "metric-group-error": (
+                "np.sum(sums**2) * n_free / max(n_free - 1, 1)",
+                "np.sum(sums**2)",
+            ),
+            "metric-ties": (
+                '+ np.searchsorted(others, score[own], "right")',
+                '+ np.searchsorted(others, score[own], "left")',
+            ),
+            "metric-r2": (
+                "return float(1 - share), (share * around - squares)",
+                "return float(1 - share), (around - squares)",
+            ),
+            "threshold-costs": (
+                "costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative",
+                "costs = of_negative * np.concatenate([[0], np.cumsum(~found)]) + of_positive",
+            ),
+            "threshold-ties": (
+                "costs[1:-1][level[1:] == level[:-1]] = np.inf",
+                "costs[1:-1] += 0.0",
+            ),
+            "split-in-time": (
+                "[int((1 - HELD_OUT) * (len(rows) - unknown))]",
+                "[int(HELD_OUT * (len(rows) - unknown))]",
+            ),
+        },
+    ),
+    *_group(
+        "tables/written_numbers.py tables/written_dates.py tables/columns.py tables/column_kinds.py",
+        "unit/test_column_reader.py",
+        {
+            "written-parentheses": (
+                "text, sign = text[1:-1].strip(), -1.0",
+                "text, sign = text[1:-1].strip(), 1.0",
+            ),
+            "written-codes": ("fullmatch(text) or _CODE.fullmatch(text):", "fullmatch(text):"),
+            "written-weekday": ("clock.day_of_week / 7,", "clock.day_of_week / 6,"),
+            "written-day-first": ('if mark == "/" and doubtful_decimal == COMMA:', "if False:"),
+            "columns-own-target": (
+                "        if self.encoded_:\n            for name,",
+                "        if False:\n            for name,",
+            ),
+            "columns-missing-marks": (
+                "text.casefold() not in MISSING_MARKS",
+                "text not in MISSING_MARKS",
+            ),
+        },
+    ),
+    *_group(
+        "tables/predictions.py",
+        "unit/test_predictions.py",
+        {
+            "prediction-ends": (
+                'for side, end in zip(("lower", "upper"), ends.T)',
+                'for side, end in zip(("upper", "lower"), ends.T)',
+            ),
+            "prediction-formulas": ("and not math.isfinite(number_of(value))", "and False"),
+        },
+    ),
+    *_group(
+        "tables/model_file.py tables/model_schema.py tables/dialects.py",
+        "unit/test_model_files.py unit/test_table_files.py unit/test_text_layouts.py",
+        {
+            "file-format": ('or content.get("format") != FORMAT or', "or"),
+            "file-array-memory": (
+                "self._spend(_COPIES * _checked_array_bytes(",
+                "self._spend(0 * _checked_array_bytes(",
+            ),
+            "file-array-end": ("if file.read(1):  # reads", "if False:  # reads"),
+            "dialect-closed": (
+                "closed = n_surplus == 1 and all(",
+                "closed = n_surplus == 1 or all(",
+            ),
+            "dialect-usual-mark": (
+                " / len(rows), mark == usual, width",
+                " / len(rows), False, width",
+            ),
+        },
+    ),
 ]  # fmt: skip

@@ -37,6 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # Some mutants make a loop endless.  A run counts as failed after so many seconds, which include the
 # compilation of all kernels, plus so many times the seconds that its tests take without a mutant.
 TIMEOUT, SLOWER = 180.0, 4.0
+# Plugins that are not needed; that of zarr imports all of zarr, which takes three seconds.
+WITHOUT = ("-p", "no:cacheprovider", "-p", "no:zarr")
 ALL_TESTS = ("-m", "")  # also those that are marked long
 _PASSED, _FAILED = 0, 1  # exit codes of pytest; all others mean that no test was run
 
@@ -90,7 +92,7 @@ def run_tests(
     **environment: str,
 ) -> tuple[int, str]:
     """Return the exit code of pytest on the copy, and its output."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rfE", *WITHOUT]
     process = subprocess.Popen(
         [*command, *options, *(f"tests/{name}" for name in tests)],
         cwd=copy,
