@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from front_door_samples import LEARNED, QUICK, problem, regression
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
@@ -46,8 +47,8 @@ def test_main_effects_are_those_of_the_anova_member_times_its_weight():
     assert isinstance(member.prior, Anova)
     assert 0.01 < weight < 0.99
     own = member.effects(model.inputs_.transform(X), 2, centered=True)
-    unit = model.target_scale_.unit
-    np.testing.assert_allclose(model.effects(X).main, (weight * unit * own.main)[..., 0], atol=1e-10)
+    expected = weight * model.target_scale_.unit * own.main
+    np.testing.assert_allclose(model.effects(X).main, expected[..., 0], atol=1e-10)
 
 
 def test_trees_predict_held_out_rows_without_having_seen_them():
@@ -90,7 +91,8 @@ def test_residuals_are_divided_by_sizes_of_fits_without_their_row():
 
 def test_deviations_and_intervals_are_in_units_of_the_target():
     X, y = regression(60)
-    plain, scaled = (SpectralRegressor(Laplace(), QUICK, random_state=0).fit(X, k * y) for k in (1, 100))
+    model = SpectralRegressor(Laplace(), QUICK, random_state=0)
+    plain, scaled = clone(model).fit(X, y), clone(model).fit(X, 100 * y)
     for ours, theirs in zip(plain.predict(X, return_std=True), scaled.predict(X, return_std=True)):
         np.testing.assert_allclose(100 * ours, theirs, rtol=1e-6)
     ends, wider = plain.predict_interval(X), scaled.predict_interval(X)
