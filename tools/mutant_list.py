@@ -951,7 +951,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tables ------------------------------------------------------------------------------
     *_group(
-        "tables/metrics.py tables/thresholds.py tables/splitting.py",
+        "tables/metrics.py",
         "unit/test_table_judging.py",
         {
             "metric-group-error": (
@@ -966,6 +966,12 @@ MUTANTS: list[Mutant] = [
                 "return float(1 - share), (share * around - squares)",
                 "return float(1 - share), (around - squares)",
             ),
+        },
+    ),
+    *_group(
+        "tables/thresholds.py tables/splitting.py",
+        "unit/test_table_splits.py",
+        {
             "threshold-costs": (
                 "costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative",
                 "costs = of_negative * np.concatenate([[0], np.cumsum(~found)]) + of_positive",
@@ -981,7 +987,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/written_numbers.py tables/written_dates.py tables/columns.py tables/column_kinds.py",
+        "tables/written_numbers.py tables/written_dates.py tables/columns.py",
         "unit/test_column_reader.py",
         {
             "written-parentheses": (
@@ -995,6 +1001,12 @@ MUTANTS: list[Mutant] = [
                 "        if self.encoded_:\n            for name,",
                 "        if False:\n            for name,",
             ),
+        },
+    ),
+    *_group(
+        "tables/column_kinds.py",
+        "unit/test_column_kinds.py",
+        {
             "columns-missing-marks": (
                 "text.casefold() not in MISSING_MARKS",
                 "text not in MISSING_MARKS",
