@@ -1025,8 +1025,8 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/model_file.py tables/model_schema.py tables/dialects.py",
-        "unit/test_model_files.py unit/test_table_files.py unit/test_text_layouts.py",
+        "tables/model_file.py tables/model_schema.py",
+        "unit/test_model_limits.py",
         {
             "file-format": ('or content.get("format") != FORMAT or', "or"),
             "file-array-memory": (
@@ -1034,6 +1034,12 @@ MUTANTS: list[Mutant] = [
                 "self._spend(0 * _checked_array_bytes(",
             ),
             "file-array-end": ("if file.read(1):  # reads", "if False:  # reads"),
+        },
+    ),
+    *_group(
+        "tables/dialects.py",
+        "unit/test_table_files.py unit/test_text_layouts.py",
+        {
             "dialect-closed": (
                 "closed = n_surplus == 1 and all(",
                 "closed = n_surplus == 1 or all(",
