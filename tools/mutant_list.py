@@ -782,7 +782,7 @@ MUTANTS: list[Mutant] = [
     # --- ridges ------------------------------------------------------------------------------
     *_group(
         "ridge/model.py ridge/alphas.py",
-        "unit/test_spectral_ridge.py unit/test_ridge_choice.py",
+        "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
                 "intercept = centered.target_mean - centered.feature_mean @ coefficients",
@@ -902,7 +902,7 @@ MUTANTS: list[Mutant] = [
     ),
     *_group(
         "targets.py _validation.py",
-        "unit/test_targets.py unit/test_validation.py",
+        "unit/test_target_similarity.py unit/test_validation.py",
         {
             "target-similarity": (
                 "np.append(np.ones(n_classes), -1.0))",
@@ -917,7 +917,6 @@ MUTANTS: list[Mutant] = [
                 "if np.any(weights < 0):\n        row = int(",
                 "if False:\n        row = int(",
             ),
-            "check-remote-weights": ("    if ends[0] < 0:\n", "    if False:\n"),
             "check-width": ("elif rows.n_features != estimator.n_features_in_:", "elif False:"),
             "check-share": (
                 "if check_positive(value, name) > 1 or",
@@ -1033,7 +1032,6 @@ MUTANTS: list[Mutant] = [
                 "self._spend(_COPIES * _checked_array_bytes(",
                 "self._spend(0 * _checked_array_bytes(",
             ),
-            "file-array-end": ("if file.read(1):  # reads", "if False:  # reads"),
         },
     ),
     *_group(

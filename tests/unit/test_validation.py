@@ -5,7 +5,6 @@ import pytest
 
 from bochner import SpectralRidge
 from bochner._validation import check_count, check_positive, check_share, check_weights
-from bochner.targets import Labels, TargetSimilarity
 
 
 @pytest.mark.parametrize(
@@ -62,16 +61,3 @@ def test_rows_of_another_width_are_refused(on_dask):
         narrow = pytest.importorskip("dask.array").from_array(narrow, chunks=10)
     with pytest.raises(ValueError, match="X has 2 features, but SpectralRidge is expecting 3"):
         model.predict(narrow)
-
-
-def test_labels_without_a_class_weight_cost_one():
-    costs = Labels.of(["a", "b", "c", "a"]).costs({"a": 3.0})
-    np.testing.assert_array_equal(costs, [3.0, 1.0, 1.0, 3.0])
-
-
-def test_a_similarity_of_low_rank_is_factorized_exactly():
-    factors = np.random.default_rng(0).normal(size=(12, 3))
-    gram = factors @ factors.T
-    found = TargetSimilarity.of_gram(gram)
-    assert found.factors.shape == (12, 3)
-    np.testing.assert_allclose(found.gram(), gram, atol=1e-12)
