@@ -798,9 +798,8 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "ridge/exact.py ridge/classifier.py ridge/fields.py ridge/operator.py",
-        "unit/test_operator_exact.py unit/test_operator_classifier.py unit/test_vector_fields.py "
-        "unit/test_operator_ridge.py",
+        "ridge/exact.py",
+        "unit/test_exact_ridge_weights.py unit/test_operator_exact.py",
         {
             "exact-ridge-covariance": (
                 "np.cov(y.T, bias=True, aweights=weights)",
@@ -810,6 +809,12 @@ MUTANTS: list[Mutant] = [
                 "system.vectors * np.sqrt(system.values) / root\n",
                 "system.vectors * np.sqrt(system.values)\n",
             ),
+        },
+    ),
+    *_group(
+        "ridge/classifier.py",
+        "unit/test_operator_classifier.py",
+        {
             "classifier-temperature": (
                 "scores = targets - (targets - scores.astype(np.float64)) / left",
                 "scores = scores.astype(np.float64)",
@@ -818,10 +823,22 @@ MUTANTS: list[Mutant] = [
                 "softmax(scores / temperature, axis=1)",
                 "softmax(scores * temperature, axis=1)",
             ),
+        },
+    ),
+    *_group(
+        "ridge/fields.py",
+        "unit/test_vector_fields.py",
+        {
             "field-along": (
                 "waves / np.where(squares == 0, 1, squares)",
                 "waves / np.sqrt(np.where(squares == 0, 1, squares))",
             ),
+        },
+    ),
+    *_group(
+        "ridge/operator.py",
+        "unit/test_operator_ridge.py",
+        {
             "operator-two-priors": (
                 "if features.prior is not None and kernel.prior is not None:",
                 "if False:",
