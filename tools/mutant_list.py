@@ -943,7 +943,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- export ------------------------------------------------------------------------------
     *_group(
-        "export/graph.py export/functions.py export/fields.py export/tables.py export/estimators.py",
+        "export/graph.py export/functions.py export/fields.py export/tables.py",
         "unit/test_export_functions.py unit/test_export.py unit/test_export_pipelines.py",
         {
             "export-reversed-difference": ('node("Sub", other, self)', 'node("Sub", self, other)'),
@@ -954,15 +954,21 @@ MUTANTS: list[Mutant] = [
             "export-anova-share": ("+ (1 - share) for share, t in", "+ share for share, t in"),
             "export-field-trace": ("trace @ ((1 - share) * own)", "trace @ (share * own)"),
             "export-ranks": ("rank = np.sqrt(12) * (_share_below", "rank = 12 * (_share_below"),
+            "export-mean-of-residuals": (
+                "around.row_sums() / float(quantiles.shape[1])",
+                "around.row_sums()",
+            ),
+        },
+    ),
+    *_group(
+        "export/estimators.py",
+        "unit/test_export_formulas.py",
+        {
             "export-target-bounds": (
                 "graph.between(predicted, *estimator.target_bounds_)",
                 "predicted",
             ),
             "export-temperature": ("softmax(scores / estimator.temperature_)", "softmax(scores)"),
-            "export-mean-of-residuals": (
-                "around.row_sums() / float(quantiles.shape[1])",
-                "around.row_sums()",
-            ),
         },
     ),
     # --- tables ------------------------------------------------------------------------------
