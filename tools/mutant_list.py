@@ -944,7 +944,7 @@ MUTANTS: list[Mutant] = [
     # --- export ------------------------------------------------------------------------------
     *_group(
         "export/graph.py export/functions.py export/fields.py export/tables.py",
-        "unit/test_export_functions.py unit/test_export.py unit/test_export_pipelines.py",
+        "unit/test_export_functions.py unit/test_export.py",
         {
             "export-reversed-difference": ('node("Sub", other, self)', 'node("Sub", self, other)'),
             "export-feature-weights": (
@@ -954,16 +954,16 @@ MUTANTS: list[Mutant] = [
             "export-anova-share": ("+ (1 - share) for share, t in", "+ share for share, t in"),
             "export-field-trace": ("trace @ ((1 - share) * own)", "trace @ (share * own)"),
             "export-ranks": ("rank = np.sqrt(12) * (_share_below", "rank = 12 * (_share_below"),
+        },
+    ),
+    *_group(
+        "export/estimators.py export/tables.py",
+        "unit/test_export_formulas.py",
+        {
             "export-mean-of-residuals": (
                 "around.row_sums() / float(quantiles.shape[1])",
                 "around.row_sums()",
             ),
-        },
-    ),
-    *_group(
-        "export/estimators.py",
-        "unit/test_export_formulas.py",
-        {
             "export-target-bounds": (
                 "graph.between(predicted, *estimator.target_bounds_)",
                 "predicted",
