@@ -27,7 +27,7 @@ dist: $(VENV)/.installed-dev  ## wheel and sdist in dist/, their contents checke
 golden: $(VENV)/.installed-dev  ## results of the current code against stored ones, exactly; names="bounds/ estimators/Spectral" for some of them
 	$(BIN)/python tools/golden.py $(names)
 
-mutants: $(VENV)/.installed-dev  ## wrong formulas planted one at a time: do the tests notice?  names="bernstein game-" for some of them
+mutants: $(VENV)/.installed-dev  ## wrong formulas, one at a time: do the tests fail?  names="bernstein game-" runs some of them
 	$(BIN)/python tools/mutants.py $(names)
 
 attack: $(VENV)/.installed-dev  ## bad inputs on every estimator, as a table of what came of each

@@ -1,4 +1,4 @@
-"""The wrong formulas of ``tools/mutant_list.py`` fit the source of today, so that ``make mutants`` plants each of them."""
+"""Each wrong formula of ``tools/mutant_list.py`` has one place in the source and tests that exist."""
 
 import runpy
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_every_wrong_formula_can_be_planted_and_has_tests_to_notice_it(monkeypatch):
+def test_every_wrong_formula_has_one_place_and_tests(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     tool = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
     mutants = tool["MUTANTS"]

@@ -1,7 +1,7 @@
-"""The wrong formulas that ``mutants.py`` plants, and the tests that should notice each of them.
+"""Wrong formulas for ``mutants.py``, each with the tests that must fail for it.
 
-``text`` occurs once in one of ``files`` (below ``src/bochner``; when it has moved, once in the whole package) and is replaced
-by ``wrong``.  A name begins with its room.  ``must_die``: an error of this kind was once not noticed, and never shall be again.
+``text`` occurs once in one of ``files`` (below ``src/bochner``), or once in the whole package if the
+code has moved.  ``mutants.py`` replaces it by ``wrong`` and runs ``tests`` (below ``tests``).
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong formula."""
+    """One wrong formula.  ``long``: also run tests that are marked long."""
 
     name: str
     files: tuple[str, ...]
     text: str
     wrong: str
     tests: tuple[str, ...]
-    must_die: bool = False
+    long: bool = False
 
 
-def _room(files: str, tests: str, mutants: dict[str, tuple[str, str]]) -> list[Mutant]:
-    """Mutants that share candidate files and tests, both separated by blanks; "!" after a name: must die."""
+def _group(files: str, tests: str, mutants: dict[str, tuple[str, str]]) -> list[Mutant]:
+    """Mutants with common files and tests, both separated by blanks.
+
+    "~" at the end of a name: the tests marked long are run, too.
+    """
+    files_, tests_ = tuple(files.split()), tuple(tests.split())
     return [
-        Mutant(name.rstrip("!"), tuple(files.split()), text, wrong, tuple(tests.split()), name.endswith("!"))
+        Mutant(name.rstrip("~"), files_, text, wrong, tests_, name.endswith("~"))
         for name, (text, wrong) in mutants.items()
     ]
 
@@ -33,16 +37,16 @@ PINNED = "unit/bounds/test_pinned_bounds.py"
 
 MUTANTS: list[Mutant] = [
     # --- bounds ------------------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "bounds/risk.py",
         f"{PINNED} unit/test_certificates.py",
         {
-            "risk-pac-bayes-kl-log!": (
+            "risk-pac-bayes-kl-log": (
                 "np.log(2 * np.sqrt(n_samples) * n_tried / delta)",
                 "np.log(n_tried / delta)",
             ),
-            "risk-pac-bayes-kl-tries!": ("* n_tried / delta)) / n", "/ delta)) / n"),
-            "risk-bernstein-seven-thirds!": (" + 7 * largest * log_term / (3 * (n_samples - 1))", ""),
+            "risk-pac-bayes-kl-tries": ("* n_tried / delta)) / n", "/ delta)) / n"),
+            "risk-bernstein-seven-thirds": (" + 7 * largest * log_term / (3 * (n_samples - 1))", ""),
             "risk-bernstein-variance": ("np.sqrt(2 * losses.var(ddof=1)", "np.sqrt(losses.var(ddof=1)"),
             "risk-bernstein-log": ("log_term = np.log(2 / delta)", "log_term = np.log(1 / delta)"),
             "risk-bernstein-range": ("7 * largest * log_term", "7 * log_term"),
@@ -53,7 +57,7 @@ MUTANTS: list[Mutant] = [
             "risk-kl-backwards": ("allowed = _binary_kl(empirical, middle) <=", "allowed = _binary_kl(middle, empirical) <="),
         },
     ),
-    *_room(
+    *_group(
         "bounds/alignment.py",
         f"{PINNED} unit/test_alignment_bounds.py",
         {
@@ -75,7 +79,7 @@ MUTANTS: list[Mutant] = [
             "alignment-kl-backwards": ("rel_entr(posterior, prior)", "rel_entr(prior, posterior)"),
         },
     ),
-    *_room(
+    *_group(
         "bounds/arguments.py features.py",
         "unit/bounds/test_bound_arguments.py unit/test_spectral_features_learning.py",
         {
@@ -86,7 +90,7 @@ MUTANTS: list[Mutant] = [
             "arguments-learned-prior": ("isinstance(value, SpectralPrior) and value._learned", "False"),
         },
     ),
-    *_room(
+    *_group(
         "bounds/margin.py",
         f"{PINNED} unit/bounds/test_margin_bounds.py",
         {
@@ -100,7 +104,7 @@ MUTANTS: list[Mutant] = [
             "margin-competitive-ratio": ("gap * best_margin**2", "gap * best_margin"),
         },
     ),
-    *_room(
+    *_group(
         "bounds/operator.py operators/approximation.py",
         f"{PINNED} unit/test_operator_approximation.py",
         {
@@ -115,12 +119,12 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- certificates ------------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "certificates.py",
         f"{PINNED} unit/test_certificates.py",
         {
-            "certificate-widths-free!": ("n_tried=len(_WIDTHS)", "n_tried=1"),
-            "certificate-never-moves!": ("np.linspace(0, 1, 21)", "np.zeros(21)"),
+            "certificate-widths-free": ("n_tried=len(_WIDTHS)", "n_tried=1"),
+            "certificate-never-moves": ("np.linspace(0, 1, 21)", "np.zeros(21)"),
             "certificate-divergence": ("/ (2 * widths**2)", "/ (4 * widths**2)"),
             "certificate-gibbs-twice": ("2 * self.gibbs_bound_.value", "self.gibbs_bound_.value"),
             "certificate-on-all-rows": (
@@ -134,28 +138,28 @@ MUTANTS: list[Mutant] = [
             ),
         },
     ),
-    *_room(
+    *_group(
         "certificates.py row_draws.py repetitions.py",
         "unit/test_certificates.py unit/test_row_draws.py",
         {
-            "copies-certified-each!": ("observations[rows] = second", "observations[:] = second[groups]"),
-            "copies-certified-merged!": (
+            "copies-certified-each": ("observations[rows] = second", "observations[:] = second[groups]"),
+            "copies-certified-merged": (
                 "return first * counts, second * counts, second\n",
                 "return first * counts, second * counts, second * counts\n",
             ),
-            "copies-split-apart!": ("np.unique(equal.split_groups(), return_index", "np.unique(np.arange(len(equal.groups)), return_index"),
-            "copies-merged-apart!": ("split_counts(entrywise(np.sign, counts, np.float64), share, rng)", "split_counts(counts, share, rng)"),
+            "copies-split-apart": ("np.unique(equal.split_groups(), return_index", "np.unique(np.arange(len(equal.groups)), return_index"),
+            "copies-merged-apart": ("split_counts(entrywise(np.sign, counts, np.float64), share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties": ("split_counts(counts / equal.unit, share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties-apart": ("if self.unit <= row_weights.max() * (1 + _ROUNDING):", "if True:"),
-            "copies-certify!": ("prediction, y = prediction[counted], y[counted]", "pass"),
+            "copies-certify": ("prediction, y = prediction[counted], y[counted]", "pass"),
         },
     ),
-    *_room(
+    *_group(
         "tables/splitting.py tables/thresholds.py tables/columns.py tables/usable_rows.py tables/fitting.py tables/copies.py",
         "unit/test_table_copies.py",
         {
-            "copies-in-training!": ("train = observations.with_copies(train)", "train = rows[~np.isin(rows, test)]"),
-            "copies-held-out!": ("test = observations.first(test)\n", "test = rows[np.isin(rows, test)]\n"),
+            "copies-in-training": ("train = observations.with_copies(train)", "train = rows[~np.isin(rows, test)]"),
+            "copies-held-out": ("test = observations.first(test)\n", "test = rows[np.isin(rows, test)]\n"),
             "copies-in-threshold-folds": (
                 "observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y)",
                 "StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(y, y)",
@@ -166,16 +170,16 @@ MUTANTS: list[Mutant] = [
             ),
             "copies-of-other-groups": ("in (\"drop\", \"identifier\")} - {split_by}", "in (\"drop\", \"identifier\")}"),
             "copies-with-running-numbers": ("elif is_identifier is None or not is_identifier(name):", "else:"),
-            "raw-columns!": ("X = X.drop(columns=reader.mean_columns_)", "X = X.copy()"),
+            "raw-columns": ("X = X.drop(columns=reader.mean_columns_)", "X = X.copy()"),
         },
     ),
-    *_room(
+    *_group(
         "tables/judging.py",
         f"{PINNED} unit/test_tables.py",
         {"certificate-interval": ("int(binom.ppf(1 - delta, n, coverage)) + 1", "int(binom.ppf(1 - delta, n, coverage))")},
     ),
     # --- alignment and its learners ----------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "alignment.py",
         "reference/test_alignment_double_sums.py",
         {
@@ -190,11 +194,11 @@ MUTANTS: list[Mutant] = [
             ),
         },
     ),
-    *_room(
+    *_group(
         "learners/pac_bayes.py",
         "unit/test_alignment_learners.py properties/test_posteriors.py",
         {
-            "pac-bayes-betas-free!": ("n_samples, beta, len(BETA_GRID))", "n_samples, beta, 1)"),
+            "pac-bayes-betas-free": ("n_samples, beta, len(BETA_GRID))", "n_samples, beta, 1)"),
             "pac-bayes-gibbs-root": ("beta * np.sqrt(n_samples) * gaps", "beta * n_samples * gaps"),
             "pac-bayes-choice-t": (
                 "mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)",
@@ -206,7 +210,7 @@ MUTANTS: list[Mutant] = [
             ),
         },
     ),
-    *_room(
+    *_group(
         "learners/optimal_alignment.py",
         "reference/test_divergence_ball.py unit/test_alignment_learners.py",
         {
@@ -216,7 +220,7 @@ MUTANTS: list[Mutant] = [
             "ball-bound": ("f_divergence(empirical, divergence, int(", "f_divergence(empirical, 0.0, int("),
         },
     ),
-    *_room(
+    *_group(
         "landmarks.py",
         "reference/test_alignment_double_sums.py unit/test_landmarks.py",
         {
@@ -227,7 +231,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- the margin game ---------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "learners/duals.py",
         "unit/learners/test_duals.py unit/bounds/test_margin_bounds.py unit/learners/test_margin_game.py",
         {
@@ -239,11 +243,11 @@ MUTANTS: list[Mutant] = [
             "dual-scaled": ("return s * linear - s**2 * quadratic / 2", "return s * linear - s * quadratic / 2"),
         },
     ),
-    *_room(
+    *_group(
         "learners/game_value.py learners/margin_game.py learners/equilibrium.py",
         "unit/learners/test_margin_game.py unit/learners/test_duals.py unit/bounds/test_margin_bounds.py",
         {
-            "game-local-search!": ("plays = concatenate([search.find(signal, rng, 1), learned])", "plays = learned"),
+            "game-local-search": ("plays = concatenate([search.find(signal, rng, 1), learned])", "plays = learned"),
             "game-lower-curvature": ("largest_potential + 2 * curvature", "largest_potential + curvature"),
             "game-upper-norm": (
                 "penalty = float(np.sum(coefficients**2)) / 2",
@@ -260,7 +264,7 @@ MUTANTS: list[Mutant] = [
             "game-equilibrium-lower": ("float(potentials.max())", "float(potentials.mean())"),
         },
     ),
-    *_room(
+    *_group(
         "learners/peaks.py learners/harmonic_peaks.py",
         "unit/learners/test_peaks.py",
         {
@@ -269,7 +273,7 @@ MUTANTS: list[Mutant] = [
             "peaks-zonal-share": ("weights=heights) / counts", "weights=heights)"),
         },
     ),
-    *_room(
+    *_group(
         "learners/joint_descent.py",
         "unit/learners/test_joint_descent.py",
         {
@@ -279,7 +283,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- priors, measures, harmonics ---------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "priors/gaussian.py priors/matern.py priors/laplace.py priors/cauchy.py priors/rational_quadratic.py priors/sinc.py "
         "priors/mixture.py priors/sampling.py priors/base.py",
         "unit/test_priors.py conformance/test_priors.py",
@@ -298,7 +302,7 @@ MUTANTS: list[Mutant] = [
             "prior-scale-length": ("n_features * variance / 2", "n_features * variance"),
         },
     ),
-    *_room(
+    *_group(
         "measures.py learners/selection.py",
         "unit/test_measures.py properties/test_measure_properties.py unit/test_spectral_features_learning.py",
         {
@@ -312,7 +316,7 @@ MUTANTS: list[Mutant] = [
             "measure-top-mass": ("* (cumulative[-1] / weights[largest].sum())", "* cumulative[-1]"),
         },
     ),
-    *_room(
+    *_group(
         "harmonics.py",
         "unit/test_harmonics.py",
         {
@@ -325,7 +329,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- operators ---------------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "operators/vector_field.py operators/hessian.py operators/simplex.py",
         "unit/test_operator_kernels.py properties/test_operator_properties.py",
         {
@@ -348,35 +352,35 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- ridge -------------------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "solvers/outputs.py solvers/systems.py solvers/direct.py ridge/spectral.py",
         "unit/test_spectral_ridge.py unit/test_solvers.py",
         {
-            "ridge-unseen-directions!": (" + unseen[:, None] / penalties", ""),
-            "ridge-leverage-intercept!": ("design**2 @ inverse + share, weights", "design**2 @ inverse, weights"),
-            "ridge-leverage-weights!": ("remainder = 1 - weights[:, None] * leverages", "remainder = 1 - leverages"),
+            "ridge-unseen-directions": (" + unseen[:, None] / penalties", ""),
+            "ridge-leverage-intercept": ("design**2 @ inverse + share, weights", "design**2 @ inverse, weights"),
+            "ridge-leverage-weights": ("remainder = 1 - weights[:, None] * leverages", "remainder = 1 - leverages"),
             "ridge-noise-of-the-row": ("noise * (1 + self.rows.share +", "noise * (self.rows.share +"),
-            "ridge-noise-variance!": (
+            "ridge-noise-variance": (
                 "np.maximum(self._solution.unexplained, 0.0) / self._statistics.weight",
                 "np.maximum(self._solution.unexplained, 0.0)",
             ),
-            "ridge-variance-intercept!": ("noise * (1 + self.rows.share +", "noise * (1 +"),
+            "ridge-variance-intercept": ("noise * (1 + self.rows.share +", "noise * (1 +"),
             "ridge-mean-leverage": ("spent / (outputs.n_outputs * weight)", "spent / weight"),
             "ridge-mean-leverage-eigen": ("/ (self.outputs.n_outputs * self.weight) + self.rows.share", "/ self.weight"),
         },
     ),
-    *_room(
+    *_group(
         "solvers/outputs.py solvers/systems.py ridge/operator.py",
         "unit/test_operator_ridge.py unit/test_solvers.py",
         {
             "operator-ridge-leverage": ("_left_out(residuals, leverages + share, weights)", "_left_out(residuals, leverages, weights)"),
             "operator-ridge-variance": ("return design**2 @ inverse[:, 0]", "return design @ inverse[:, 0]"),
-            "operator-ridge-noise!": ("(self._statistics.weight * len(unexplained))", "self._statistics.weight"),
+            "operator-ridge-noise": ("(self._statistics.weight * len(unexplained))", "self._statistics.weight"),
             "operator-ridge-penalties": ("np.divide(alpha, self.scales,", "np.multiply(alpha, self.scales,"),
             "operator-ridge-turned-variance": ("@ (self.vectors**2).T", "@ self.vectors.T"),
         },
     ),
-    *_room(
+    *_group(
         "operators/measure.py ridge/fields.py",
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
@@ -386,7 +390,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- convex losses, kernels and laws of one's own ------------------------------------------------------------------
-    *_room(
+    *_group(
         "solvers/convex.py operator_models.py operators/signatures.py operators/custom.py learners/harmonic_chain.py learners/pac_bayes_langevin.py",
         "unit/test_operator_models.py unit/test_custom_kernel.py unit/learners/test_harmonic_chain.py unit/learners/test_pac_bayes_langevin.py",
         {
@@ -406,7 +410,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- boosting ----------------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "boosting/published.py boosting/margins.py boosting/gbrff1.py boosting/gbrff2.py",
         "reference/test_boosting_formulas.py unit/test_gbrff_classifiers.py",
         {
@@ -426,11 +430,11 @@ MUTANTS: list[Mutant] = [
             "gbrff2-phase-grid": ("np.linspace(-np.pi, np.pi, 64,", "np.linspace(-np.pi, np.pi, 3,"),
         },
     ),
-    *_room(
+    *_group(
         "boosting/published.py boosting/gbrff2.py _compute/boosting_kernels.py",
         "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
         {
-            "gbrff2-strided-grid!": (
+            "gbrff2-strided-grid": (
                 "values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)",
                 "values, slopes, curvatures = _phase_losses(phases, *(part[::2] for part in (turns, signal, counts)))",
             ),
@@ -444,7 +448,7 @@ MUTANTS: list[Mutant] = [
             "gbrff-own-blocks": ("if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):", "if not rows.in_memory:"),
         },
     ),
-    *_room(
+    *_group(
         "boosting/published.py boosting/margins.py boosting/gbrff2.py boosting/calibration.py _compute/columns.py _compute/dask_rows.py",
         "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
         {
@@ -456,7 +460,7 @@ MUTANTS: list[Mutant] = [
             "gbrff-held-out-of-many": ("size = max(_MOST_HELD_OUT * n_members // n_rows if many else", "size = max(_MOST_HELD_OUT if many else"),
         },
     ),
-    *_room(
+    *_group(
         "boosting/published.py boosting/margins.py landmarks.py solvers/direct.py targets.py repetitions.py certificates.py _compute/boosting_kernels.py",
         "conformance/test_estimator_laws.py unit/test_operator_ridge.py unit/test_certificates.py unit/test_boosting_kernels.py unit/test_landmarks.py",
         {
@@ -468,7 +472,7 @@ MUTANTS: list[Mutant] = [
             "weights-certified": ('said = {"valid": not caveat,', 'said = {"valid": True,'),
         },
     ),
-    *_room(
+    *_group(
         "losses.py boosting/rounds.py",
         "conformance/test_loss_laws.py reference/test_boosting_formulas.py properties/test_boosting_properties.py",
         {
@@ -485,23 +489,23 @@ MUTANTS: list[Mutant] = [
             "round-gain": ("gain = -0.5 * (", "gain = -1.0 * ("),
         },
     ),
-    *_room(
+    *_group(
         "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
         "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py unit/test_boosting_columns.py",
         {
-            "round-newton-slope!": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
-            "round-lbfgs-slope!": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
-            "round-several-slopes!": (
+            "round-newton-slope": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
+            "round-lbfgs-slope": ("slope = (columns @ model.slopes(here)[0])", "slope = 0.5 * (columns @ model.slopes(here)[0])"),
+            "round-several-slopes": (
                 "np.multiply.outer(state.cosines, sine) - np.multiply.outer(state.sines, cosine)",
                 "np.multiply.outer(state.cosines, sine) + np.multiply.outer(state.sines, cosine)",
             ),
-            "round-kernel-slopes!": ("slope = sine * cosines[i] - cosine * sines[i]", "slope = sine * cosines[i] + cosine * sines[i]"),
+            "round-kernel-slopes": ("slope = sine * cosines[i] - cosine * sines[i]", "slope = sine * cosines[i] + cosine * sines[i]"),
             "round-penalty-slope": ("penalty = 2 * self._penalty_weight(", "penalty = self._penalty_weight("),
-            "boost-pilots-inverse!": (
+            "boost-pilots-inverse": (
                 "factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
                 "factors = 1 / np.sqrt((1 - RELEVANCE_FLOOR) * relevance",
             ),
-            "boost-worst-epoch!": ("held_out_losses[-1] < self.lowest:", "held_out_losses[-1] > self.lowest:"),
+            "boost-worst-epoch": ("held_out_losses[-1] < self.lowest:", "held_out_losses[-1] > self.lowest:"),
             "boost-worst-round": ("if validation_losses[-1] < best_loss:", "if validation_losses[-1] > best_loss:"),
             "boost-phase-shift": (
                 "cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)",
@@ -512,7 +516,7 @@ MUTANTS: list[Mutant] = [
             "boost-deviations": ("np.sqrt(2 * np.array(_DEFAULT_GAMMAS)", "np.sqrt(np.array(_DEFAULT_GAMMAS)"),
         },
     ),
-    *_room(
+    *_group(
         "_compute/wave_kernels.py descent.py wave_gradients.py",
         "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
@@ -526,7 +530,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- learned priors, exact kernels, expansions, targets ----------------------------------------------------------
-    *_room(
+    *_group(
         "evidence.py kernel_systems.py kernel_expansions.py priors/anova.py _compute/gram_kernels.py",
         "unit/test_evidence.py unit/test_kernel_machine.py unit/test_kernel_expansions.py unit/test_priors.py conformance/test_priors.py",
         {
@@ -538,7 +542,7 @@ MUTANTS: list[Mutant] = [
             "anova-share": ("shares = weights / (1 + weights)\n        points", "shares = 1 / (1 + weights)\n        points"),
         },
     ),
-    *_room(
+    *_group(
         "blending.py _columns.py inputs.py _compute/matrices.py front_door/preparation.py front_door/target_scales.py front_door/spread.py",
         "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py unit/test_front_door_solving.py unit/test_front_door_values.py "
         "unit/test_front_door_gradients.py",
@@ -547,7 +551,7 @@ MUTANTS: list[Mutant] = [
             "door-link-doubt": ("+ doubt / n_classes", "+ 0.0"),
             "door-link-slope": ("np.where(scores > self.floor, self.slope / np.maximum", "np.where(scores > self.floor, 1 / np.maximum"),
             "door-merged-counts": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, np.ones(len(first))"),
-            "door-relative-weights!": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, equal.totals"),
+            "door-relative-weights": ("rows, counts = first, equal.totals / equal.totals.mean()", "rows, counts = first, equal.totals"),
             "door-ranks-choice": ("ranked if other < plain - _CLEARLY", "ranked if other > plain - _CLEARLY"),
             "door-ranks-own-half": ("np.cumsum(counts) - counts / 2", "np.cumsum(counts)"),
             "door-ranks-slope": ("self.ranks * (rise - slopes[:, j])", "self.ranks * rise"),
@@ -559,38 +563,38 @@ MUTANTS: list[Mutant] = [
         },
     ),
     # --- repeated rows -----------------------------------------------------------------------------------------------
-    *_room(
+    *_group(
         "repetitions.py _compute/row_keys.py kernel_machine.py ridge/model.py ridge/exact.py ridge/classifier.py solvers/statistics.py evidence.py",
         "unit/test_repetitions.py",
         {
-            "copies-left-alone!": ("return np.minimum(totals, self.unit) if self.are_ties else totals", "return np.minimum(totals, self.unit)"),
-            "copies-ties-left-together!": ("return np.minimum(totals, self.unit) if self.are_ties else totals", "return totals"),
+            "copies-left-alone": ("return np.minimum(totals, self.unit) if self.are_ties else totals", "return np.minimum(totals, self.unit)"),
+            "copies-ties-left-together": ("return np.minimum(totals, self.unit) if self.are_ties else totals", "return totals"),
             "copies-contested": ("n_outcomes[inputs_of_groups.ravel()] > 1", "n_outcomes[inputs_of_groups.ravel()] > 0"),
             "copies-levels": ("_n_levels(target, first) <= len(first) / 2", "_n_levels(target, first) <= len(first)"),
             "copies-unit": ("return unit if is_table_of_counts else max(unit, present.mean())", "return unit"),
-            "copies-split!": ("return np.flatnonzero(np.isin(groups, groups[numbers]))", "return np.sort(numbers)"),
+            "copies-split": ("return np.flatnonzero(np.isin(groups, groups[numbers]))", "return np.sort(numbers)"),
             "copies-high-bits": ("return bits ^ (bits >> _FOLD)", "return bits"),
-            "copies-machine-share!": ("1.0 if equal is None else equal.left_out_weights() / self._weights", "1.0"),
-            "copies-machine-held-out!": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
-            "copies-ridge-groups!": ("return cls(rows, targets, weights, None, equal.groups)", "return cls(rows, targets, weights)"),
+            "copies-machine-share": ("1.0 if equal is None else equal.left_out_weights() / self._weights", "1.0"),
+            "copies-machine-held-out": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
+            "copies-ridge-groups": ("return cls(rows, targets, weights, None, equal.groups)", "return cls(rows, targets, weights)"),
             "copies-ridge-sum": ("return np.bincount(self.groups, units)[self.groups].astype(np.float64)", "return units"),
             "copies-exact-ridge": ("together = equal.left_out_weights()[first]", "together = np.ones(len(first))"),
             "copies-temperature": ("self.ridge_.mean_leverage() * self.ridge_._mean_left_out", "self.ridge_.mean_leverage()"),
-            "copies-evidence!": ("return first, totals / (equal.unit if equal.are_ties else totals.mean())", "return first, totals"),
+            "copies-evidence": ("return first, totals / (equal.unit if equal.are_ties else totals.mean())", "return first, totals"),
         },
     ),
-    *_room(
+    *_group(
         "front_door/base.py front_door/waves.py front_door/solving.py front_door/preparation.py",
         "unit/test_front_door_repetitions.py",
         {
             "copies-many-rows": ("X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)", "pass"),
             "copies-many-remaining": ("if is_elsewhere(X) else X.shape[0]", "if is_elsewhere(X) else len(kept)"),
-            "copies-waves!": ("kept &= ~np.isin(keys, keys[numbers])", "kept[numbers] = False"),
+            "copies-waves": ("kept &= ~np.isin(keys, keys[numbers])", "kept[numbers] = False"),
             "copies-ties-observations": ("return cls(Z[rows], rows, target.take(rows), counts, observations), equal", "return cls(Z[rows], rows, target.take(rows), counts, None), equal"),
-            "copies-of-tables!": ("solve(problem.Y, problem.observations)", "solve(problem.Y, problem.counts)"),
+            "copies-of-tables": ("solve(problem.Y, problem.observations)", "solve(problem.Y, problem.counts)"),
         },
     ),
-    *_room(
+    *_group(
         "row_draws.py _compute/columns.py targets.py",
         "unit/test_row_draws.py unit/test_targets.py",
         {
@@ -599,10 +603,10 @@ MUTANTS: list[Mutant] = [
             "draws-size": ("(copies - first) * size", "copies * size"),
             "draws-again": ("cleared(weights, np.sort(found)) if len(found) else weights", "weights"),
             "draws-shares": ("left = amounts - np.append(0.0, reached)[places]", "left = amounts"),
-            "target-regressed!": ("    if target.guessed:", '    if target.classes.dtype.kind in "fiu":'),
+            "target-regressed": ("    if target.guessed:", '    if target.classes.dtype.kind in "fiu":'),
         },
     ),
-    *_room(
+    *_group(
         "expansions.py targets.py alignment.py",
         "conformance/test_value_laws.py reference/test_alignment_double_sums.py unit/test_rows.py unit/test_targets.py",
         {
@@ -611,6 +615,461 @@ MUTANTS: list[Mutant] = [
             "expansion-divergence": ("self.n_features + space] = 1", "self.n_features + space] = -1"),
             "target-signs": ("2 * self.one_hot(dtype) - np.dtype(dtype).type(1)", "2 * self.one_hot(dtype)"),
             "alignment-weighted-trace": ("np.sum(signs * np.sum(weighted * factors, axis=0))", "np.sum(signs * np.sum(factors * factors, axis=0))"),
+        },
+    ),
+    # --- logistic regression and kernel machines ---------------------------------------------
+    *_group(
+        "solvers/newton.py logistic.py",
+        "unit/test_spectral_logistic.py",
+        {
+            "newton-gradient-weights": (
+                "gradient += A.T @ (h[:, None] * (shares @ code.T))",
+                "gradient += A.T @ (shares @ code.T)",
+            ),
+            "newton-hessian-product": (
+                "moved -= np.sum(shares * moved, axis=1,",
+                "moved -= 0 * np.sum(moved, axis=1,",
+            ),
+            "newton-tolerance": (
+                "-slope <= tol**2 * reached.value",
+                "-slope <= tol * reached.value",
+            ),
+            "newton-coarse-curvature": ("if problem.is_too_coarse(reached, damping):", "if False:"),
+            "logistic-free-intercept": (
+                "            penalties[-1] = 0.0\n",
+                "            penalties[-1] = 1.0\n",
+            ),
+            "logistic-classes": (
+                "code[:, 1:] if len(code) == 1 else code)",
+                "code[:, 1:] if len(code) == 1 else -code)",
+            ),
+        },
+    ),
+    *_group(
+        "kernel_machine.py kernel_systems.py",
+        "unit/test_kernel_machine.py",
+        {
+            "machine-linear-share": (
+                "np.broadcast_to(linear / n_features, (n_",
+                "np.broadcast_to(linear, (n_",
+            ),
+            "machine-noise-weights": (
+                "np.maximum(self.alpha_ * explained, 0.0) / self._weights.sum()",
+                "np.maximum(self.alpha_ * explained, 0.0) / len(self._weights)",
+            ),
+            "machine-error-weights": (
+                "np.sum(weights[:, None] * residuals**2) / (w",
+                "np.sum(residuals**2) / (w",
+            ),
+            "machine-iterated-intercept": (
+                "shift = solved[:-1].sum(axis=1) / solved[-1].sum()",
+                "shift = solved[:-1].sum(axis=1) / len(targets)",
+            ),
+            "systems-variance-intercept": (
+                "variance += (1 - cross @ self.flat) ** 2 / self.flat.sum()",
+                "variance += (cross @ self.flat) ** 2 / self.flat.sum()",
+            ),
+            "systems-eigen-root": (
+                "            gram *= root[:, None]\n",
+                "            gram *= root\n",
+            ),
+            "systems-shift": (
+                "        image += shift[at] * ahead\n",
+                "        image += shift[at]\n",
+            ),
+            "systems-linear-columns": (
+                " + (self.X * self.linear) @ self.X[rows].T",
+                " - (self.X * self.linear) @ self.X[rows].T",
+            ),
+        },
+    ),
+    # --- tabular models ----------------------------------------------------------------------
+    *_group(
+        "front_door/solving.py front_door/waves.py front_door/families.py",
+        "unit/test_front_door_solving.py",
+        {
+            "tabular-linear-part": (
+                "(learned.linear / Z.shape[1]).astype",
+                "learned.linear.astype",
+            ),
+            "tabular-ridge-direction": ("0, 1 if slope < 0 else -1", "0, 1 if slope > 0 else -1"),
+            "tabular-iterated-intercept": (
+                "moved = own[:-1].sum(axis=1) / own[-1].sum()",
+                "moved = own[:-1].sum(axis=1) / len(Y)",
+            ),
+            "tabular-waves-slope": ("return shares * (slopes - mean)", "return shares * slopes"),
+            "tabular-waves-excluded": (
+                "apart=np.flatnonzero(~kept),",
+                "apart=np.empty(0, dtype=np.intp),",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/regressor.py front_door/target_scales.py front_door/base.py",
+        "unit/test_front_door_values.py unit/test_front_door_gradients.py",
+        {
+            "tabular-mean-on-scale": (
+                "else _around(scale, center, spread, sizes).mean(axis=0)",
+                "else scale.backward(center)",
+            ),
+            "tabular-interval-reach": ("center + side * reach)", "center + side * reach / 2)"),
+            "tabular-scale-asinh": ("self.shift + self.width * np.sinh", "self.shift + np.sinh"),
+            "tabular-scale-ends": (
+                "return np.clip(z, self.lowest - 0.5, self.highest + 0.5)",
+                "return z",
+            ),
+            "tabular-rank-sides": (
+                "slopes(X, side)[:, None] / len(sides)",
+                "slopes(X, side)[:, None]",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/classifier.py",
+        "unit/test_front_door_decisions.py unit/test_front_door_tables.py",
+        {
+            "tabular-log-odds": (
+                "return logs[:, 1] - logs[:, 0]",
+                "return logs[:, 0] - logs[:, 1]",
+            ),
+            "tabular-two-scores": (
+                "np.column_stack([1 - scores, scores])",
+                "np.column_stack([scores, 1 - scores])",
+            ),
+            "tabular-link-costs": (
+                "codes[held], problem.weights[held])",
+                "codes[held], problem.counts[held])",
+            ),
+        },
+    ),
+    *_group(
+        "front_door/effects.py front_door/base.py front_door/members.py front_door/families.py "
+        "front_door/trees.py front_door/spread.py front_door/regressor.py",
+        "unit/test_tabular_members.py unit/test_front_door_answers.py",
+        {
+            "tabular-deviation-unit": (
+                "return self.target_scale_.unit * sizes * self.spread_.root",
+                "return sizes * self.spread_.root",
+            ),
+            "tabular-blend-weights": (
+                "w * np.asarray(m.evaluate(Z), np.float64)",
+                "np.asarray(m.evaluate(Z), np.float64) / len(self.weights)",
+            ),
+            "tabular-effects-weight": (
+                "main, pairs = weight * unit * main, weight",
+                "main, pairs = unit * main, weight",
+            ),
+            "tabular-importance-rows": (
+                "np.roll(rows, len(rows) // 2, axis=0)",
+                "np.roll(rows, 1, axis=0)",
+            ),
+            "tabular-member-error": ("/ (total if total > 0 else 1.0)", "/ 1.0"),
+            "tabular-family-number": ("{names[:k].count(name) + 1}", "{names[:k].count(name)}"),
+            "tabular-trees-held-out": (
+                "problem.take(np.arange(n_rows - n_held)), labels",
+                "problem, labels",
+            ),
+            "tabular-trees-weights": ("codes, sample_weight=problem.weights)", "codes)"),
+            "tabular-spread-held-out": (
+                "log_sizes[rows] = solved.held_out",
+                "log_sizes[rows] += 0.0",
+            ),
+            "tabular-spread-weights": (
+                "below = np.cumsum(weights[order])\n    return",
+                "below = np.cumsum(np.ones(len(order)))\n    return",
+            ),
+        },
+    ),
+    # --- ridges ------------------------------------------------------------------------------
+    *_group(
+        "ridge/model.py ridge/alphas.py",
+        "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
+        {
+            "ridge-intercept": (
+                "intercept = centered.target_mean - centered.feature_mean @ coefficients",
+                "intercept = centered.target_mean",
+            ),
+            "ridge-merged-shift": ("added.around(self._statistics.shift)", "added"),
+            "ridge-root-weights": (
+                "Eigensystem.of_rows(root * features, root * targets)",
+                "Eigensystem.of_rows(root * features, targets)",
+            ),
+            "ridge-largest": ("float(np.max(alphas[errors <=", "float(np.min(alphas[errors <="),
+            "ridge-mean-kernel": ("np.diag(sums.gram)) / sums.weight)", "np.diag(sums.gram)))"),
+        },
+    ),
+    *_group(
+        "ridge/exact.py",
+        "unit/test_exact_ridge_weights.py unit/test_operator_exact.py",
+        {
+            "exact-ridge-covariance": (
+                "np.cov(y.T, bias=True, aweights=weights)",
+                "np.cov(y.T, bias=True)",
+            ),
+            "exact-ridge-design": (
+                "system.vectors * np.sqrt(system.values) / root\n",
+                "system.vectors * np.sqrt(system.values)\n",
+            ),
+        },
+    ),
+    *_group(
+        "ridge/classifier.py",
+        "unit/test_operator_classifier.py",
+        {
+            "classifier-temperature": (
+                "scores = targets - (targets - scores.astype(np.float64)) / left",
+                "scores = scores.astype(np.float64)",
+            ),
+            "classifier-chances": (
+                "softmax(scores / temperature, axis=1)",
+                "softmax(scores * temperature, axis=1)",
+            ),
+        },
+    ),
+    *_group(
+        "ridge/fields.py",
+        "unit/test_vector_fields.py",
+        {
+            "field-along": (
+                "waves / np.where(squares == 0, 1, squares)",
+                "waves / np.sqrt(np.where(squares == 0, 1, squares))",
+            ),
+        },
+    ),
+    *_group(
+        "ridge/operator.py",
+        "unit/test_operator_ridge.py",
+        {
+            "operator-two-priors": (
+                "if features.prior is not None and kernel.prior is not None:",
+                "if False:",
+            ),
+        },
+    ),
+    # --- rows, batches, targets --------------------------------------------------------------
+    *_group(
+        "_compute/rows.py _compute/batches.py",
+        "unit/test_rows.py",
+        {
+            "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
+            "rows-mapped-numbers": (
+                "self._numbers[numbers[first:last]]",
+                "self._numbers[first:last]",
+            ),
+            "rows-budget": (
+                "n_blocks = 4 * -(-n_rows // (4 * size))",
+                "n_blocks = 4 * (n_rows // (4 * size))",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/grams.py",
+        "unit/test_grams.py",
+        {
+            "grams-gap": (
+                "np.sqrt(2 * np.maximum(falls, 0.0)) / gaps",
+                "np.sqrt(2 * np.maximum(falls, 0.0))",
+            ),
+            "grams-radial-slope": ("return 4 * (products[:, -1]", "return 2 * (products[:, -1]"),
+            "grams-two-valued-slope": (
+                "apart = 2 * (products[:, -1] @ own",
+                "apart = (products[:, -1] @ own",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/batches.py _compute/dask_batches.py",
+        "unit/test_dask_batches.py unit/test_batches.py",
+        {
+            "batches-last-rows": (
+                "(number + 1) * n_items // n_parts)",
+                "(number + 1) * (n_items // n_parts))",
+            ),
+            "batches-steps": (
+                "return max(batch_size, -(-n_kept // MOST_STEPS))",
+                "return batch_size",
+            ),
+            "dask-batches-owner": (
+                'np.searchsorted(self.stops, places, side="right")',
+                "np.searchsorted(self.stops, places)",
+            ),
+        },
+    ),
+    *_group(
+        "_compute/dask_rows.py _compute/dask_inputs.py _compute/dask_tables.py",
+        "unit/test_dask_rows.py",
+        {
+            "dask-table-numbers": (
+                "taken(part, some - start, number)",
+                "taken(part, some, number)",
+            ),
+            "dask-declared-dtype": (
+                'if dtype.kind in "fiub" and part.dtype != dtype:',
+                "if False:",
+            ),
+            "dask-groups": (
+                'searchsorted(stops, shares, side="right")',
+                "searchsorted(stops, shares)",
+            ),
+            "dask-numbers": ("take(group, piece - (stop - size))", "take(group, piece)"),
+            "dask-signals": (
+                "sum(block, *(column[rows] for column in columns))",
+                "sum(block, *(column[: part.shape[0]] for column in columns))",
+            ),
+        },
+    ),
+    *_group(
+        "targets.py _validation.py",
+        "unit/test_target_similarity.py unit/test_validation.py",
+        {
+            "target-similarity": (
+                "np.append(np.ones(n_classes), -1.0))",
+                "np.ones(n_classes + 1))",
+            ),
+            "target-pivot": (
+                "(gram[pivot] - known) / np.sqrt(rest[pivot])",
+                "(gram[pivot] - known) / rest[pivot]",
+            ),
+            "target-other-costs": ("class_weight.get(label, 1.0)", "class_weight.get(label, 0.0)"),
+            "check-negative-weights": (
+                "if np.any(weights < 0):\n        row = int(",
+                "if False:\n        row = int(",
+            ),
+            "check-width": ("elif rows.n_features != estimator.n_features_in_:", "elif False:"),
+            "check-share": (
+                "if check_positive(value, name) > 1 or",
+                "if check_positive(value, name) > 2 or",
+            ),
+        },
+    ),
+    # --- export ------------------------------------------------------------------------------
+    *_group(
+        "export/graph.py export/functions.py export/fields.py export/tables.py",
+        "unit/test_export_functions.py unit/test_export.py",
+        {
+            "export-reversed-difference": ('node("Sub", other, self)', 'node("Sub", self, other)'),
+            "export-feature-weights": (
+                "waves * np.sqrt(np.tile(measure.weights, 2))",
+                "waves * np.tile(measure.weights, 2)",
+            ),
+            "export-anova-share": ("+ (1 - share) for share, t in", "+ share for share, t in"),
+            "export-field-trace": ("trace @ ((1 - share) * own)", "trace @ (share * own)"),
+            "export-ranks": ("rank = np.sqrt(12) * (_share_below", "rank = 12 * (_share_below"),
+        },
+    ),
+    *_group(
+        "export/estimators.py export/tables.py",
+        "unit/test_export_formulas.py",
+        {
+            "export-mean-of-residuals": (
+                "around.row_sums() / float(quantiles.shape[1])",
+                "around.row_sums()",
+            ),
+            "export-target-bounds": (
+                "graph.between(predicted, *estimator.target_bounds_)",
+                "predicted",
+            ),
+            "export-temperature": ("softmax(scores / estimator.temperature_)", "softmax(scores)"),
+        },
+    ),
+    # --- tables ------------------------------------------------------------------------------
+    *_group(
+        "tables/metrics.py",
+        "unit/test_table_judging.py",
+        {
+            "metric-group-error": (
+                "np.sum(sums**2) * n_free / max(n_free - 1, 1)",
+                "np.sum(sums**2)",
+            ),
+            "metric-ties": (
+                '+ np.searchsorted(others, score[own], "right")',
+                '+ np.searchsorted(others, score[own], "left")',
+            ),
+            "metric-r2": (
+                "return float(1 - share), (share * around - squares)",
+                "return float(1 - share), (around - squares)",
+            ),
+        },
+    ),
+    *_group(
+        "tables/thresholds.py tables/splitting.py",
+        "unit/test_table_splits.py",
+        {
+            "threshold-costs": (
+                "costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative",
+                "costs = of_negative * np.concatenate([[0], np.cumsum(~found)]) + of_positive",
+            ),
+            "threshold-ties": (
+                "costs[1:-1][level[1:] == level[:-1]] = np.inf",
+                "costs[1:-1] += 0.0",
+            ),
+            "split-in-time": (
+                "[int((1 - HELD_OUT) * (len(rows) - unknown))]",
+                "[int(HELD_OUT * (len(rows) - unknown))]",
+            ),
+        },
+    ),
+    *_group(
+        "tables/written_numbers.py tables/written_dates.py tables/columns.py",
+        "unit/test_column_reader.py",
+        {
+            "written-parentheses": (
+                "text, sign = text[1:-1].strip(), -1.0",
+                "text, sign = text[1:-1].strip(), 1.0",
+            ),
+            "written-codes": ("fullmatch(text) or _CODE.fullmatch(text):", "fullmatch(text):"),
+            "written-weekday": ("clock.day_of_week / 7,", "clock.day_of_week / 6,"),
+            "written-day-first": ('if mark == "/" and doubtful_decimal == COMMA:', "if False:"),
+            "columns-own-target": (
+                "        if self.encoded_:\n            for name,",
+                "        if False:\n            for name,",
+            ),
+        },
+    ),
+    *_group(
+        "tables/column_kinds.py",
+        "unit/test_column_kinds.py",
+        {
+            "columns-missing-marks": (
+                "text.casefold() not in MISSING_MARKS",
+                "text not in MISSING_MARKS",
+            ),
+        },
+    ),
+    *_group(
+        "tables/predictions.py",
+        "unit/test_predictions.py",
+        {
+            "prediction-ends": (
+                'for side, end in zip(("lower", "upper"), ends.T)',
+                'for side, end in zip(("upper", "lower"), ends.T)',
+            ),
+            "prediction-formulas": ("and not math.isfinite(number_of(value))", "and False"),
+        },
+    ),
+    *_group(
+        "tables/model_file.py tables/model_schema.py",
+        "unit/test_model_limits.py",
+        {
+            "file-format": ('or content.get("format") != FORMAT or', "or"),
+            "file-array-memory": (
+                "self._spend(_COPIES * _checked_array_bytes(",
+                "self._spend(0 * _checked_array_bytes(",
+            ),
+        },
+    ),
+    *_group(
+        "tables/dialects.py",
+        "unit/test_table_files.py unit/test_text_layouts.py",
+        {
+            "dialect-closed": (
+                "closed = n_surplus == 1 and all(",
+                "closed = n_surplus == 1 or all(",
+            ),
+            "dialect-usual-mark": (
+                " / len(rows), mark == usual, width",
+                " / len(rows), False, width",
+            ),
         },
     ),
 ]  # fmt: skip

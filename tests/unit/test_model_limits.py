@@ -1,0 +1,56 @@
+"""Limits of model files: the version, the memory of arrays, and checksums."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from bochner import SpectralRidge, load, save
+from bochner.tables import model_schema
+from bochner.tables.model_file import FORMAT, ModelFileError
+from bochner.tables.model_schema import RefusedModel, decode
+
+skops = pytest.importorskip("skops.io")
+
+
+def _dumped(value):
+    return io.BytesIO(skops.dumps(value, compression=zipfile.ZIP_DEFLATED))
+
+
+def test_a_file_of_another_version_is_refused(tmp_path):
+    X = np.linspace(0, 1, 20)[:, None]
+    save(SpectralRidge(alpha=1.0, random_state=0).fit(X, X[:, 0]), tmp_path / "model.skops")
+    load(tmp_path / "model.skops")
+    with (
+        zipfile.ZipFile(tmp_path / "model.skops") as archive,
+        zipfile.ZipFile(tmp_path / "other.skops", "w") as other,
+    ):
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == "schema.json":
+                assert FORMAT.encode() in content
+                content = content.replace(FORMAT.encode(), FORMAT[:-1].encode() + b"0")
+            other.writestr(name, content)
+    with pytest.raises(ModelFileError, match="not a model of this version"):
+        load(tmp_path / "other.skops")
+
+
+def test_arrays_count_as_two_copies_in_float64(monkeypatch):
+    file = _dumped({"zeros": np.zeros(2**17, dtype=np.float32)})  # 2 MB as two copies in float64
+    monkeypatch.setattr(model_schema, "MEMORY_LIMIT", 2**22)
+    assert decode(file)["zeros"].shape == (2**17,)
+    monkeypatch.setattr(model_schema, "MEMORY_LIMIT", 2**21)
+    with pytest.raises(RefusedModel, match="more than 2 MB of memory"):
+        decode(file)
+
+
+def test_the_checksum_of_every_array_is_compared():
+    """Change a stored array without a change of its checksum."""
+    numbers = np.arange(5000.0)
+    content = skops.dumps({"a": numbers}, compression=zipfile.ZIP_STORED)
+    place = content.index(numbers.tobytes()) + 8 * 4000
+    damaged = content[:place] + np.float64(-1).tobytes() + content[place + 8 :]
+    np.testing.assert_array_equal(decode(io.BytesIO(content))["a"], numbers)
+    with pytest.raises(zipfile.BadZipFile):
+        decode(io.BytesIO(damaged))

@@ -1,0 +1,102 @@
+"""Members of tabular models: names, blends, reported errors, effects, trees and residuals."""
+
+import numpy as np
+import pytest
+from front_door_samples import LEARNED, QUICK, problem, regression
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner.evidence import LearnedPrior
+from bochner.front_door.families import family_names
+from bochner.front_door.members import Blend
+from bochner.front_door.solving import Problem, solve_leaving_out
+from bochner.front_door.spread import Spread
+from bochner.front_door.trees import TreeMember, cross_fitted_trees
+
+
+class _Constant:
+    def __init__(self, value):
+        self.value = value
+
+    def evaluate(self, Z):
+        return np.full((len(Z), 1), self.value)
+
+
+def test_families_that_occur_twice_are_numbered_from_one():
+    assert family_names((Anova(), Laplace(), Anova())) == ["anova 1", "laplace", "anova 2"]
+
+
+def test_a_blend_is_the_weighted_sum_of_its_members():
+    blend = Blend((_Constant(1.0), _Constant(10.0)), (0.25, 0.5))
+    np.testing.assert_array_equal(blend.evaluate(np.zeros((2, 3))), [[5.25], [5.25]])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_labels_that_no_column_explains_have_a_held_out_error_of_one(share):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.random(200) < share
+    model = SpectralClassifier(Laplace(), QUICK, random_state=0).fit(X, y)
+    assert model.members_[0].held_out_error == pytest.approx(1, abs=0.1)
+
+
+def test_main_effects_are_those_of_the_anova_member_times_its_weight():
+    X, y = regression(noise=1.0)
+    model = SpectralRegressor((Anova(), Gaussian()), QUICK, random_state=0).fit(X, y)
+    weight, member = model.blend_.weights[0], model.blend_.members[0]
+    assert isinstance(member.prior, Anova)
+    assert 0.01 < weight < 0.99
+    own = member.effects(model.inputs_.transform(X), 2, centered=True)
+    expected = weight * model.target_scale_.unit * own.main
+    np.testing.assert_allclose(model.effects(X).main, expected[..., 0], atol=1e-10)
+
+
+def test_trees_predict_held_out_rows_without_having_seen_them():
+    parts = problem(80, weighted=True)
+    _, held_out = cross_fitted_trees(parts, 20, labels=False, rng=np.random.default_rng(3))
+    seed = int(np.random.default_rng(3).integers(2**31))
+    others = TreeMember.fitted(parts.take(np.arange(60)), labels=False, seed=seed)
+    np.testing.assert_array_equal(held_out, others.evaluate(parts.Z[60:]))
+
+
+def test_trees_of_labels_are_those_of_scikit_learn_with_weights():
+    rng = np.random.default_rng(0)
+    Z, weights = rng.normal(size=(200, 2)), rng.integers(1, 9, size=200).astype(float)
+    codes = (Z[:, 0] + rng.normal(size=200) > 0).astype(int)
+    parts = Problem(Z, codes[:, None].astype(float), weights, np.ones(200))
+    grown = TreeMember.fitted(parts, labels=True, seed=0)
+    expected = HistGradientBoostingClassifier(random_state=0).fit(Z, codes, sample_weight=weights)
+    np.testing.assert_allclose(grown.evaluate(Z)[:, 0], expected.predict_proba(Z)[:, 1])
+
+
+def test_quantiles_of_residuals_count_weights_as_repeated_rows():
+    rng = np.random.default_rng(0)
+    scores, counts = rng.normal(size=(50, 2)), rng.integers(1, 6, size=50)
+    weighted = Spread(scores, counts.astype(float), None).quantiles()
+    repeated = Spread(np.repeat(scores, counts, axis=0), np.ones(counts.sum()), None).quantiles()
+    np.testing.assert_array_equal(weighted, repeated)
+
+
+def test_residuals_are_divided_by_sizes_of_fits_without_their_row():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 3))
+    residuals = rng.normal(size=(300, 1)) * np.exp(2 * np.sin(Z[:, :1]))
+    spread = Spread.of(Z, residuals, np.ones(300), LEARNED, rng)
+    typical = np.sqrt(np.mean(residuals**2))
+    logs = np.log(np.maximum(np.abs(residuals), 0.01 * typical))
+    noisy = LearnedPrior(LEARNED.prior, 10.0, LEARNED.linear, 0.0, 0)
+    left_out = solve_leaving_out(Problem(Z, logs, np.ones(300), np.ones(300)), noisy, 6).held_out
+    np.testing.assert_allclose(spread.scores, residuals / np.exp(left_out))
+
+
+def test_deviations_and_intervals_are_in_units_of_the_target():
+    X, y = regression(60)
+    model = SpectralRegressor(Laplace(), QUICK, random_state=0)
+    plain, scaled = clone(model).fit(X, y), clone(model).fit(X, 100 * y)
+    for ours, theirs in zip(plain.predict(X, return_std=True), scaled.predict(X, return_std=True)):
+        np.testing.assert_allclose(100 * ours, theirs, rtol=1e-6)
+    ends, wider = plain.predict_interval(X), scaled.predict_interval(X)
+    np.testing.assert_allclose(100 * ends, wider, rtol=1e-6)
+    # In this order: the lower and the upper end, at equal distances from the prediction.
+    np.testing.assert_allclose(ends.mean(axis=1), plain.predict(X))
+    assert np.all(ends[:, 0] < ends[:, 1])
