@@ -172,9 +172,8 @@ def test_the_page_on_extending_runs_and_its_priors_are_bochner_pairs():
         exec(compile(block, page.name, "exec"), names)
     priors = [names["TwoLengths"](0.7), names["Triangle"](1.3)]
     for prior in priors:
-        for n_features in (1, 3):
-            for sampling in prior._samplings:
-                assert np.abs(kernel_z_scores(prior, n_features, 0, sampling)).max() < 5
+        for sampling in prior._samplings:
+            assert np.abs(kernel_z_scores(prior, 2, 0, sampling, n_draws=100)).max() < 5
         X = np.random.default_rng(0).normal(size=(400, 2))
         for rule in ("scale", "median"):  # "scale" bends at zero like the Gaussian kernel of that length
             resolved = clone(prior).set_params(**{prior._bandwidth: rule}).resolved(X)

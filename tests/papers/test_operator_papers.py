@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from selection import long_except
 
 from bochner import CurlFree, Decomposable, Gaussian, OperatorKernelRidge
 from bochner.datasets import data_folder
@@ -22,7 +23,7 @@ def available(experiment):
     return all(folder is not None and (folder / f"{name}.npz").is_file() for name in getattr(experiment, "NEEDS", ()))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", long_except(NAMES, *(name for name in NAMES if name != "orff_figure3")))
 def test_smallest_scale_runs_and_speaks_json(name):
     experiment = module(name)
     if not available(experiment):

@@ -3,10 +3,12 @@
 from contextlib import contextmanager
 
 import pytest
-from front_door_samples import QUICK
 
+from bochner import Evidence
 from bochner.front_door.base import SpectralModel
 from bochner.tables import rivals as rivals_module
+
+QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
 
 
 @contextmanager

@@ -8,10 +8,17 @@ import sys
 import time
 
 import pytest
+from table_samples import quick_models
 
 import bochner
 from bochner import cli
 from bochner.experiments import _listing
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_fits():
+    with quick_models():
+        yield
 
 
 def run(capsys, *arguments):

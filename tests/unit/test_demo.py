@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from bochner import demo
+from bochner import Evidence, demo
+from bochner.front_door.base import SpectralModel
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -12,6 +13,9 @@ def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeyp
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "SIZES", (5, 20))
     monkeypatch.setattr(demo, "SEEDS", range(1))
+    rows = demo.tables()
+    monkeypatch.setattr(demo, "tables", lambda: {name: rows[name] for name in ("wine, accuracy", "diabetes, R²")})
+    monkeypatch.setattr(SpectralModel, "_evidence", lambda *_: Evidence(n_rows=150, n_iterations=6))
     everything = demo.data_sets()
     monkeypatch.setattr(demo, "data_sets", lambda: {"breast cancer": everything["breast cancer"]})
     monkeypatch.setattr(demo, "picture", _two_panels(demo.picture))

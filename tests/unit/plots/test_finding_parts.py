@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from selection import long_except
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
@@ -223,7 +224,7 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
         plot_harmonics(learned_features().fit(*moons))
 
 
-@pytest.mark.parametrize("background", ["divergence", "curl"])
+@pytest.mark.parametrize("background", long_except(["divergence", "curl"], "curl"))
 def test_a_field_behind_a_scaler_has_the_derivatives_of_its_predictions(background):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(150, 2))
