@@ -21,13 +21,18 @@ OLD = b"what stood here before"
 
 @contextmanager
 def files_at_most(n_bytes):
-    """A write beyond so many bytes of a file fails in this process, as it does on a disk with so much room."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    """Let writes beyond so many bytes of a file fail in this process, as on a full disk.
+
+    Modules that are imported meanwhile must not be stored as bytecode, which would be cut off.
+    """
+    before, writes_no_bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    sys.dont_write_bytecode = True
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = writes_no_bytecode
 
 
 @pytest.fixture(scope="module")
