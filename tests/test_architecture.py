@@ -1,6 +1,7 @@
 """Imports point down only, and heavy libraries stay behind their doors."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -67,9 +68,15 @@ def room_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+@functools.cache
+def parsed(path):
+    """Return the syntax tree of a file; every test reads all of them."""
+    return ast.parse(path.read_text())
+
+
 def imports(path):
     """(absolute module name, written at module level?) of each import statement."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     package = ["bochner", *path.relative_to(PACKAGE).parts[:-1]]
     top_level = {id(node) for statement in tree.body for node in ast.walk(statement) if _is_import(statement)}
     for node in ast.walk(tree):
@@ -123,7 +130,7 @@ def location_faults(path):
     if room_of(path) == "_compute":
         return []
     faults = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         for field in ("id", "attr", "name", "arg", "module"):
             name = getattr(node, field, None)
             if isinstance(name, str) and ("dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")):

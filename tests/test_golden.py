@@ -127,6 +127,7 @@ def test_the_file_names_every_estimator_of_the_conformance_suite(tool):
     assert tool["STORED"].stat().st_size < 900_000
 
 
+@pytest.mark.long
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="results are stored for x86-64")
 def test_one_case_again():
     done = subprocess.run([sys.executable, TOOL, "losses/Squared"], capture_output=True, text=True, check=False)

@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from selection import long_except
 
 from bochner import Evidence, demo
 from bochner.front_door.base import SpectralModel
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", long_except([False, True], True))
 def test_demo_says_what_it_found_and_writes_a_picture(as_json, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "SIZES", (5, 20))

@@ -109,7 +109,8 @@ for _ in sys.stdin:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or not hasattr(os, "fork"), reason="needs kill -9 and forks")
-@pytest.mark.parametrize("n_kills", [5, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("n_kills", [5, 40])
 def test_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path, n_kills):
     lab("slow")
     path, rng = result_path(lab.out, "slow", "quick"), np.random.default_rng(0)
