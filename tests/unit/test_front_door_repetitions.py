@@ -47,17 +47,17 @@ def repeated_half(X, y):
     return np.vstack([X, X[:half]]), np.append(y, y[:half])
 
 
-@pytest.mark.parametrize(
-    "repeat",
-    [
-        lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2), None),
-        lambda X, y: (X, y, np.full(len(y), 2.0)),
-        lambda X, y: (X, y, np.full(len(y), 1000.0)),
-        lambda X, y: (X[::-1], y[::-1], np.full(len(y), 1e-3)),
-    ],
-    ids=["twice", "weight 2", "weight 1000", "weight 0.001"],
-)
-def test_intervals_are_those_of_the_plain_table(repeat):
+REPEATED = {
+    "twice": lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2), None),
+    "weight 2": lambda X, y: (X, y, np.full(len(y), 2.0)),
+    "weight 1000": lambda X, y: (X, y, np.full(len(y), 1000.0)),
+    "weight 0.001": lambda X, y: (X[::-1], y[::-1], np.full(len(y), 1e-3)),
+}
+
+
+@pytest.mark.parametrize("name", long_except(REPEATED, "twice", "weight 1000"))
+def test_intervals_are_those_of_the_plain_table(name):
+    repeat = REPEATED[name]
     X, y = noisy(150)
     Z, _ = noisy(50, 1)
     expected = quick().fit(X, y).predict_interval(Z)
