@@ -109,7 +109,7 @@ def test_a_warm_start_goes_on_there(name):
     assert_same(parts.fit(there(X, 150), there(THREE, 270), there(WEIGHTS, 300)), whole)
 
 
-@pytest.mark.parametrize("name", long_except(MODELS, "frequencies"))
+@every_model
 def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
     monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 40)
     model = clone(MODELS[name]).set_params(calibrated=True, n_rounds=2)
