@@ -21,6 +21,7 @@ from tests.hostile.model_samples import samples  # noqa: E402
 
 # Their archives take seconds to write, not to refuse.
 SLOW = {"one bomb", "many references", "schema of 700 MB", "raw values", "many values", "directory of a million"}
+SLOW |= {"object array of arrays", "shared references"}
 # What is odd about these is only more than a model needs: 300 000 values, a list in a list.
 HARMLESS = {"many values"}
 

@@ -23,7 +23,11 @@ def rows_on_disk(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "learner", [MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=5000)), JointDescent(n_epochs=1, batch_size=1024)]
+    "learner",
+    [
+        pytest.param(MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=5000)), marks=pytest.mark.long),
+        JointDescent(n_epochs=1, batch_size=1024),
+    ],
 )
 def test_memory_does_not_hold_the_features_of_all_rows(learner, rows_on_disk):
     X, y = rows_on_disk

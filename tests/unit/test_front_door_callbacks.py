@@ -149,9 +149,9 @@ def test_scikit_learns_callbacks_run_alone_in_a_pipeline_and_in_a_search():
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("labels", long_except([False, True], False))
 def test_the_number_of_threads_changes_numbers_by_rounding_only(labels):
-    X, y = regression(300)
+    X, y = regression(150)
     y, kind, answer = (y > 0, SpectralClassifier, "predict_proba") if labels else (y, SpectralRegressor, "predict")
     one, two = (kind(evidence=QUICK, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
     np.testing.assert_allclose(getattr(two, answer)(X), getattr(one, answer)(X), rtol=1e-5, atol=1e-6)

@@ -7,7 +7,9 @@ from selection import long_except
 from sklearn.metrics import log_loss
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor
-from bochner.front_door import base, waves
+from bochner._compute import LocalRows
+from bochner.front_door import base
+from bochner.front_door.waves import Stream
 
 pd = pytest.importorskip("pandas")
 
@@ -47,17 +49,17 @@ def repeated_half(X, y):
     return np.vstack([X, X[:half]]), np.append(y, y[:half])
 
 
-@pytest.mark.parametrize(
-    "repeat",
-    [
-        lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2), None),
-        lambda X, y: (X, y, np.full(len(y), 2.0)),
-        lambda X, y: (X, y, np.full(len(y), 1000.0)),
-        lambda X, y: (X[::-1], y[::-1], np.full(len(y), 1e-3)),
-    ],
-    ids=["twice", "weight 2", "weight 1000", "weight 0.001"],
-)
-def test_intervals_are_those_of_the_plain_table(repeat):
+REPEATED = {
+    "twice": lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2), None),
+    "weight 2": lambda X, y: (X, y, np.full(len(y), 2.0)),
+    "weight 1000": lambda X, y: (X, y, np.full(len(y), 1000.0)),
+    "weight 0.001": lambda X, y: (X[::-1], y[::-1], np.full(len(y), 1e-3)),
+}
+
+
+@pytest.mark.parametrize("name", long_except(REPEATED, "twice", "weight 1000"))
+def test_intervals_are_those_of_the_plain_table(name):
+    repeat = REPEATED[name]
     X, y = noisy(150)
     Z, _ = noisy(50, 1)
     expected = quick().fit(X, y).predict_interval(Z)
@@ -94,6 +96,17 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
     assert 0.85 < np.mean(found) < 0.95
 
 
+def test_a_stream_without_some_rows_has_no_copies_of_them_either():
+    X = np.repeat(noisy(4)[0], 3, axis=0)
+    stream = Stream(LocalRows(X), X[:, :1], np.ones(12, dtype=bool))
+    numbers = np.array([1, 9])
+    left = stream.without(numbers, and_equal=True)
+    np.testing.assert_array_equal(np.flatnonzero(left.kept), np.arange(3, 9))
+    left = stream.without(numbers, and_equal=False)
+    np.testing.assert_array_equal(np.flatnonzero(~left.kept), numbers)
+    assert stream.kept.all()
+
+
 def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
     """Rows of a file are too many to be merged first: those equal to held-out rows are excluded."""
     X, _ = noisy(600)
@@ -101,7 +114,6 @@ def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
     order = np.random.default_rng(1).permutation(1800)
     X, noise = np.tile(X, (3, 1))[order], np.tile(noise, 3)[order]
     monkeypatch.setattr(base.SpectralModel, "_without_repetitions", lambda self, *data: data)
-    monkeypatch.setattr(waves, "_WAVES", 256)
     model = quick(max_exact_rows=300).fit(X, noise)
     assert min(one.held_out_error for one in model.members_) > 0.85
 

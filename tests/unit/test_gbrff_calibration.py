@@ -30,7 +30,7 @@ def noisy(n_classes):
 def test_the_slope_changes_no_class_and_lowers_the_log_loss_of_overfitted_margins(case):
     cls, n_classes = case
     X, y = noisy(n_classes)
-    model = cls(n_rounds=60 if cls is GBRFF2Classifier else 20, random_state=0).fit(X[:200], y[:200])
+    model = cls(n_rounds=60, random_state=0).fit(X[:200], y[:200])
     plain = clone(model).set_params(calibrated=False).fit(X[:200], y[:200])
     assert plain.slope_ == 1.0
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))

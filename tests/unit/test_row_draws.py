@@ -39,7 +39,7 @@ def test_parts_of_rows_that_count_once_have_their_sizes(n_rows, share, n_first, 
 def test_every_pair_of_rows_is_as_likely():
     """Of all ways to put two of five rows into the first part, none is preferred: a chi-square of ten cells."""
     rng, found = np.random.default_rng(0), np.zeros((5, 5))
-    n_draws = 1200
+    n_draws = 800
     for _ in range(n_draws):
         first, _ = split_counts(np.ones(5), 0.4, rng)
         found[tuple(np.flatnonzero(first))] += 1

@@ -110,8 +110,8 @@ def test_a_saved_model_predicts_the_same(model, model_file, iris):
 
 
 def written_as_csv(name, folder):
-    """A table of the folder as a data frame, and read from a CSV file of it."""
-    frame = pandas.read_parquet(Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet")
+    """Return a table as a data frame, and read from a CSV file of it; copies of rows would move the split."""
+    frame = pandas.read_parquet(Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet").drop_duplicates()
     frame.to_csv(folder / "t.csv", index=False)
     return frame, load_table(folder / "t.csv")
 
