@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from selection import long_except
 
 from bochner import cli
 from bochner.experiments import _catalog
@@ -60,7 +61,11 @@ def customers(tmp_path):
     (tmp_path / "customers.csv").write_text("\n".join(["balance,age,zip,churn", *lines]) + "\n")
 
 
-@pytest.mark.parametrize("page", with_python(), ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    long_except(with_python(), *(ROOT / page for page in ("README.md", "docs/three_lines.md", "docs/command.md"))),
+    ids=name_of,
+)
 def test_python_on_a_page_runs(page, tmp_path, monkeypatch, customers):
     for library in ("pandas", "skops", "matplotlib"):
         pytest.importorskip(library)

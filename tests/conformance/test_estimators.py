@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from bochner import (
     CertifiedClassifier,
+    FourierBoostingClassifier,
     FourierBoostingRegressor,
     GBRFF1Classifier,
     GBRFF2Classifier,
@@ -14,9 +15,10 @@ from bochner import (
     SpectralRegressor,
 )
 
-# A sibling of each of these is checked in the quick tests, and takes less time.
+# These take long: in the quick tests siblings are checked, and our own laws check one of each kind.
 SLOW = (
     CertifiedClassifier,
+    FourierBoostingClassifier,
     FourierBoostingRegressor,
     GBRFF1Classifier,
     GBRFF2Classifier,

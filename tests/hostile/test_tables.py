@@ -55,6 +55,7 @@ def arena(tmp_path_factory):
         yield Arena(tmp_path_factory.mktemp("arena"))
 
 
+@pytest.mark.long
 def test_the_arena_sees_other_numbers_and_refusals(arena):
     frame = clean_table("price")
     changed = as_text(frame.assign(size=frame["size"] + 0.01))

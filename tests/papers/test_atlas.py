@@ -113,6 +113,7 @@ def test_the_command_prints_rows_for_people_and_machines(tmp_path, capsys, few_e
     assert capsys.readouterr().out.startswith("| | claim |")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_entries")
 def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys, monkeypatch):
     assert main(["atlas", "--out", str(tmp_path), "--pages"]) != 0

@@ -32,6 +32,7 @@ def test_figure_1_runs_and_learned_kernels_lead():
     assert len(nsrf_figure1.figure(stored).axes) == 12
 
 
+@pytest.mark.long
 @pytest.mark.skipif(data_folder() is None, reason="needs the image data")
 def test_table_1_runs_and_learned_features_lead():
     results = smoke(nsrf_table1)

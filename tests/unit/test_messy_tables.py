@@ -22,6 +22,7 @@ def quick_fits():
         yield
 
 
+@pytest.mark.long
 def test_a_table_of_values_with_money_dates_and_identifiers(tmp_path):
     """A target in euros with its season; decimal commas, dates, 120 towns, identifiers, a remark."""
     rng = np.random.default_rng(0)

@@ -94,9 +94,9 @@ def test_rows_are_taken_alike(everything_large):
     [
         pytest.param("y", {}, marks=pytest.mark.long),
         ("y", {"split": "time:day", "refit": True}),
-        ("truth", {"split": "group:whole"}),
+        pytest.param("truth", {"split": "group:whole"}, marks=pytest.mark.long),
         pytest.param("truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long),
-        ("kind", {"roles": {"money": "category"}}),
+        pytest.param("kind", {"roles": {"money": "category"}}, marks=pytest.mark.long),
     ],
 )
 def test_models_are_alike(everything_large, target, options):

@@ -43,6 +43,7 @@ def test_points_off_the_plane_are_refused():
         plot_potential(np.ones((5, 3)), np.ones(5), bandwidth=1.0)
 
 
+@pytest.mark.long
 def test_the_heaviest_harmonics_are_drawn_beside_the_data():
     measure = HarmonicMeasure(np.array([[1, 0], [2, 1], [3, 0], [2, 1]]), np.array([0.3, 0.2, 0.1, 0.4]))
     X = np.eye(3)
