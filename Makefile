@@ -13,10 +13,10 @@ demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-l
 	$(BIN)/python -m bochner.demo
 
 test: $(VENV)/.installed-dev  ## the quick tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
-	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto -m ""
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto --dist loadfile -m ""
 
 test-oldest: $(OLDEST)/.installed  ## the quick tests with the lowest versions that pyproject.toml allows; tests="tests/unit/test_features.py" for some of them
 	$(OLDEST)/bin/python -m pytest -n auto $(tests)
