@@ -1,6 +1,7 @@
 """The margin game: feasibility, values, certificates, several classes, regression, interruption, and bad input."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -442,3 +443,12 @@ def test_a_finished_game_warns_about_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         game(X, y, rng, n_rounds=3)
+
+
+def test_step_sizes_are_those_of_online_gradient_descent():
+    """D / (G √t) for diameter D and gradient bound G; C / t if the dual is strongly concave (Zinkevich; Hazan)."""
+    dual = SimpleNamespace(diameter=6.0, gradient_bound=2.0, C=3.0, strongly_concave=False)
+    assert MarginGame(step="theory")._step_size(dual, 4, 0.0) == 1.5
+    assert MarginGame(step="adaptive", step_scale=0.5)._step_size(dual, 4, 9.0) == 1.0
+    dual.strongly_concave = True
+    assert MarginGame(step="theory")._step_size(dual, 4, 0.0) == 0.75
