@@ -277,3 +277,21 @@ def test_evidence_is_that_of_the_plain_table():
     for learned in (again, heavy):
         assert learned.noise == pytest.approx(plain.noise, rel=1e-6)
         assert learned.objective == pytest.approx(plain.objective, rel=1e-8)
+
+
+def test_a_copy_leaves_with_all_its_weight_and_a_tie_with_one_observation():
+    X, y = numbers(5)
+    rows = [0, 1, 2, 3, 4, 0, 1]
+    copies = found(X[rows], Values.of(y[rows]))
+    np.testing.assert_array_equal(copies.left_out_weights(), [2, 2, 1, 1, 1, 2, 2])
+    X, y = contingency()
+    ties = found(X, Labels.of(y))
+    assert ties.are_ties
+    np.testing.assert_array_equal(ties.left_out_weights(), 1)
+
+
+def test_one_observation_of_repeated_rows_has_the_mean_weight():
+    X, y = contingency()
+    equal = found(X, Labels.of(y), np.tile([1.0, 4.0], len(X) // 2))
+    assert equal.are_ties
+    assert equal.unit == 2.5
