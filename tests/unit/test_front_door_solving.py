@@ -290,6 +290,20 @@ def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
         assert solved.held_out.max() <= 1
 
 
+def test_targets_of_excluded_rows_change_nothing(monkeypatch):
+    monkeypatch.setattr(waves, "_EPOCHS", (2, 3))
+    monkeypatch.setattr(waves, "_WAVES", 16)
+    X, y = regression(700, noise=0.1)
+    kept = np.arange(700) < 400
+    judge = Problem(X[400:500], y[400:500, None], np.ones(100), np.ones(100))
+    learned = Evidence(n_rows=100, n_iterations=3, standardize=False).learn(Anova(), X[:100], y[:100], 0)
+    plain, other = (
+        solve_descending(Stream(LocalRows(X), Y[:, None], kept), learned, False, judge, np.random.default_rng(0))
+        for Y in (y, np.where(kept, y, 5.0))
+    )
+    np.testing.assert_array_equal(other.held_out, plain.held_out)
+
+
 @pytest.mark.long
 def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     X, y = regression(3000, noise=0.3)
