@@ -17,6 +17,7 @@ import numpy as np
 
 from bochner import load
 from bochner.tables import ModelFileError
+from bochner.tables.provenance import peak_bytes
 
 from .crafted import CRAFTED, rewritten
 from .model_samples import Sample, samples
@@ -263,14 +264,12 @@ def table(found: dict[str, Counter]) -> str:
 
 
 def main():
-    import resource
-
     n_files, seed = map(int, [*sys.argv[1:], "1000", "0"][:2] if len(sys.argv) != 2 else [sys.argv[1], "0"])
     with tempfile.TemporaryDirectory() as folder:
         made = samples(Path(folder))
         found = outcomes(made, Path(folder), n_files, seed)
     print(table(found))
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    print(f"peak memory: {(peak_bytes() or 0) / 2**20:.0f} MB")
     counts = sum(found.values(), Counter())
     return int(not set(counts) <= set(EXPECTED) or counts[LATER] > 0.01 * counts.total())
 

@@ -42,7 +42,8 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 RNG = np.random.default_rng(1)
 FINDING_COPIES = {
-    "ridge", "ridge on learned features", "operator ridge", "classifier", "boosting", "GBRFF2", "certified",
+    "ridge", "ridge on learned features", "operator ridge", "classifier", "classifier of two", "certified",
+    "boosting", "boosting of two", "boosting of values", "GBRFF1", "GBRFF2",
 }  # fmt: skip
 
 

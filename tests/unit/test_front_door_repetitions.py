@@ -161,7 +161,7 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
         X, y = np.tile(X[: n // 3], (3, 1)), np.tile(y[: n // 3], 3)
     else:
         weights = rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
-    assert 0.88 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.92
+    assert 0.86 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.94
 
 
 @pytest.mark.parametrize("model", [SpectralRegressor, SpectralClassifier])
