@@ -1,8 +1,7 @@
-"""y as it is given: an array, a column of a frame or rows of a cluster, checked and in words of our own where it cannot be used."""
+"""Checks of y as it is given: an array, a column of a frame or a collection of Dask."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,73 +10,33 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array
 
 from ._columns import is_missing
-from ._compute import assert_unmasked, entrywise, fold, gathered, is_remote, read_column
+from ._compute import assert_unmasked, gathered
 
 # Whole numbers with more levels than this, and few rows a level, are hardly meant as classes.
 MANY_LEVELS = 20
-# Of targets on a cluster that are no labels, as many different ones come here as show it.
-_MOST_LEVELS = 2**16
 
 
-def given_target(y: Any, n_rows: int | None, owner: str, gather: bool = True) -> Any:
-    """y as an array with a row for each row of X."""
+def given_target(y: Any, n_rows: int | None, owner: str) -> np.ndarray:
+    """y as an array in memory with a row for each row of X."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
-    if not is_remote(y) or gather:
-        y = gathered(y)
-        assert_unmasked(y, "y")
-        y = np.asarray(y)
-    else:
-        y = read_column(y)
+    y = gathered(y)
+    assert_unmasked(y, "y")
+    y = np.asarray(y)
     if n_rows is not None and y.shape[:1] != (n_rows,):
         raise ValueError(inconsistent_rows(n_rows, y.shape[0] if y.ndim else "no"))
     return y
 
 
-def levels_of(y):
-    """What checks of labels look at: y itself, or of a cluster the different labels, twice each as labels of many rows are."""
-    if not is_remote(y):
-        return y
-    levels = fold(_levels, _joined_levels, y)
-    if len(levels) > _MOST_LEVELS and y.dtype.kind != "f":
-        raise ValueError(
-            f"y holds more than {_MOST_LEVELS} different labels. Write target='values' if they are values."
-        )
-    return np.repeat(levels, 2)
-
-
-def _levels(y):
-    """The different labels of a part; enough of them, where they are too many to be labels."""
-    if y.dtype.kind == "O":
-        different = {(type(value), value): value for value in y.tolist()}
-        return np.fromiter(different.values(), object, len(different))[: _MOST_LEVELS + 1]
-    found = np.unique(y)
-    if y.dtype.kind == "f" and len(found) > MANY_LEVELS:
-        odd = found[~np.isfinite(found) | (found != np.round(found))]
-        if len(odd):
-            return np.concatenate([odd[:MANY_LEVELS], odd[-MANY_LEVELS:]])
-    return found[: _MOST_LEVELS + 1]
-
-
-def _joined_levels(left, right):
-    return _levels(np.concatenate([left, right]))
-
-
 def coded(y, classes):
     """Places of labels among the classes; for few classes one byte a row."""
-    dtype = np.min_scalar_type(len(classes))
-    return entrywise(partial(_places, classes, dtype), y, dtype)
-
-
-def _places(classes, dtype, y):
     # Several times faster than return_inverse.
-    return np.searchsorted(classes, y).astype(dtype)
+    return np.searchsorted(classes, y).astype(np.min_scalar_type(len(classes)))
 
 
-def as_values(owner, y, fewest=1):
+def as_values(owner, y):
     check_no_objects(y, owner)
-    settings = {"ensure_2d": False, "accept_sparse": False, "ensure_min_samples": fewest}
-    return check_array(y, dtype=np.float64, input_name="y", **settings)
+    return check_array(y, dtype=np.float64, input_name="y", ensure_2d=False, accept_sparse=False)
 
 
 def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:

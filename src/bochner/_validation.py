@@ -16,14 +16,11 @@ from ._compute import (
     as_rows,
     assert_finite,
     assert_unmasked,
-    entrywise,
-    fold,
     gathered,
     is_mapped,
     is_remote,
     is_tensor,
     opened,
-    read_column,
     remote_frame,
 )
 
@@ -102,15 +99,10 @@ def check_numbers(
     return numbers
 
 
-def check_weights(sample_weight: Any, n_rows: int, *, gather: bool = True) -> Any:
-    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row.
-
-    ``gather=False`` leaves weights of a cluster there.
-    """
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
     if sample_weight is None:
         return None
-    if is_remote(sample_weight) and not gather:
-        return _remote_weights(read_column(sample_weight), n_rows)
     given = np.asarray(gathered(sample_weight))
     if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
         given = given.astype(np.float64)
@@ -137,35 +129,6 @@ def check_weights(sample_weight: Any, n_rows: int, *, gather: bool = True) -> An
             "Write sample_weight / sample_weight.mean()."
         )
     return np.array(weights)
-
-
-def _remote_weights(given, n_rows):
-    if given.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
-        )
-    weights = entrywise(_as_float, given, np.float64)
-    ends = fold(_smallest_and_largest, _outermost, weights)
-    if not np.all(np.isfinite(ends)):
-        raise ValueError("sample_weight must be finite, but contains NaN or infinity.")
-    if ends[0] < 0:
-        raise ValueError(f"Negative values in sample_weight, such as {ends[0]:.3g}; weights count rows.")
-    check_weights(ends, 2)  # whether all are zero, or some too large
-    return weights
-
-
-def _as_float(weights):
-    if weights.dtype.kind not in "fiub":
-        raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(weights)}.")
-    return weights.astype(np.float64)
-
-
-def _smallest_and_largest(weights):
-    return np.array([weights.min(initial=np.inf), weights.max(initial=0.0)])
-
-
-def _outermost(left, right):
-    return np.array([np.minimum(left[0], right[0]), np.maximum(left[1], right[1])])
 
 
 def _shortly(values):

@@ -21,10 +21,7 @@ import scipy.sparse as sp
 from ._compute import (
     Block,
     as_rows,
-    extent,
     fourier_sums_block,
-    gathered,
-    mean_rows,
     potential_gradient_block,
     twin_of,
     working_dtype,
@@ -167,7 +164,7 @@ def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tu
     (array([0.667, 0.   ]), (2, 1))
     """
     rows = as_rows(X)
-    target = as_target(y, len(rows), gather=rows.is_local).similarity()
+    target = as_target(y, len(rows)).similarity()
     n_pairs = _pair_count(len(target))
     energy, gradient = potential_and_gradient(measure, rows, target.factors, target.signs)
     return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
@@ -179,8 +176,8 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray 
     A row of weight 2 counts as two equal rows, one of weight 0 not at all.
     """
     rows = as_rows(X)
-    target: Target = as_target(y, len(rows), gather=rows.is_local)
-    n_samples = len(target) if weights is None else float(gathered(weights.sum()))
+    target: Target = as_target(y, len(rows))
+    n_samples = len(target) if weights is None else float(weights.sum())
     if isinstance(target, Labels):
         sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
         return LabelSums(sums, n_samples, target.classes)
@@ -193,8 +190,8 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray 
         raise TypeError(
             f"No alignment is known for a {type(target).__name__}; give labels, values or a TargetSimilarity."
         )
-    shift = mean_rows(target.rows, weights)
-    low, high, largest_row = extent(target.rows, shift, weights)
+    shift = np.average(target.rows, axis=0, weights=weights)
+    low, high, largest_row = target.extent(shift, weights)
     sums, first, second = rows.sum(Block(_value_sums_block, measure.frequencies, shift), target.rows, *counts)
     return ValueSums(sums, n_samples, shift, first, float(second), low, high, largest_row)
 

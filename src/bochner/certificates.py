@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ._columns import counted, quantile
 from ._compute import (
     Block,
-    entries,
-    entrywise,
-    fold,
-    gathered,
-    is_remote,
-    looked_up,
-    smallest_reaching,
-    totals,
-    weights_or_ones,
 )
 from ._defaults import NestedDefaults
 from ._given_targets import targets_and_predictions
@@ -231,10 +221,8 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         check_share(self.prior_share, "prior_share", example=0.5)
         check_transformer(self._part("features"), "features")
         rows = check_rows(self, X, reset=True)
-        target, _ = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
-        counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
+        target, _ = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        counts = check_weights(sample_weight, len(rows))
         caveat = caveat_of(counts)
         equal = equal_rows(rows, target, counts)
         different = without_repetitions(rows, target, counts)
@@ -242,24 +230,26 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         self.classes_, codes = target.classes, target.codes
         costs = target.costs(self.class_weight, counts)
         rng = as_generator(self.random_state)
-        parts = split_observations(
-            weights_or_ones(counts, codes), equal, different.numbers is not None, self.prior_share, rng
+        first, second, observations = split_observations(
+            np.ones(len(rows)) if counts is None else counts,
+            equal,
+            different.numbers is not None,
+            self.prior_share,
+            rng,
         )
-        first, second, observations = (rows.held(part) for part in parts)
         features = _seeded(clone(self._part("features")), rng)
         weighed = first if costs is None else first * costs
         if isinstance(features, SpectralFeatures) and not rows.is_local:
             # Rows of weight zero teach nothing, and none has to leave the cluster.
             self.features_ = features.fit(rows, target, weighed)
         else:
-            drawn, first_weights = gathered(first), None
-            taught = np.flatnonzero(drawn)
+            taught, first_weights = np.flatnonzero(first), None
             if sample_weight is None and costs is None and not isinstance(features, FeatureMap):
                 # Anyone's transformer sees the rows as they were given: it may know nothing of weights.
-                taught = np.repeat(np.arange(len(rows)), drawn.astype(int))
+                taught = np.repeat(np.arange(len(rows)), first.astype(int))
             elif counts is not None or costs is not None:
-                first_weights = entries(weighed, taught)
-            given = target.decode(entries(codes, taught))
+                first_weights = weighed[taught]
+            given = target.decode(codes[taught])
             self.features_ = fitted_transformer(features, rows.take(taught), given, first_weights)
         prior_mean = self._linear(rows, codes, weighed)
         step = self._linear(rows, codes, (first + second) * (1.0 if costs is None else costs)) - prior_mean
@@ -312,16 +302,16 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
 
     def _linear(self, rows, codes, weights):
         """Weights of a logistic regression, (n_outputs, n_columns), intercept last; the origin for classes that are not there."""
-        design, weights = self._design(), rows.held(weights)
+        design = self._design()
         n_classes = len(self.classes_)
-        present = np.flatnonzero(totals(codes, n_classes, weights))
+        present = np.flatnonzero(np.bincount(codes, weights, minlength=n_classes))
         n_columns = design(rows.take(np.array([0]))).shape[1]
         found = np.zeros((1 if n_classes == 2 else n_classes, n_columns))
         if len(present) == 1:
             return found
         code = class_code(len(present))
         # Rows without weight may be of other classes; they count for nothing.
-        codes = looked_up(np.minimum(np.searchsorted(present, np.arange(n_classes)), len(present) - 1), codes)
+        codes = np.minimum(np.searchsorted(present, np.arange(n_classes)), len(present) - 1)[codes]
         problem = SoftmaxProblem(rows, codes, weights, design, code, np.ones(n_columns), self.C)
         reached = minimized(problem, np.zeros((n_columns, len(code))), _TOLERANCE, _MOST_PASSES)
         coefficients = (reached.coefficients @ code).T
@@ -336,12 +326,12 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         Widths are relative to the median margin of the first part.  ``said`` are fields of both bounds.
         """
         both = np.concatenate([prior_mean, step])
-        scores = rows.held(rows.map(self._block(_unit_scores_block, both), len(both), dtype=np.float64))
+        scores = rows.values(self._block(_unit_scores_block, both), len(both), dtype=np.float64)
         scale = _median_margin(scores, first) or 1.0
         tails = 1 if len(step) == 1 else len(step) * len(_NODES)
         looked = rows.spread(max(1, _MOST_TAILS // tails), second)
-        seen, seen_codes, seen_counts = (entries(column, looked) for column in (scores, codes, second))
-        total = float(fold(np.sum, np.add, second))
+        seen, seen_codes, seen_counts = (column[looked] for column in (scores, codes, second))
+        total = float(np.sum(second))
         n_counted = max(1, int(total))
 
         # Which rows are looked at decides the choice alone: the theorem holds for all moves and widths at once, on all rows.
@@ -356,7 +346,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         budgets = pac_bayes_budget(divergences, n_counted, self.delta, len(_WIDTHS))
         best = int(np.argmin(inverse_binary_kls(risks, budgets)))
         self.width_, move = widths[best], moves[best]
-        right = fold(partial(_right_counts, widths[[best]], moves[[best]]), np.add, scores, codes, second)[0]
+        right = _right_counts(widths[[best]], moves[[best]], scores, codes, second)[0]
         risk = float(np.clip(1 - right / total, 0.0, 1.0))
         bound = pac_bayes_kl(risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS))
         self.gibbs_bound_ = replace(bound, **said)
@@ -365,7 +355,7 @@ class CertifiedClassifier(ExpansionModel, ClassifierScore, NestedDefaults):
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]
         if len(mean) == 1:
             self.coef_, self.intercept_ = mean[0, :-1], float(mean[0, -1])
-        errors = float(fold(partial(_errors, move), np.add, scores, codes, second) / total)
+        errors = float(_errors(move, scores, codes, second) / total)
         self.bound_ = replace(self.gibbs_bound_, value=value, empirical=errors, complexity=value - errors)
 
 
@@ -387,18 +377,9 @@ def _errors(move, scores, codes, counts):
 
 def _median_margin(scores, counts):
     """Of the rows that count, before the step."""
-    margins = entrywise(_margins_before, scores, np.float64)
-    if not is_remote(margins):
-        some = counts > 0
-        distinct, shares = counted(margins[some], counts[some])
-        return quantile(distinct, shares, 0.5)
-    half = fold(np.sum, np.add, counts) / 2
-    low = smallest_reaching(margins, counts, half * (1 - 1e-12))
-    return (low + smallest_reaching(margins, counts, half * (1 + 1e-12), beyond=True)) / 2
-
-
-def _margins_before(scores):
-    return _margins(scores[:, : scores.shape[1] // 2])
+    margins, some = _margins(scores[:, : scores.shape[1] // 2]), counts > 0
+    distinct, shares = counted(margins[some], counts[some])
+    return quantile(distinct, shares, 0.5)
 
 
 def _scores_block(design, weights, X, out):

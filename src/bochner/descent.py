@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import BatchPlan, LocalRows, Rows, entries, fold, is_remote, threads_for_rows_only, walked
+from ._compute import BatchPlan, LocalRows, Rows, threads_for_rows_only
 from ._compute.lazy import waves as kernels
 from ._progress import track
 from .expansions import Expansion
@@ -65,7 +65,7 @@ class Descent:
     ) -> Descended:
         """Move ``parameters`` in place; ``after_epoch`` sees what was reached, and ends the descent by saying True.
 
-        ``apart`` are sorted numbers of rows that are not learned from.  Targets and weights may be where the rows are.  With ``held_out``, a loss of an expansion on other rows, the result is
+        ``apart`` are sorted numbers of rows that are not learned from.  With ``held_out``, a loss of an expansion on other rows, the result is
         the best of the start and of all epochs by it; the whole schedule runs, as its end is its best part.
         """
         (descended,) = run_together(
@@ -105,7 +105,7 @@ def run_together(
     plan = BatchPlan.of(len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63)))
     signals = [targets]
     if weights is not None:
-        mean = _mean_of_others(weights, apart)
+        mean = (np.delete(weights, apart) if len(apart) else weights).mean()
         signals.append((weights / mean).astype(parameters[0].vector.dtype)[:, None])
     epochs = rows.epochs(plan, apart, *signals)
     courses = [
@@ -115,9 +115,9 @@ def run_together(
     with threads_for_rows_only():
         status = (lambda: f"loss {courses[0].losses[-1]:.3g}") if first.with_losses else None
         for epoch in track(range(first.n_epochs), "joint descent", status=status):
-            walks = walked(epochs, epoch, [course.walk for course in courses], walk_together)
-            reached = [course.after(walk, n_kept, after_epoch) for course, walk in zip(courses, walks, strict=True)]
-            if all(reached):
+            walk_together([course.walk for course in courses], epochs(epoch))
+            enough = [course.after(n_kept, after_epoch) for course in courses]
+            if all(enough):
                 break
     return [Descended(course.best, course.losses, course.held_out_losses) for course in courses]
 
@@ -135,11 +135,10 @@ class _Course:
         self.losses: list[float] = []
         self.held_out_losses: list[float] = []
 
-    def after(self, walk, n_rows, after_epoch):
-        """What an epoch has reached, by ``walk`` here or elsewhere; whether that is enough."""
-        self.walk.steps.continue_from(walk.steps)
+    def after(self, n_rows, after_epoch):
+        """Note the losses that an epoch has reached; return True if the descent may end."""
         if self.with_losses:
-            self.losses.append(walk.total / n_rows)
+            self.losses.append(self.walk.total / n_rows)
         reached = self.parameters.expansion(self.with_slopes)
         if self.held_out is not None:
             self.held_out_losses.append(self.held_out(reached))
@@ -149,17 +148,13 @@ class _Course:
 
 
 class _Walk:
-    """The steps of one epoch after the other; it may travel to where the rows are, and its copy comes back."""
+    """The gradient and the steps of a descent, and the summed loss of an epoch."""
 
-    def __init__(self, gradient: BatchGradient, steps: _Steps, total: float = 0.0):
-        self.gradient, self.steps, self.total = gradient, steps, total
-        steps.vector = gradient.parameters.vector  # one vector again after a travel
-
-    def __reduce__(self) -> tuple:
-        return _Walk, (self.gradient, self.steps, self.total)
+    def __init__(self, gradient: BatchGradient, steps: _Steps):
+        self.gradient, self.steps, self.total = gradient, steps, 0.0
 
 
-def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> list[_Walk]:
+def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> None:
     """All steps of an epoch, several descents by the same batches, each with its own sums."""
     block = walks[0].gradient if len(walks) == 1 else _Beside([walk.gradient for walk in walks])
     for walk in walks:
@@ -170,7 +165,6 @@ def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tup
             loss, n_rows, summed = sums[3 * k : 3 * k + 3]
             walk.total += float(loss)
             walk.steps.take(summed, float(n_rows))
-    return walks
 
 
 class _Beside:
@@ -194,11 +188,6 @@ class _Steps:
         given = (descent.rates, descent.decays, descent.penalties)
         self.paces = [none if part is None else part.vector for part in given]
 
-    def continue_from(self, other: _Steps) -> None:
-        """Where these steps have come to elsewhere."""
-        if other is not self:
-            self.vector[...], self.means, self.n_taken = other.vector, other.means, other.n_taken
-
     def take(self, summed: np.ndarray, n_rows: float) -> None:
         """One step by the gradient summed over the rows of a batch."""
         if not n_rows:
@@ -209,13 +198,6 @@ class _Steps:
         corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - self.second_decay**self.n_taken)
         numbers = remaining, *corrections, _FIRST_DECAY, self.second_decay
         kernels.adam_step(self.vector, summed, *self.means, *self.paces, *map(self.vector.dtype.type, numbers))
-
-
-def _mean_of_others(weights, apart):
-    """The mean weight of the rows that are not ``apart``."""
-    if not is_remote(weights):
-        return (np.delete(weights, apart) if len(apart) else weights).mean()
-    return (fold(np.sum, np.add, weights) - entries(weights, apart).sum()) / (len(weights) - len(apart))
 
 
 def _standardized(rows, standardization, dtype):

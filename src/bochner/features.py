@@ -155,13 +155,12 @@ class SpectralFeatures(FeatureMap):
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        here = rows.is_local or not (self.learner is None or self.learner.leaves_targets)
-        weights = check_weights(sample_weight, len(rows), gather=here)
+        weights = check_weights(sample_weight, len(rows))
         candidates, rng = self._start(rows, weights)
         if self.learner is None:
             self.measure_ = candidates
             return self
-        target = as_target(y, len(rows), kind=self.target, gather=here)
+        target = as_target(y, len(rows), kind=self.target)
         if isinstance(self.learner, AlignmentLearner):
             self.candidates_ = candidates
             self.sums_ = alignment_sums(candidates, rows, target, weights)
@@ -197,7 +196,7 @@ class SpectralFeatures(FeatureMap):
         if classes is not None:
             self._classes: np.ndarray | None = np.unique(classes)
         kind = self.target if first else "labels" if isinstance(self.sums_, LabelSums) else "values"
-        target = as_target(y, len(rows), classes=self._classes, kind=kind, gather=rows.is_local)
+        target = as_target(y, len(rows), classes=self._classes, kind=kind)
         sums = alignment_sums(self.candidates_, rows, target, weights)
         self._caveat: str = self._caveat or caveat_of(weights)
         self.sums_ = sums if first else self.sums_ + sums

@@ -1,8 +1,6 @@
 """Which points serve as landmarks: random rows, centroids, or the user's own."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +8,8 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ._compute import Rows, as_dense, codes_that_count, entries, rows_of_code, threads_of_others, totals
-from .row_draws import drawn_rows
+from ._compute import Rows, as_dense, evenly_spread, threads_of_others
+from .row_draws import members
 from .targets import Labels, TargetSimilarity
 
 # Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
@@ -46,10 +44,10 @@ def choose_landmarks(
     if not isinstance(rule, str):
         return _own_landmarks(rows, target, rule, weights)
     groups = _groups(rows, target if per_label else None, weights)
-    counts = shares([group.size for group in groups], n_landmarks)
+    counts = shares([len(group.rows) for group in groups], n_landmarks)
     if rule == "random":
         indices = np.concatenate([group.drawn(count, rng) for group, count in zip(groups, counts) if count])
-        chosen_targets = None if target is None else entries(_targets_of(target), indices)
+        chosen_targets = None if target is None else _targets_of(target)[indices]
         order = np.argsort(indices)  # rows are taken in their own order
         taken = np.empty((len(indices), rows.n_features))
         taken[order] = as_dense(rows.take(indices[order]))
@@ -58,12 +56,12 @@ def choose_landmarks(
     for code, (group, count) in enumerate(zip(groups, counts)):
         if count == 0:
             continue
-        some = group.numbers(np.unique(np.linspace(0, group.size - 1, min(_CLUSTER_ROWS, group.size)).astype(int)))
+        some = evenly_spread(group.rows, _CLUSTER_ROWS)
         clusters = KMeans(min(count, len(some)), n_init=1, random_state=int(rng.integers(2**31)))
         points_of_group = rows.take(some)
         # k-means is NumPy's; scikit-learn before 1.8 fails in it where dispatch is asked for.
         with threads_of_others(), config_context(array_api_dispatch=False):
-            clusters.fit(points_of_group, sample_weight=None if weights is None else entries(weights, some))
+            clusters.fit(points_of_group, sample_weight=None if weights is None else weights[some])
         points.append(np.asarray(clusters.cluster_centers_))
         if isinstance(target, Labels) and per_label:
             targets.append(np.full(len(clusters.cluster_centers_), code))
@@ -93,28 +91,22 @@ def shares(sizes: list[int], total: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Rows that landmarks are chosen among: how many, the numbers of those of some ranks, and where they have weights, these (zero elsewhere)."""
+    """Numbers of the rows that landmarks are chosen among, and their weights if they have some."""
 
-    size: int
-    numbers: Callable
-    weights: Any = None
+    rows: np.ndarray
+    weights: np.ndarray | None = None
 
     def drawn(self, count, rng):
         """Numbers of so many different rows, in proportion to the weights."""
-        if self.weights is not None:
-            return drawn_rows(self.weights, count, rng)
-        return self.numbers(rng.choice(self.size, size=count, replace=False))
+        shares = None if self.weights is None else self.weights / self.weights.sum()
+        return self.rows[rng.choice(len(self.rows), size=count, replace=False, p=shares)]
 
 
 def _groups(rows, target, weights):
     """The rows of each class of labels, or all rows, without those of weight zero."""
-    if not isinstance(target, Labels) and weights is None:
-        return [_Group(len(rows), np.asarray)]
     codes, n_codes = (target.codes, len(target.classes)) if isinstance(target, Labels) else (None, 1)
-    codes, n_codes = codes_that_count(codes, n_codes, weights)
-    sizes = totals(codes, n_codes + 1)[:n_codes].tolist()
-    own = [None if weights is None else weights * (codes == code) for code in range(n_codes)]
-    return [_Group(size, partial(rows_of_code, codes, code), own[code]) for code, size in enumerate(sizes)]
+    of_codes = members(codes, n_codes, len(rows), weights)
+    return [_Group(own, None if weights is None else weights[own]) for own in of_codes]
 
 
 def _targets_of(target):
@@ -123,13 +115,13 @@ def _targets_of(target):
 
 def _targets_of_clusters(target, rows, clusters, n_clusters, weights):
     """The most frequent label of each cluster, or the mean of its factors."""
-    counts = np.ones(len(rows)) if weights is None else entries(weights, rows)
+    counts = np.ones(len(rows)) if weights is None else weights[rows]
     if isinstance(target, Labels):
         votes = np.zeros((n_clusters, len(target.classes)))
-        np.add.at(votes, (clusters, entries(target.codes, rows)), counts)
+        np.add.at(votes, (clusters, target.codes[rows]), counts)
         return votes.argmax(axis=1)
     sums = np.zeros((n_clusters, target.factors.shape[1]))
-    np.add.at(sums, clusters, counts[:, None] * entries(target.factors, rows))
+    np.add.at(sums, clusters, counts[:, None] * target.factors[rows])
     return sums / np.bincount(clusters, counts, minlength=n_clusters)[:, None]
 
 
@@ -160,4 +152,4 @@ def _own_landmarks(rows, target, rule, weights):
     known = rows.take(some).astype(np.float64)
     with threads_of_others():
         nearest = some[pairwise_distances_argmin(points, known)]
-    return Landmarks(points, None, entries(_targets_of(target), nearest))
+    return Landmarks(points, None, _targets_of(target)[nearest])

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import reporting
-from ._compute import Block, Rows, fold
+from ._compute import Block, Rows
 from ._random import as_generator
 from ._state import all_or_nothing
 from ._validation import check_auto_count, check_choice, check_count, check_flag, check_share, check_weights
@@ -107,9 +107,9 @@ class LandmarkFeatures(FeatureMap):
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, len(rows), gather=rows.is_local)
+        weights = check_weights(sample_weight, len(rows))
         self._caveat, n_rows = caveat_of(weights), len(rows)
-        n_samples = n_rows if weights is None else float(fold(np.sum, np.add, weights))
+        n_samples = n_rows if weights is None else float(np.sum(weights))
         different = without_repetitions(rows, self._target(y, rows, weights), weights)
         rows, target, weights = different.rows, different.target, different.weights
         if isinstance(target, Values):
@@ -213,7 +213,7 @@ class LandmarkFeatures(FeatureMap):
     def _target(self, y, rows, weights):
         if y is None and self.similarity != "learned":
             return None
-        target = as_target(y, len(rows), kind=self.target, gather=rows.is_local)
+        target = as_target(y, len(rows), kind=self.target)
         return target.present(weights) if isinstance(target, Labels) else target
 
     def _landmark_count(self, n_samples, n_different):
@@ -321,7 +321,7 @@ def landmark_losses(
         pulls = np.stack([np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)])
         own_similarity = np.sum(signed * chosen.targets, axis=1)
     agreement = np.cos(phases) * pulls[:, 0] + np.sin(phases) * pulls[:, 1]
-    n_rows = len(rows) if weights is None else float(fold(np.sum, np.add, weights))
+    n_rows = len(rows) if weights is None else float(np.sum(weights))
     if chosen.indices is not None:
         if n_rows <= 1:
             raise ValueError(

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, as_dense, gathered
+from ._compute import Block, as_dense
 from ._defaults import NestedDefaults
 from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_transformer
@@ -90,9 +90,7 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         """Fit the features, then the regression; a row of weight 2 counts as two rows."""
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_ = labels.classes
         self.features_ = self._fitted_features(rows, labels, weights)
         design = Block(with_constant if self.fit_intercept else without_constant, feature_block(self._source))
@@ -184,8 +182,7 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
             return features.fit(rows, None, weights)
         if isinstance(features, FeatureMap):
             return features.fit(rows, labels, weights)
-        given = labels.here()  # anyone's transformer looks at labels and weights in memory
-        return fitted_transformer(features, rows.source, given.decode(given.codes), gathered(weights))
+        return fitted_transformer(features, rows.source, labels.decode(labels.codes), weights)
 
     def _rows(self, X, *, reset=False):
         if not reset:

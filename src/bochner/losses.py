@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-from ._compute import fold, is_remote, mean_rows, smallest_reaching
 from ._validation import refuse_class
 
 __all__ = [
@@ -366,12 +365,12 @@ def _miss(targets, scores):
 
 
 def _weighted_mean(targets, weights):
-    return mean_rows(targets.astype(np.float64), weights)
+    return np.average(targets.astype(np.float64), axis=0, weights=weights)
 
 
 def _bounded_mean(targets, weights):
     """The mean of ±1 targets, off ±1 by as much as half a row would bring."""
-    limit = 1 - 1 / (2 * max(fold(np.sum, np.add, weights), 1.0))
+    limit = 1 - 1 / (2 * max(np.sum(weights), 1.0))
     return np.clip(_weighted_mean(targets, weights), -limit, limit)
 
 
@@ -393,9 +392,6 @@ def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) ->
     array([2.])
     """
     result = np.empty(targets.shape[1])
-    if is_remote(targets):
-        least = level * float(fold(np.sum, np.add, weights)) * (1 - 1e-12)
-        return np.array([smallest_reaching(targets[:, k], weights, least) for k in range(len(result))])
     for k, column in enumerate(targets.T):
         order = np.argsort(column, kind="stable")
         cumulative = np.cumsum(weights[order], dtype=np.float64)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, Rows, fold, mean_rows, weights_or_ones
+from ._compute import Block, Rows
 from ._defaults import NestedDefaults
 from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_weights, refuse_class
@@ -64,7 +63,7 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
 
     @abstractmethod
     def _read(self, rows: Rows, y: Any, sample_weight: Any) -> tuple[Target, Any, Any, Loss, float]:
-        """y for a learner of the features and as targets (n_samples, n_outputs), weights, all kept where the rows are; the loss and its unit."""
+        """y for a learner of the features and as targets (n_samples, n_outputs), weights, the loss and its unit."""
 
     @all_or_nothing
     @reporting
@@ -78,17 +77,14 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
         kernel, self._source, self.features_ = operator_source(
             kernel, self._part("features"), self.random_state, rows, taught, weights
         )
-        columns = [targets] if weights is None else [targets, weights]
-        products = fold(partial(_centered_products, mean_rows(*columns)), np.add, *columns)
-        self._kernel = kernel.resolved_outputs(
-            products / (len(rows) if weights is None else fold(np.sum, np.add, weights))
-        )
+        products = _centered_products(targets, weights)
+        self._kernel = kernel.resolved_outputs(products / (len(rows) if weights is None else np.sum(weights)))
         problem = ConvexProblem(
             rows, targets, weights, self.measure_, loss, float(self.alpha), bool(self.fit_intercept)
         )
         start = np.zeros(problem.n_unknowns)
         if self.fit_intercept:
-            counts = weights_or_ones(weights, targets)
+            counts = np.ones(len(rows)) if weights is None else weights
             start[self.measure_.n_columns :] = loss.start(targets, counts)
         found = minimize_convex(problem, start, self.tol, self.max_iter, unit)
         self.n_iter_ = found.n_iter
@@ -204,14 +200,15 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     _losses: ClassVar = (Squared, Huber, Quantile, Poisson)
 
     def _read(self, rows, y, sample_weight):
-        target = Values.of(y, len(rows), owner=type(self).__name__, gather=rows.is_local)
-        weights = rows.held(check_weights(sample_weight, len(rows), gather=rows.is_local))
-        loss, values = self.loss or Squared(), rows.held(target.rows)
-        if isinstance(loss, Poisson) and (smallest := fold(np.min, min, values)) < 0:
+        target = Values.of(y, len(rows), owner=type(self).__name__)
+        weights = check_weights(sample_weight, len(rows))
+        loss, values = self.loss or Squared(), target.rows
+        if isinstance(loss, Poisson) and (smallest := values.min()) < 0:
             raise ValueError(f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}.")
         self._one_dimensional = target.one_dimensional
-        unit = float(np.sqrt(mean_rows((values - mean_rows(values, weights)) ** 2, weights).mean()))
-        return replace(target, rows=values), values, weights, loss, unit or 1.0
+        mean = np.average(values, axis=0, weights=weights)
+        unit = float(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights).mean()))
+        return target, values, weights, loss, unit or 1.0
 
     @property
     def coef_(self) -> np.ndarray:
@@ -298,10 +295,7 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     _losses: ClassVar = (Logistic, Multinomial, Hinge, Exponential)
 
     def _read(self, rows, y, sample_weight):
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
-        labels, weights = replace(labels, codes=rows.held(labels.codes)), rows.held(weights)
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_ = labels.classes
         loss: Loss = self.loss or Logistic()
         if isinstance(loss, Logistic | Multinomial):
@@ -345,9 +339,9 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
         return np.log(self.predict_proba(X))
 
 
-def _centered_products(mean, targets, weights=None):
+def _centered_products(targets, weights):
     """Σ_i h_i (y_i − mean) (y_i − mean)ᵀ."""
-    centered = targets - mean
+    centered = targets - np.average(targets, axis=0, weights=weights)
     counted = centered if weights is None else weights[:, None] * centered
     return counted.T @ centered
 

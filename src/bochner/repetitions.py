@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import LocalRows, Rows, as_dense, column_keys, gathered, row_keys
+from ._compute import LocalRows, Rows, as_dense, column_keys, row_keys
 from .targets import Labels, Target, Values
 
 # Equal rows are ties if at least this share of the repeated rows has inputs that also occur with another outcome.
@@ -72,9 +72,9 @@ def without_repetitions(
     n_rows = len(rows)
     if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
         return DifferentRows(rows, target, weights)
-    points, target = rows.take(np.arange(n_rows)), None if target is None else target.here()
+    points = rows.take(np.arange(n_rows))
     first, places = different(np.column_stack([as_dense(points), *target_columns(target)]))
-    totals = np.bincount(places, gathered(weights)).astype(np.float64)
+    totals = np.bincount(places, weights).astype(np.float64)
     if not in_order and len(first) == n_rows and np.all(totals == 1):
         # Few rows of a cluster are here by now.
         return DifferentRows(rows if rows.is_local else LocalRows(points), target, None)
@@ -194,19 +194,18 @@ def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | N
 
     One pass over the rows.  The keys, one number per row, are held in memory.
     """
-    inputs, weights = row_keys(rows), gathered(weights)
-    return equal_keys(inputs, target, weights)
+    return equal_keys(row_keys(rows), target, weights)
 
 
 def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = None) -> EqualRows | None:
     """Find equal rows by keys of their inputs, see ``equal_rows``."""
-    columns = [np.asarray(column, dtype=np.float64) for column in target_columns(target.here())]
+    columns = [np.asarray(column, dtype=np.float64) for column in target_columns(target)]
     keys = column_keys(np.column_stack([inputs, *columns]))
     all_weigh_the_same = weights is None or np.ptp(weights) == 0
     if all_weigh_the_same and not _has_duplicates(keys):
         return None
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return EqualRows.of(first, groups.ravel(), inputs, target.here(), weights)
+    return EqualRows.of(first, groups.ravel(), inputs, target, weights)
 
 
 def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,23 +9,12 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from ._compute import (
-    entrywise,
-    extent,
-    fold,
-    gathered,
-    is_remote,
-    looked_up,
-    mean_rows,
-    totals,
-)
 from ._given_targets import (
     MANY_LEVELS,
     as_values,
@@ -33,7 +22,6 @@ from ._given_targets import (
     coded,
     given_target,
     inconsistent_rows,
-    levels_of,
 )
 from ._validation import check_choice, check_count, check_positive, check_weights
 from .measures import frozen_array
@@ -43,10 +31,7 @@ _ROWS_A_LEVEL = 10
 
 
 class Target(ABC):
-    """y of n_samples rows; ``similarity`` says which rows are alike.
-
-    Columns with an entry a row may be arrays, or Dask arrays where y lives on a cluster; ``here`` brings them into memory.
-    """
+    """y of n_samples rows, in memory; ``similarity`` says which rows are alike."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -54,10 +39,6 @@ class Target(ABC):
     @abstractmethod
     def take(self, rows: Any) -> Self:
         """The target of some of the rows."""
-
-    @abstractmethod
-    def here(self) -> Self:
-        """The same target in memory, for those who look at single rows."""
 
     @abstractmethod
     def similarity(self) -> TargetSimilarity:
@@ -91,8 +72,7 @@ class TargetSimilarity(Target):
     signs: Any = None
 
     def __post_init__(self) -> None:
-        if not is_remote(self.factors):
-            object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 2))
+        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 2))
         signs = np.ones(self.factors.shape[1]) if self.signs is None else self.signs
         object.__setattr__(self, "signs", frozen_array(signs, "signs", 1, dtype=np.float64))
         if len(self.signs) != self.factors.shape[1]:
@@ -103,9 +83,6 @@ class TargetSimilarity(Target):
 
     def take(self, rows: Any) -> Self:
         return replace(self, factors=self.factors[rows])
-
-    def here(self) -> Self:
-        return replace(self, factors=gathered(self.factors)) if is_remote(self.factors) else self
 
     def similarity(self) -> TargetSimilarity:
         return self
@@ -144,25 +121,17 @@ class TargetSimilarity(Target):
     @property
     def trace(self) -> float:
         """Σ_i λ_ii."""
-        return float(np.sum(self.signs * fold(_square_sums, np.add, self.factors)))
+        return float(np.sum(self.signs * np.sum(self.factors**2, axis=0)))
 
     @property
     def largest(self) -> float:
         """A number that no |λ_ij| exceeds: the largest Σ_k |signs[k]| factors[i, k]²."""
-        return float(fold(partial(_largest, np.abs(self.signs)), max, self.factors))
-
-
-def _square_sums(factors):
-    return np.sum(factors**2, axis=0)
-
-
-def _largest(signs, factors):
-    return np.max(factors**2 @ signs, initial=0.0)
+        return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Labels(Target):
-    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.  Codes may be on a cluster, see ``here``.
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.
 
     ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want of a word.
     """
@@ -184,21 +153,18 @@ class Labels(Target):
         fewest: int = 1,
         owner: str = "This learner",
         advice: str = "",
-        gather: bool = True,
     ) -> Self:
         """Read y as labels of any type; with ``classes``, a label outside them is an error.
 
-        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels;
-        ``gather=False`` leaves labels of a cluster there.
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
         """
-        y = given_target(y, n_rows, owner, gather=gather)
+        y = given_target(y, n_rows, owner)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
-        y = y[:, 0] if is_remote(y) and y.ndim == 2 else y if is_remote(y) else column_or_1d(y, warn=True)
+        y = column_or_1d(y, warn=True)
         if classes is None:
-            levels = levels_of(y)
-            check_labels(levels, advice)
-            found = np.unique(levels)
+            check_labels(y, advice)
+            found = np.unique(y)
             if len(found) < fewest:
                 raise ValueError(
                     f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
@@ -206,21 +172,19 @@ class Labels(Target):
                 )
             return cls(found, coded(y, found))
         classes = np.unique(classes)
-        strangers = np.setdiff1d(levels_of(y), classes)
+        strangers = np.setdiff1d(y, classes)
         if len(strangers):
             raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
         return cls(classes, coded(y, classes))
 
     @classmethod
-    def weighted(
-        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str, gather: bool = True
-    ) -> tuple[Self, Any]:
+    def weighted(cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str) -> tuple[Self, Any]:
         """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
 
         Classes that have no weight are left out, as repeated rows would not show them.
         """
-        labels = cls.of(y, n_rows, fewest=2, owner=owner, gather=gather)
-        weights = check_weights(sample_weight, n_rows, gather=gather)
+        labels = cls.of(y, n_rows, fewest=2, owner=owner)
+        weights = check_weights(sample_weight, n_rows)
         labels = labels.present(weights)
         costs = labels.costs(class_weight, weights)
         if costs is not None:
@@ -240,11 +204,11 @@ class Labels(Target):
         if len(present) == len(self.classes):
             return self
         codes = np.minimum(np.searchsorted(present, np.arange(len(self.classes))), len(present) - 1)
-        return replace(self, classes=self.classes[present], codes=looked_up(codes, self.codes))
+        return replace(self, classes=self.classes[present], codes=codes[self.codes])
 
     def totals(self, weights: Any = None) -> np.ndarray:
         """How often, or with which weight, each class occurs."""
-        return totals(self.codes, len(self.classes), weights)
+        return np.bincount(self.codes, weights, minlength=len(self.classes))
 
     def costs(self, class_weight: Any, weights: Any = None) -> Any:
         """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
@@ -256,7 +220,7 @@ class Labels(Target):
         if isinstance(class_weight, str):
             check_choice(class_weight, "class_weight", ("balanced",))
             counts = self.totals(weights)
-            return looked_up(counts.sum() / (len(counts) * counts), self.codes)
+            return (counts.sum() / (len(counts) * counts))[self.codes]
         if not isinstance(class_weight, Mapping):
             raise TypeError(
                 f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
@@ -269,47 +233,36 @@ class Labels(Target):
         for label, weight in class_weight.items():
             check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
         costs = np.array([float(class_weight.get(label, 1.0)) for label in labels])
-        return looked_up(costs, self.codes)
+        return costs[self.codes]
 
     def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
 
-    def here(self) -> Self:
-        return replace(self, codes=gathered(self.codes)) if is_remote(self.codes) else self
-
     def similarity(self) -> TargetSimilarity:
         n_classes = len(self.classes)
         factors = np.column_stack([np.sqrt(2) * np.eye(n_classes), np.ones(n_classes)])
-        return TargetSimilarity(looked_up(factors, self.codes), np.append(np.ones(n_classes), -1.0))
+        return TargetSimilarity(factors[self.codes], np.append(np.ones(n_classes), -1.0))
 
     def one_hot(self, dtype: Any = np.float32) -> Any:
         """(n_samples, n_classes), 1 in the column of the row's class."""
-        n_classes = len(self.classes)
-        return entrywise(partial(_one_hot, n_classes, dtype), self.codes, dtype, n_classes)
+        columns = np.zeros((len(self), len(self.classes)), dtype)
+        columns[np.arange(len(self)), self.codes] = 1
+        return columns
 
     def signs(self, dtype: Any = np.float64) -> Any:
         """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
         if len(self.classes) == 2:
-            return entrywise(partial(_second_class_sign, dtype), self.codes, dtype, 1)
+            one = np.dtype(dtype).type(1)
+            return np.where(self.codes == 1, one, -one)[:, None]
         return 2 * self.one_hot(dtype) - np.dtype(dtype).type(1)
 
     def corners(self) -> Any:
         """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""
-        return looked_up(np.ascontiguousarray(simplex_code(len(self.classes)).T), self.codes)
+        return np.ascontiguousarray(simplex_code(len(self.classes)).T)[self.codes]
 
     def decode(self, codes: Any) -> np.ndarray:
         """Labels of the user's own type."""
         return self.classes[codes]
-
-
-def _one_hot(n_classes, dtype, codes):
-    columns = np.zeros((len(codes), n_classes), dtype)
-    columns[np.arange(len(codes)), codes] = 1
-    return columns
-
-
-def _second_class_sign(dtype, codes):
-    return np.where(codes == 1, np.dtype(dtype).type(1), np.dtype(dtype).type(-1))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,30 +282,25 @@ class Values(Target):
         n_rows: int | None = None,
         *,
         owner: str = "This learner",
-        gather: bool = True,
     ) -> Self:
-        """Read y as finite numbers, one column per output; ``gather=False`` leaves targets of a cluster there."""
-        y = given_target(y, n_rows, owner, gather=gather)
-        if not is_remote(y):
-            y = as_values(owner, y)
+        """Read y as finite numbers, one column per output."""
+        y = as_values(owner, given_target(y, n_rows, owner))
         if y.ndim > 2:
             raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
         one_dimensional = y.ndim == 1
-        if is_remote(y):
-            n_columns = None if one_dimensional else y.shape[1]
-            y = entrywise(partial(as_values, owner, fewest=0), y, np.float64, n_columns)
-            fold(len, max, y)  # whatever is no finite number is refused before any work
         return cls(y[:, None] if one_dimensional else y, one_dimensional)
 
     def take(self, rows: Any) -> Self:
         return replace(self, rows=self.rows[rows])
 
-    def here(self) -> Self:
-        return replace(self, rows=gathered(self.rows)) if is_remote(self.rows) else self
+    def extent(self, center: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """Smallest and largest value of each output, and the largest distance of a row from ``center``; rows without weight do not count."""
+        present = self.rows if weights is None else self.rows[weights > 0]
+        return present.min(axis=0), present.max(axis=0), float(np.sqrt(np.max(np.sum((present - center) ** 2, axis=1))))
 
     def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
-        mean = mean_rows(self.rows, weights)
-        _, _, largest = extent(self.rows, mean, weights)
+        mean = np.average(self.rows, axis=0, weights=weights)
+        _, _, largest = self.extent(mean, weights)
         return TargetSimilarity((self.rows - mean) / (largest if largest > 0 else 1.0))
 
     def as_given(self, outputs: Any) -> Any:
@@ -360,40 +308,39 @@ class Values(Target):
         return outputs[:, 0] if self.one_dimensional else outputs
 
 
-def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto", gather: bool = True) -> Target:
+def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
     """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or ``"auto"`` by its type.
 
     Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several columns are values.  Whole numbers
-    of many levels are hardly meant as classes: they are read as values, with a warning.  ``gather=False`` leaves y of a cluster there.
+    of many levels are hardly meant as classes: they are read as values, with a warning.
     """
     check_choice(kind, "target", ("auto", "labels", "values"))
     if isinstance(y, Target):
         if len(y) != n_rows:
             raise ValueError(inconsistent_rows(n_rows, len(y)))
-        return y.here() if gather else y
+        return y
     if classes is not None or kind == "labels":
-        return Labels.of(y, n_rows, classes=classes, gather=gather)
-    y = given_target(y, n_rows, "This learner", gather=gather)
+        return Labels.of(y, n_rows, classes=classes)
+    y = given_target(y, n_rows, "This learner")
     if kind == "values":
-        return Values.of(y, n_rows, gather=gather)
+        return Values.of(y, n_rows)
     if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0] if is_remote(y) else column_or_1d(y, warn=True)
-    levels = levels_of(y) if y.ndim == 1 else y
-    if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(levels)):
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(y)):
         raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
     if y.dtype.kind == "O" and y.ndim == 1:
-        check_labels(levels, "")
-    if y.ndim != 1 or type_of_target(levels, input_name="y") not in ("binary", "multiclass"):
-        return Values.of(y, n_rows, gather=gather)
-    n_levels = len(np.unique(levels)) if y.dtype.kind in "fiu" else 0
+        check_labels(y, "")
+    if y.ndim != 1 or type_of_target(y, input_name="y") not in ("binary", "multiclass"):
+        return Values.of(y, n_rows)
+    n_levels = len(np.unique(y)) if y.dtype.kind in "fiu" else 0
     if n_levels > MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
             f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
             "Write target='values' or target='labels' to say which is meant.",
             stacklevel=2,
         )
-        return Values.of(y, n_rows, gather=gather)
-    return replace(Labels.of(y, n_rows, gather=gather), guessed=y.dtype.kind in "fiu")
+        return Values.of(y, n_rows)
+    return replace(Labels.of(y, n_rows), guessed=y.dtype.kind in "fiu")
 
 
 def regressed(target: Target) -> Any:
@@ -406,7 +353,7 @@ def regressed(target: Target) -> Any:
     if not isinstance(target, Labels):
         raise ValueError(f'loss="squared" needs numbers or labels, but y is a {type(target).__name__}.')
     if target.guessed:
-        return looked_up(target.classes.astype(np.float64)[:, None], target.codes)
+        return target.classes.astype(np.float64)[target.codes, None]
     return target.corners()
 
 

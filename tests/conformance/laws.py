@@ -117,7 +117,7 @@ def stays_on_the_cluster(estimator):
     brought = KernelMachine | SpectralClassifier | SpectralRegressor
     if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | brought):
         return True
-    return isinstance(estimator, SpectralFeatures) and (estimator.learner is None or estimator.learner.leaves_targets)
+    return isinstance(estimator, SpectralFeatures)
 
 
 def on_cluster(X, y):

@@ -1,4 +1,4 @@
-"""Fits that go over a cluster's rows again and again: by batches, and in a game against numbers that live with the partitions."""
+"""Fits that go over the rows of a cluster again and again lose a worker and give the result of arrays."""
 
 import os
 import signal
@@ -12,21 +12,19 @@ from bochner import (
     AscentPeaks,
     Evidence,
     FourierBoostingClassifier,
-    JointDescent,
     JointEpochs,
     MarginGame,
     SpectralClassifier,
     SpectralFeatures,
 )
-from bochner._compute import dask_batches
+from bochner._compute import dask_rows
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
-futures_of = distributed.client.futures_of
 
 
 def _fits():
-    """A fit by synchronous batches, one whose dual weights live with the partitions, and the front door, of rows that it prepares there."""
+    """A fit by batches, a game, and a tabular model, whose rows are prepared on the cluster."""
     booster = FourierBoostingClassifier(n_rounds=3, max_rows=1000, epochs=JointEpochs(2), random_state=0)
     game = SpectralFeatures(
         learner=MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=1000), certificate=False),
@@ -45,8 +43,8 @@ def _fits():
 @pytest.mark.parametrize("kind", ["batches", "game", "front door"])
 def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
     """Shards and dual weights are pure functions of rows and history: what a worker held is made again by another one."""
-    if kind == "batches":  # as of many rows, which are not put together
-        monkeypatch.setattr(dask_batches, "WHOLE_BYTES", 0)
+    if kind == "batches":  # as of many rows, which are not brought here
+        monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(6000, 6))
     y = np.cos(rows[:, 0] + rows[:, 1]) > 0.2
@@ -86,34 +84,3 @@ def counted_orders(monkeypatch, which=None, act=None):
     for name in ("get", "compute", "persist"):
         monkeypatch.setattr(distributed.Client, name, counting(name, getattr(distributed.Client, name)))
     return orders
-
-
-@pytest.mark.long
-def test_the_worker_that_holds_all_rows_dies_between_two_epochs(monkeypatch):
-    """What it held is made again by another one, which goes on from the parameters of the client."""
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(6000, 6))  # more than are compared with each other here
-    y = np.cos(rows[:, 0] + rows[:, 1]) > 0.2
-    model = SpectralFeatures(learner=JointDescent(n_epochs=4), n_components=10, random_state=0)
-    expected = model.fit(rows, y).measure_.frequencies
-    killed, walked = [], dask_batches.DaskWhole.walked
-
-    def with_a_death(self, epoch, *others):
-        if epoch == 2:
-            (holders,) = client.who_has(futures_of(self.whole)).values()
-            (victim,) = client.run(os.getpid, workers=list(holders)[:1]).values()
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
-        return walked(self, epoch, *others)
-
-    monkeypatch.setattr(dask_batches.DaskWhole, "walked", with_a_death)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        found = model.fit(da.from_array(rows, chunks=(700, 6)), y).measure_.frequencies
-        assert len(killed) == 1
-        assert killed[0] not in client.run(os.getpid).values()
-    np.testing.assert_array_equal(found, expected)

@@ -431,8 +431,8 @@ def test_certify_counts_copies_of_frames_and_texts_once():
 
 
 @pytest.mark.parametrize("learner", [None, pytest.param(PacBayes(), marks=pytest.mark.long)])
-def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
-    """Width and move are chosen on these, the bound is summed over all; beside them one key a row finds copies."""
+def test_rows_of_a_cluster_send_scores_and_keys_only(learner, monkeypatch):
+    """Two scores of each row choose width and move, and one key of each row finds copies."""
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
     X, y = make_moons(5000, noise=0.2, random_state=0)
     model = CertifiedClassifier(SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0)
@@ -447,7 +447,7 @@ def test_on_a_cluster_only_scores_of_some_rows_travel(learner, monkeypatch):
     monkeypatch.setattr(dask, "compute", watched)
     there = da.from_array(X, chunks=(900, 1))
     found = model.fit(there, y)
-    assert sorted(gathered)[-2:] == [2 * 1000, 5000]  # two scores of some rows, one key of each row
+    assert sorted(gathered)[-2:] == [5000, 2 * 5000]  # one key and two scores of each row
     monkeypatch.undo()
     assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-10)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)

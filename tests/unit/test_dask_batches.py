@@ -1,11 +1,11 @@
-"""Descent over rows of a cluster: by messages for each batch or by whole epochs on one worker, the same digits as in memory."""
+"""Descent over rows of a cluster: by messages for each batch, or on rows brought here; the same digits as in memory."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from selection import long_except
 
-from bochner._compute import BatchPlan, as_rows, batches, dask_batches
+from bochner._compute import BatchPlan, as_rows, batches, dask_batches, dask_rows
 from bochner.descent import Descent, run_together
 from bochner.expansions import Expansion
 from bochner.losses import Logistic, Multinomial, Squared
@@ -61,26 +61,24 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("n_threads", long_except([1, 3, 100], 3))
 @pytest.mark.usefixtures("many_shards")
 def test_shards_in_bundles_of_any_size_have_the_digits_of_memory(n_threads, monkeypatch):
-    monkeypatch.setattr(dask_batches, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     monkeypatch.setattr(dask_batches, "worker_threads", lambda: n_threads)
     plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS - len(APART), 0)
     assert (plan.n_shards, plan.n_windows > 1) == (20, True)
-    epochs = as_rows(there(X)).epochs(plan, APART, there(SIGNS))
+    epochs = as_rows(there(X)).epochs(plan, APART, SIGNS)
     assert len(epochs.bundles) == {1: 3, 3: 5, 100: 20}[n_threads]
     expected = descend(X, SIGNS, Logistic(), weights=WEIGHTS)
-    assert_same(descend(there(X), there(SIGNS, 800), Logistic(), weights=there(WEIGHTS, 900)), expected)
+    assert_same(descend(there(X), SIGNS, Logistic(), weights=WEIGHTS), expected)
 
 
-@pytest.mark.parametrize(("targets", "loss"), [(SIGNS, Logistic()), (ONE_HOT, Multinomial()), (SIGNS, Squared())])
+@pytest.mark.parametrize("few_bytes", [0, 2**28])
+@pytest.mark.parametrize(("targets", "loss"), [(ONE_HOT, Multinomial()), (SIGNS, Squared())])
 @pytest.mark.usefixtures("many_shards")
-def test_an_epoch_of_few_rows_is_one_task_with_the_digits_of_memory(targets, loss, monkeypatch):
-    tasks, compute = [], dask.compute
-    monkeypatch.setattr(
-        dask, "compute", lambda *parts, **keywords: tasks.append(len(parts)) or compute(*parts, **keywords)
-    )
-    monkeypatch.setattr(dask_batches.DaskShards, "_summed", None)
-    found = descend(there(X), there(targets), loss, (0.01, 0.1), there(WEIGHTS))
-    assert tasks.count(2) == N_EPOCHS  # one for each penalty, both at the same time
+def test_rows_brought_here_and_rows_of_workers_have_the_digits_of_memory(targets, loss, few_bytes, monkeypatch):
+    monkeypatch.setattr(dask_rows, "FEW_BYTES", few_bytes)
+    epochs = as_rows(there(X)).epochs(BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0), APART, SIGNS)
+    assert isinstance(epochs, dask_batches.DaskShards) == (few_bytes == 0)
+    found = descend(there(X), targets, loss, (0.01, 0.1), WEIGHTS)
     assert_same(found, descend(X, targets, loss, (0.01, 0.1), WEIGHTS))
 
 
@@ -92,7 +90,7 @@ def test_sparse_partitions_are_put_together():
 
 @pytest.mark.parametrize("place", [np.asarray, there])
 def test_descents_side_by_side_are_those_alone(place, monkeypatch):
-    monkeypatch.setattr(dask_batches, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     rows, penalties = place(X), (0.01, 0.5)
     both = descend(rows, SIGNS, Logistic(), penalties)
     for one, penalty in zip(both, penalties, strict=True):
@@ -112,29 +110,6 @@ def test_a_descent_there_keeps_its_best_epoch_and_ends_when_told_to():
     assert len(seen) == 1
     np.testing.assert_array_equal(kept.expansion.frequencies, start(1).frequencies.astype(np.float32))
     assert np.any(seen[0].expansion.frequencies != kept.expansion.frequencies)
-
-
-def test_a_walk_may_be_run_twice():
-    """A worker that dies while it walks has changed nothing that another one starts from."""
-    plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0)
-    epochs = as_rows(there(X)).epochs(plan, np.empty(0, int), SIGNS)
-
-    def add_one(walks, batches):
-        walks[0]["steps"] += sum(1 for _ in batches)
-        return walks
-
-    mine = {"steps": 0}
-    for _ in range(2):
-        assert epochs.walked(0, [mine], add_one) == [{"steps": plan.n_steps}]
-    assert mine == {"steps": 0}
-
-
-def test_without_room_on_one_worker_rows_stay_where_they_are(monkeypatch):
-    plan = BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0)
-    rows, none = as_rows(there(X)), np.empty(0, int)
-    assert isinstance(rows.epochs(plan, none, SIGNS), dask_batches.DaskWhole)
-    monkeypatch.setattr(dask_batches, "one_worker_has_room", lambda n_bytes: n_bytes < 16 * N_ROWS)
-    assert not isinstance(rows.epochs(plan, none, SIGNS), dask_batches.DaskWhole)
 
 
 def test_bad_rows_are_named_by_the_worker_that_puts_them_together():

@@ -119,13 +119,6 @@ def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
     assert found.slope_ != 1.0
 
 
-def test_a_phase_found_on_a_cluster_is_that_of_arrays():
-    turns, counts = RNG.normal(size=N), RNG.integers(3, size=N).astype(float)
-    expected = gbrff2.best_phase(turns, SIGNAL, counts)
-    columns = [there(column, 250) for column in (turns, SIGNAL, counts)]
-    assert gbrff2.best_phase(*columns) == pytest.approx(expected, abs=1e-12)
-
-
 def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
     reads, tasks = [], []
 

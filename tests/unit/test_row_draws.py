@@ -1,19 +1,11 @@
-"""Random choices among rows: of the right size and law, one by one for rows that count several times, and the same on a cluster."""
+"""Random choices among rows: of the right size and law, one by one for rows that count several times."""
 
 import numpy as np
 import pytest
 
-from bochner._compute import gathered, is_remote, rows_at_shares
 from bochner.repetitions import equal_keys
-from bochner.row_draws import drawn_rows, split_counts, split_observations
+from bochner.row_draws import members, split_counts, split_observations
 from bochner.targets import Labels
-
-
-def chunked(values, size=7):
-    """In partitions of one length, with one that has no rows."""
-    da = pytest.importorskip("dask.array")
-    parts = da.from_array(values, chunks=(size,))
-    return da.concatenate([parts[:14], parts[:0], parts[14:]])
 
 
 def test_split_counts_take_copies_one_by_one(seed):
@@ -48,46 +40,18 @@ def test_every_pair_of_rows_is_as_likely():
     assert np.sum((cells - n_draws / 10) ** 2 / (n_draws / 10)) < 9 + 5 * np.sqrt(2 * 9)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_parts_of_a_cluster_are_those_of_memory(weighted, seed):
-    counts = np.random.default_rng(5).choice([0.0, 0.5, 1.0, 2.0, 3.5], size=60) if weighted else np.ones(60)
-    here = split_counts(counts, 0.5, np.random.default_rng(seed))
-    there = split_counts(chunked(counts), 0.5, np.random.default_rng(seed))
-    for part, other in zip(here, there):
-        assert is_remote(other)
-        np.testing.assert_array_equal(gathered(other), part)
+def test_members_are_the_rows_of_each_code_that_have_a_weight():
+    codes, weights = np.array([2, 0, 2, 1, 0, 2]), np.array([1.0, 0.0, 2.0, 1.0, 3.0, 0.0])
+    assert [own.tolist() for own in members(codes, 4, 6, None)] == [[1, 4], [3], [0, 2, 5], []]
+    assert [own.tolist() for own in members(codes, 4, 6, weights)] == [[4], [3], [0, 2], []]
+    assert [own.tolist() for own in members(None, 1, 6, weights)] == [[0, 2, 3, 4]]
 
 
-@pytest.mark.parametrize("where", [np.asarray, chunked])
-def test_rows_at_shares_of_the_weight(where):
-    weights = np.array([0.0, 2.0, 0.0, 1.0, 1.0, *np.zeros(15)])
-    found = rows_at_shares(where(weights), np.array([0.0, 0.49, 0.5, 0.74, 0.75, 0.999, 1.0]))
-    assert found.tolist() == [1, 1, 3, 3, 4, 4, 4]
-
-
-@pytest.mark.parametrize("where", [np.asarray, chunked])
-def test_drawn_rows_are_those_of_numpys_choice(where, seed):
-    """The same rule as that of a generator, which wants all chances in memory."""
-    weights = np.random.default_rng(1).choice([0.0, 1.0, 1.0, 8.0], size=60)
-    found = drawn_rows(where(weights), 20, np.random.default_rng(seed))
-    wanted = np.random.default_rng(seed).choice(60, 20, replace=False, p=weights / weights.sum())
-    assert found.tolist() == wanted.tolist()
-
-
-def test_all_rows_with_weight_can_be_drawn(seed):
-    weights = np.array([1e20, 1.0, 0.0, 1e-20])
-    assert sorted(drawn_rows(weights, 3, np.random.default_rng(seed)).tolist()) == [0, 1, 3]
-
-
-@pytest.mark.parametrize("where", [np.asarray, chunked])
-def test_copies_are_in_one_part_and_stand_for_one_observation(where, seed):
+def test_copies_are_in_one_part_and_stand_for_one_observation(seed):
     rng = np.random.default_rng(seed)
     inputs = rng.integers(20, size=60).astype(float)
     equal = equal_keys(inputs, Labels.of(inputs % 2))
-    first, second, observations = (
-        gathered(part)
-        for part in split_observations(where(np.ones(60)), equal, False, 0.5, np.random.default_rng(seed))
-    )
+    first, second, observations = split_observations(np.ones(60), equal, False, 0.5, np.random.default_rng(seed))
     np.testing.assert_array_equal(first + second, 1)
     in_first = set(inputs[first > 0])
     assert in_first.isdisjoint(inputs[second > 0])

@@ -3,25 +3,9 @@
 Nothing above this package knows about any of them: algorithms say *what* is summed over the rows.
 """
 
-from .batches import BatchPlan, enough_rows, walked
+from .batches import BatchPlan, enough_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
-from .columns import (
-    cleared,
-    codes_that_count,
-    entries,
-    entrywise,
-    extent,
-    fold,
-    looked_up,
-    mean_rows,
-    read_column,
-    rows_at_shares,
-    rows_of_code,
-    smallest_reaching,
-    totals,
-    weights_or_ones,
-)
-from .dask_inputs import gathered, is_remote, opened, remote_frame
+from .dask_inputs import gathered, is_remote, of_predictions, opened, remote_frame
 from .dask_rows import as_rows
 from .dask_tables import RemoteTable
 from .file_rows import ColumnFile, FileRows, ParquetColumns

@@ -103,15 +103,6 @@ def _part(n_items, number, n_parts):
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 
 
-def walked(epochs: Callable, number: int, walks: list, walk: Callable) -> list:
-    """``walk(walks, batches)`` over the batches of an epoch: here, or there where all rows are in one place.
-
-    Walks over rows that are in one place elsewhere are copies that have come back; each goes alone, so that they go at the same time.
-    """
-    elsewhere = getattr(epochs, "walked", None)
-    return walk(walks, epochs(number)) if elsewhere is None else elsewhere(number, walks, walk)
-
-
 # --- rows on this machine -----------------------------------------------------------------------------------------------
 
 

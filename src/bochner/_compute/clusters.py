@@ -14,12 +14,34 @@ import numpy as np
 _HELD_SHARE = 0.5
 
 
+# One number per row travels with the tasks that need it, which Dask would warn of.
+_LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+
+
 def computed(*collections: Any) -> tuple:
     """``dask.compute``; a scheduler that is lost meanwhile is told in a sentence."""
     import dask
 
-    with with_the_scheduler():
+    with with_the_scheduler(), dask.config.set(_LARGE_GRAPHS):
         return dask.compute(*collections)
+
+
+def persisted(*collections: Any) -> tuple:
+    """``dask.persist``, see ``computed``."""
+    import dask
+
+    with with_the_scheduler(), dask.config.set(_LARGE_GRAPHS):
+        return dask.persist(*collections)
+
+
+def sent(arrays: list[np.ndarray]) -> list:
+    """Return arrays of this process as delayed objects that workers hold.
+
+    If a worker dies, the scheduler sends its arrays to another one.
+    """
+    import dask
+
+    return list(persisted(*(dask.delayed(array, pure=False, traverse=False) for array in arrays)))
 
 
 @contextmanager
@@ -44,25 +66,11 @@ def has_room(n_bytes: float) -> bool:
     client = _client()
     if client is None:
         return n_bytes <= _HELD_SHARE / 2 * _memory_here()
-    room = _room_of_workers(client)
     with with_the_scheduler():
-        return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
-
-
-def one_worker_has_room(n_bytes: float) -> bool:
-    """Whether any worker, or without a cluster this machine, can hold so many bytes more."""
-    client = _client()
-    if client is None:
-        return has_room(n_bytes)
-    room = _room_of_workers(client)
-    return bool(room) and n_bytes <= _HELD_SHARE * min(room)
-
-
-def _room_of_workers(client):
-    """Bytes that are left on some workers, which stand for all."""
-    with with_the_scheduler():
+        # Some workers stand for all.
         listed = client.scheduler_info()["workers"].values()
-    return [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+        room = [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+        return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
 
 
 def worker_threads() -> int:

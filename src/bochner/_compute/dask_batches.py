@@ -1,34 +1,25 @@
 """The batches of ``batches.py`` on a cluster: rows stay with the workers, parameters go there and sums come back.
 
-Of many rows each worker holds some shards, and a step is a message to all of them and back.  Few rows, far quicker to pass over on one
-worker than to ask all of them for every batch, are put together on one: an epoch is then a single task, which comes back with the
-parameters it has reached.  Both are the batches of rows in memory, and give the same digits.
+Each worker holds some shards, and a step is a message to all of them and back.  Few rows are brought here instead, where a batch takes
+less time than a message.  Both are the batches of rows in memory, and give the same digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .batches import ADDED_AT_ONCE, BatchPlan, add_all, kept_rows, local_batches, slice_sum
-from .clusters import computed, one_worker_has_room, worker_threads
+from .batches import ADDED_AT_ONCE, BatchPlan, add_all, kept_rows, slice_sum
+from .clusters import computed, persisted, worker_threads
 from .rows import assert_finite
-from .threads import single_threaded_blas, threads_for_rows_only
+from .threads import single_threaded_blas
 
-# Rows and what belongs to them are put together up to this size.
-WHOLE_BYTES = 2**28
-
-
-def dask_epochs(source: Any, plan: BatchPlan, apart: np.ndarray, signals: tuple) -> DaskShards:
-    """The epochs of a Dask array's rows, wherever these are best held."""
-    n_bytes = sum(part.dtype.itemsize * part.size for part in (source, *signals))
-    few = n_bytes <= WHOLE_BYTES and one_worker_has_room(n_bytes)
-    return (DaskWhole if few else DaskShards)(source, plan, apart, signals)
+# Rows up to this size are brought into the memory of the client.
+FEW_BYTES = 2**28
 
 
 class DaskShards:
@@ -54,13 +45,13 @@ class DaskShards:
             size //= 2
         make = dask.delayed(_shards)
         numbers = [range(s, min(s + size, self.plan.n_shards)) for s in range(0, self.plan.n_shards, size)]
-        held = dask.persist(*(make(*zip(*map(self._parts_of, some), strict=True)) for some in numbers))
+        held = persisted(*(make(*zip(*map(self._parts_of, some), strict=True)) for some in numbers))
         return list(zip(numbers, held, strict=True))
 
     def _parts_of(self, number):
         rows = self.plan.shard(number)
-        signals = [_pieces(signal, rows) for signal in self.signals]
-        return _pieces(self.source, rows), rows.start, signals, kept_rows(self.apart, rows)
+        pieces = self.source[rows].rechunk({1: -1}).to_delayed().ravel().tolist()
+        return pieces, rows.start, [signal[rows] for signal in self.signals], kept_rows(self.apart, rows)
 
     def __call__(self, epoch: int) -> Iterator[Callable[[Callable], tuple]]:
         """As ``local_batches``."""
@@ -68,7 +59,7 @@ class DaskShards:
 
         order = dask.delayed(_orders)
         for window in range(self.plan.n_windows):
-            orders = dask.persist(*(order(self.plan, epoch, some, window, held) for some, held in self.bundles))
+            orders = persisted(*(order(self.plan, epoch, some, window, held) for some, held in self.bundles))
             for number in range(self.plan.n_slices):
                 yield partial(self._summed, orders, number)
 
@@ -87,41 +78,13 @@ class DaskShards:
         return computed(add(sums) if len(sums) > 1 else sums[0])[0][0]
 
 
-class DaskWhole(DaskShards):
-    """The same batches of rows that one worker holds: an epoch is walked over there."""
-
-    @cached_property
-    def whole(self) -> Any:
-        import dask
-
-        rows = slice(0, self.plan.n_rows)
-        signals = [_pieces(signal, rows) for signal in self.signals]
-        return dask.persist(dask.delayed(_whole)(_pieces(self.source, rows), signals, self.apart))[0]
-
-    def walked(self, epoch: int, walks: list, walk: Callable) -> list:
-        """As ``batches.walked``; a worker that dies loses an epoch, which another one walks again."""
-        import dask
-
-        there = dask.delayed(_walked)
-        return list(computed(*(there(walk, one, self.plan, epoch, self.whole) for one in walks)))
-
-
-def _pieces(collection, rows):
-    """Some rows of an array, as it is or, of a Dask array, as its delayed partitions."""
-    part = collection[rows]
-    if isinstance(part, np.ndarray):
-        return [part]
-    return part.rechunk(dict.fromkeys(range(1, part.ndim), -1)).to_delayed().ravel().tolist()
-
-
 class _Shard:
     """Contiguous rows in the pieces that they came in, and one array for each signal."""
 
     def __init__(self, pieces, first_row, signals, kept):
         self.pieces = [piece.tocsr() if sp.issparse(piece) else np.asarray(piece) for piece in pieces if piece.shape[0]]
         self.stops = np.cumsum([piece.shape[0] for piece in self.pieces])
-        self.signals = [np.concatenate([np.asarray(part) for part in parts]) for parts in signals]
-        self.kept = kept
+        self.signals, self.kept = signals, kept
         for stop, piece in zip(self.stops, self.pieces):
             assert_finite(piece, first_row=first_row + int(stop) - piece.shape[0])
 
@@ -161,23 +124,3 @@ def _part_of_batch(block, plan, shards, orders, number, alone):
 def _added(lists):
     """The sum of lists of sums, as a list of one."""
     return [add_all([one for sums in lists for one in sums])]
-
-
-def _whole(pieces, signals, apart):
-    """All rows as one array, their signals, and the numbers of those that take no part."""
-    shard = _Shard(pieces, 0, signals, None)
-    pieces = shard.pieces
-    rows = (
-        pieces[0]
-        if len(pieces) == 1
-        else sp.vstack(pieces, "csr")
-        if sp.issparse(pieces[0])
-        else np.concatenate(pieces)
-    )
-    return rows, tuple(shard.signals), apart
-
-
-def _walked(walk, one, plan, epoch, whole):
-    rows, signals, apart = whole
-    with threads_for_rows_only():  # a copy, as a task may be run twice, and may be in the caller's own process
-        return walk([deepcopy(one)], local_batches(rows, plan, epoch, apart, signals))[0]

@@ -1,12 +1,12 @@
 """Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how their partitions go together."""
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from .clusters import computed, has_room, with_the_scheduler
+from .clusters import computed, with_the_scheduler
 from .tensor_rows import is_tensor, on_host
 
 # A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths of the partitions alone, so that
@@ -24,8 +24,19 @@ def is_remote(X: Any) -> bool:
 
 
 def gathered(values: Any) -> Any:
-    """Numbers that may be on a cluster or another device, in the memory of NumPy."""
+    """Bring numbers that may be on a cluster or another device into the memory of NumPy."""
     return computed(values)[0] if is_remote(values) else on_host(values) if is_tensor(values) else values
+
+
+def of_predictions(function: Callable, values: Any, dtype: Any, n_columns: int | None = None) -> Any:
+    """Apply a function to predictions, one-dimensional or of ``n_columns`` in the result; those on a cluster stay there."""
+    if not is_remote(values):
+        return function(values)
+    shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
+    if n_columns is not None:
+        shape = {"chunks": (values.chunks[0], (n_columns,))}
+    meta = np.empty((0,) * (1 if n_columns is None else 2), dtype)
+    return values.map_blocks(function, dtype=dtype, meta=meta, **shape)
 
 
 def opened(X: Any) -> Any:
@@ -56,10 +67,10 @@ def _is_table(X):
     return isinstance(X, (dd.DataFrame, dd.Series, dd.Index))
 
 
-def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
-    """A Dask array with the numbers of a Dask array, frame or series, the lengths of its partitions known.
+def remote_array(X: Any) -> Any:
+    """A Dask array with the numbers of a Dask array or frame, the lengths of its partitions known.
 
-    Lengths that nobody knows are asked of the workers, in one pass.  With ``numbers=False`` texts and categories come as objects.
+    Lengths that nobody knows are asked of the workers, in one pass.
     """
     import dask.array as da
 
@@ -71,16 +82,14 @@ def remote_array(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
         return X
     if not _is_table(X):
         raise TypeError(
-            f"{name} is a {type(X).__name__} of Dask; bochner takes Dask arrays, frames and series. "
+            f"X is a {type(X).__name__} of Dask; bochner takes Dask arrays and frames. "
             "Write e.g. dask.array.from_delayed(...) to make an array of it."
         )
-    if not numbers:
-        return _of_known_lengths(_objects(X))
     if X.ndim == 1:
         raise ValueError(
-            f"{name} must be two-dimensional (points, features), got a series. Write {name}.to_frame() for one column."
+            "X must be two-dimensional (points, features), got a series. Write X.to_frame() for one column."
         )
-    return _frame_array(X, X._meta, name)
+    return _frame_array(X, X._meta)
 
 
 def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
@@ -135,30 +144,20 @@ def assert_two_dimensional(X: Any) -> None:
         )
 
 
-def _frame_array(X, frame, name):
+def _frame_array(X, frame):
     from pandas.api.types import is_extension_array_dtype, is_numeric_dtype
 
     for column, dtype in frame.dtypes.items():
         if not is_numeric_dtype(dtype):
             raise ValueError(
-                f"Column {column!r} of the Dask frame {name} holds {dtype}, and numbers are needed. "
-                f"Encode it first, e.g. by dask.dataframe.get_dummies({name}.categorize())."
+                f"Column {column!r} of the Dask frame X holds {dtype}, and numbers are needed. "
+                "Encode it first, e.g. by dask.dataframe.get_dummies(X.categorize())."
             )
     X = checked_frame(X, frame)
     if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
         X = X.astype("float64")  # missing numbers of pandas' own types become NaN, which is refused where it is found
-    return _of_known_lengths(X)
-
-
-def _of_known_lengths(X):
     with with_the_scheduler():
         return X.to_dask_array(lengths=True)
-
-
-def _objects(X):
-    """Texts and categories as objects, whatever pandas keeps them in."""
-    kinds = X._meta.dtypes if X.ndim == 2 else [X._meta.dtype]
-    return X.astype(object) if any(not isinstance(kind, np.dtype) for kind in kinds) else X
 
 
 def group_bounds(lengths: Any) -> np.ndarray:
@@ -182,11 +181,11 @@ def group_sizes(lengths: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in np.add.reduceat(lengths, group_bounds(lengths)[:-1]))
 
 
-def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
+def added(sums: list[Any], counts: Any) -> Any:
     """Delayed sums, one after the other within groups of ``counts``, then by a tree over groups."""
     import dask
 
-    together = dask.delayed(partial(_added, plus if add is None else add))
+    together = dask.delayed(_added)
     stops = np.cumsum(counts)
     sums = [
         together(*sums[stop - count : stop]) if count > 1 else sums[stop - count]
@@ -197,9 +196,9 @@ def added(sums: list[Any], counts: Any, add: Callable | None = None) -> Any:
     return sums[0]
 
 
-def _added(add, *parts):
+def _added(*parts):
     present = [part for part in parts if part is not None]  # a partition without rows has no sum
-    return reduce(add, present) if present else None
+    return reduce(plus, present) if present else None
 
 
 def plus(left: Any, right: Any) -> Any:
@@ -207,10 +206,3 @@ def plus(left: Any, right: Any) -> Any:
     if isinstance(left, tuple):
         return tuple(plus(a, b) for a, b in zip(left, right, strict=True))
     return left + right
-
-
-def held_column(y: Any) -> Any:
-    """A column of targets in the groups of its partitions, computed once where there is room for it."""
-    sizes = group_sizes(y.chunks[0])
-    y = y.rechunk({0: sizes} | dict.fromkeys(range(1, y.ndim), -1))
-    return y.persist() if has_room(y.dtype.itemsize * y.size) else y

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .clusters import computed, has_room, is_persisted, warn_of_rereading
-from .columns import entrywise, rows_of_code, totals
-from .dask_batches import dask_epochs
+from .clusters import computed, has_room, is_persisted, persisted, sent, warn_of_rereading
+from .dask_batches import FEW_BYTES, DaskShards
 from .dask_inputs import (
     added,
     assert_declared,
@@ -21,7 +20,7 @@ from .dask_inputs import (
     plus,
     remote_array,
 )
-from .rows import LocalRows, Rows, assert_unmasked, shuffled_within, spread_places
+from .rows import LocalRows, Rows, assert_unmasked, shuffled_within
 from .tensor_rows import TensorRows, is_tensor
 
 
@@ -55,7 +54,7 @@ class DaskRows(Rows):
         groups, sizes = self._groups.of_a_pass()
         # One delayed object for the function: its frequencies travel to a worker once a pass, not with every task.
         function = dask.delayed(partial(_group_sum, block, self.block_size))
-        columns = [_in_pieces(signal, sizes) for signal in signals]
+        columns = [self._in_pieces(signal, sizes) for signal in signals]
         sums = [function(*parts) for parts in zip(groups, *columns, strict=True)]
         return computed(added(sums, self._groups.counts(len(sums))))[0]
 
@@ -82,21 +81,32 @@ class DaskRows(Rows):
 
         groups, sizes = self._groups.of_a_look()
         function = dask.delayed(partial(_group_map, block, n_columns, dtype, self.block_size))
-        pieces = zip(groups, *(_in_pieces(signal, sizes) for signal in signals), strict=True)
+        pieces = zip(groups, *(self._in_pieces(signal, sizes) for signal in signals), strict=True)
         shape = () if n_columns is None else (n_columns,)
         return da.concatenate(
             [da.from_delayed(function(*parts), (size, *shape), dtype) for size, parts in zip(sizes, pieces)]
         )
 
-    def _aligned(self, signal, sizes=None):
-        """A signal as a Dask array whose chunks are those of the rows, or of these sizes."""
+    def values(self, block, n_columns=None, *, dtype=None, signals=()):
+        return computed(self.map(block, n_columns, dtype=dtype, signals=signals))[0]
+
+    def _aligned(self, signal):
+        """A signal as a Dask array whose chunks are those of the rows."""
         import dask.array as da
 
-        sizes = self.source.chunks[0] if sizes is None else sizes
-        return da.asarray(signal).rechunk({0: sizes} | dict.fromkeys(range(1, signal.ndim), -1))
+        return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
 
     def held(self, signal):
-        return None if signal is None else self._aligned(signal, self._groups.of_a_look()[1]).persist()
+        self._groups.are_there()  # from now on groups do not change
+        return None if signal is None else HeldSignal(signal, self._groups.of_a_look()[1])
+
+    def _in_pieces(self, signal, sizes):
+        """A signal cut where groups or partitions begin."""
+        if signal.shape[0] != sum(sizes):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} rows, y {signal.shape[0]}."
+            )
+        return signal.pieces if isinstance(signal, HeldSignal) else _cut(signal, sizes)
 
     def assert_all_finite(self):
         self.sum(_nothing)
@@ -118,14 +128,12 @@ class DaskRows(Rows):
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
-    def spread(self, n_rows, weights=None):
-        if not is_remote(weights):
-            return super().spread(n_rows, weights)
-        present = entrywise(_present, weights, np.uint8)
-        return rows_of_code(present, 1, spread_places(int(totals(present, 2)[1]), n_rows))
-
     def epochs(self, plan, apart, *signals):
-        return dask_epochs(self.source, plan, apart, signals)
+        if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
+            (numbers,) = computed(self.source)
+            (checked,) = _checked(0, _declared(self.source), self.names, numbers)
+            return LocalRows(checked).epochs(plan, apart, *signals)
+        return DaskShards(self.source, plan, apart, signals)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
@@ -186,7 +194,7 @@ class _Groups:
         check, parts = dask.delayed(_checked), self.source.to_delayed().ravel()
         declared = _declared(self.source)
         groups = [check(int(first), declared, self.names, *parts[first:last]) for first, last in pairwise(self.bounds)]
-        self.held = list(dask.persist(*groups))
+        self.held = list(persisted(*groups))
 
     def _bytes(self):
         return self.source.dtype.itemsize * self.source.size
@@ -197,20 +205,16 @@ def _declared(source):
     return source.shape[1], source.dtype
 
 
-def _in_pieces(signal, sizes):
-    """A signal cut where groups or partitions begin."""
-    if signal.shape[0] != sum(sizes):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} rows, y {signal.shape[0]}."
-        )
-    if is_remote(signal):
-        return signal.rechunk({0: sizes} | dict.fromkeys(range(1, signal.ndim), -1)).to_delayed().ravel()
+class HeldSignal:
+    """One number per row that the workers hold in pieces, so that it is sent once for many sums."""
+
+    def __init__(self, signal: np.ndarray, sizes: Any):
+        self.shape, self.pieces = signal.shape, sent(_cut(signal, sizes))
+
+
+def _cut(signal, sizes):
     stops = np.cumsum(sizes)
     return [signal[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
-
-
-def _present(weights):
-    return (weights > 0).astype(np.uint8)
 
 
 def _nothing(X):

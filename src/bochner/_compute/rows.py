@@ -95,9 +95,15 @@ class Rows(ABC):
         Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is computed there when asked for.
         """
 
-    @abstractmethod
+    def values(
+        self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, signals: Any = ()
+    ) -> np.ndarray:
+        """Return what ``map`` computes, always as an array in memory."""
+        return self.map(block, n_columns, dtype=dtype, signals=signals)
+
     def held(self, signal: Any) -> Any:
-        """Numbers with one entry a row, kept where the rows are: for signals of many sums; None stays None."""
+        """Return a signal to pass to many sums; rows on a cluster send it to the workers once.  None stays None."""
+        return signal
 
     @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
@@ -218,9 +224,6 @@ class LocalRows(Rows):
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         self._have_met_all()
         return out
-
-    def held(self, signal):
-        return signal
 
     def take(self, numbers):
         if not is_mapped(self._numbers):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import codes_that_count, fold, gathered, row_numbers, rows_of_code, threads_for_rows_only, totals
+from .._compute import row_numbers, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._deprecations import keyword_only_from
 from .._progress import track
@@ -28,6 +28,7 @@ from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
 from ..repetitions import FEW_ROWS, equal_rows, without_repetitions
+from ..row_draws import members
 from ..targets import Labels, Values
 from ..wave_gradients import Standardization, WaveParameters
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
@@ -127,22 +128,19 @@ class EarlyStopping(BaseEstimator):
         check_count(self.patience, "patience")
 
     def rows_apart(self, n_rows: int, strata: Any, n_strata: int, rng: Seed, weights: Any = None) -> np.ndarray:
-        """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights that may be on a cluster.
+        """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights.
 
         Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
         """
         if self.fraction == 0:
             return np.empty(0, int)
         share, rng = min(self.fraction, _MOST_APART / n_rows), as_generator(rng, "rng")
-        codes, n_codes = codes_that_count(strata, n_strata, weights)
-        members = np.array([n_rows]) if codes is None else totals(codes, n_codes + 1)[:n_codes]
         chosen = []
-        for code, n_members in enumerate(members.tolist()):
+        for own in members(strata, n_strata, n_rows, weights):
             # A hair more, so that 0.1 of 30 rows are 3 in spite of rounding.
-            size = int(share * n_members * (1 + 1e-12))
+            size = int(share * len(own) * (1 + 1e-12))
             if size:
-                ranks = rng.choice(n_members, size, replace=False)
-                chosen.append(ranks if codes is None else rows_of_code(codes, code, ranks))
+                chosen.append(own[rng.choice(len(own), size, replace=False)])
         return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, int)
 
 
@@ -188,7 +186,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     def _fit(self, X, y, rows, targets, weights, strata=None, n_strata=1, validation=None):
         """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
 
-        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them, left on a cluster where it was there:
+        X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them:
         ``strata`` are codes of classes, of which each keeps its share of rows apart.  ``validation`` are the user's own
         ``ValidationRows``, in place of some of the rows that are kept apart.
         """
@@ -202,7 +200,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         if splitting.fraction > 0 and len(rows) > FEW_ROWS:  # of few rows, copies have been merged
             outcome = Values(targets) if strata is None else Labels(np.arange(n_strata), strata)
             equal = equal_rows(rows, outcome, weights)
-        candidates = weights if equal is None else rows.held(equal.first_of_copies(gathered(weights)))
+        candidates = weights if equal is None else equal.first_of_copies(weights)
         held_out = splitting.rows_apart(len(rows), strata, n_strata, rng, candidates)
         apart = held_out if equal is None else equal.with_copies(held_out)
         drawn = others_at_most(self.max_rows, len(rows), apart, rng)
@@ -278,7 +276,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
 
     def _once_each(self, rows, target, weights):
         """What a fit on few rows looks at; of many rows, all as they are."""
-        largest = 1.0 if weights is None else fold(_largest, max, weights)
+        largest = 1.0 if weights is None else np.max(weights)
         if not _LEAST_WEIGHT < largest < 1 / _LEAST_WEIGHT:
             raise ValueError(
                 f"A row of weight h counts as h rows, and the largest sample_weight is {largest:.1e}, which float32 sums lose. "
@@ -345,10 +343,6 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         check_flag(self.warm_start, "warm_start")
         check_auto_count(self.n_pilots, "n_pilots", minimum=0)
         check_count(self.max_rows, "max_rows", minimum=2)
-
-
-def _largest(weights):
-    return weights.max(initial=0.0)
 
 
 def check_learning_rate(learning_rate: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .._compute import codes_that_count, rows_of_code, totals
 from ..losses import Loss, class_probabilities
+from ..row_draws import members
 
 # One row of so many is held out, of every class.
 _HELD_OUT = 4
@@ -18,21 +18,21 @@ _MOST_HELD_OUT = 10_000
 _LOG_SLOPES = (-7.0, 3.0)
 
 
-def held_out_rows(codes: Any, n_codes: int, counts: Any, rng: np.random.Generator) -> np.ndarray | None:
+def held_out_rows(codes: np.ndarray, n_codes: int, counts: Any, rng: np.random.Generator) -> np.ndarray | None:
     """Sorted numbers of a random quarter of the rows of each class, at most 10 000 in all, but one of each; None where a class has no two
-    rows that count.  Codes and counts may be on a cluster.
+    rows that count.
     """
-    codes, _ = codes_that_count(codes, n_codes, counts)
-    members = totals(codes, n_codes + 1)[:n_codes]
-    if members.min() < 2:
+    of_classes = members(codes, n_codes, len(codes), counts)
+    if min(map(len, of_classes)) < 2:
         return None
-    n_rows, held = int(members.sum()), []
+    n_rows, held = sum(map(len, of_classes)), []
     many = n_rows > _HELD_OUT * _MOST_HELD_OUT
-    for code, n_members in enumerate(members.tolist()):
+    for own in of_classes:
+        n_members = len(own)
         size = max(_MOST_HELD_OUT * n_members // n_rows if many else n_members // _HELD_OUT, 1)
         # Of many rows no order of all is made.
         ranks = rng.choice(n_members, size, replace=False) if many else rng.permutation(n_members)[:size]
-        held.append(rows_of_code(codes, code, ranks))
+        held.append(own[ranks])
     return np.sort(np.concatenate(held))
 
 

@@ -69,9 +69,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         if continued:
             self._check_same_classes(labels)
         rows, labels, weights = self._once_each(rows, labels, weights)

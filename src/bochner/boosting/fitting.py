@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import Rows, as_dense, entries, working_dtype
+from .._compute import Rows, as_dense, working_dtype
 from ..expansions import Expansion
 from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
@@ -211,12 +211,12 @@ def draw_sample(
             f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(numbers) // size)} or less, or reduce the columns first."
         )
     points = as_dense(rows.take(numbers))
-    row_weights = np.ones(len(numbers)) if weights is None else entries(weights, numbers)
+    row_weights = np.ones(len(numbers)) if weights is None else weights[numbers]
     if standardization is None:
         standardization = standardization_of(points, row_weights)
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
-    sample = Sample(columns, np.ascontiguousarray(entries(targets, numbers), dtype=dtype), row_weights.astype(dtype))
+    sample = Sample(columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype))
     return sample, standardization
 
 

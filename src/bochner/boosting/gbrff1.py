@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows, as_dense, rows_at_shares
+from .._compute import Block, Rows, as_dense
 from .._deprecations import keyword_only_from
 from .._validation import check_count
 from ..learners import AlignmentLearner, PacBayes
@@ -111,8 +111,10 @@ class GBRFF1Classifier(PublishedBooster):
         else:
             kernel = measure
 
+        sent = rows.held(signal), rows.held(counts)
+
         def total(function, phases):
-            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), signal, counts)
+            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), *sent)
 
         def objective(landmark):
             value, by_phase = total(landmark_block, frequencies @ landmark)
@@ -135,7 +137,7 @@ class GBRFF1Classifier(PublishedBooster):
         shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
         block = Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies)
-        return frequencies, phases, shares, rows.held(rows.map(block, dtype=np.float64))
+        return frequencies, phases, shares, rows.values(block, dtype=np.float64)
 
     def _descended(self, objective, n_features):
         """From the origin by L-BFGS, in all coordinates or along one."""
@@ -184,7 +186,7 @@ def keeps_waves(rows: Rows, n_frequencies: int) -> bool:
 
 def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
     """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows in its place."""
-    place = rows_at_shares(counts, rng.random(1))
+    place = rng.choice(len(rows), size=1, p=counts / counts.sum())
     return as_dense(rows.take(place))[0].astype(np.float64)
 
 

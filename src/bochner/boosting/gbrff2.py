@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows, entrywise, fold, is_remote
+from .._compute import Block, Rows
 from .._compute.lazy import boosting as kernels
 from .._deprecations import keyword_only_from
 from .._validation import check_flag, check_positive
@@ -42,7 +42,7 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
-    if len(turns) <= _FEW_TURNS and not is_remote(turns):
+    if len(turns) <= _FEW_TURNS:
         signals = [np.ascontiguousarray(part, dtype=turns.dtype) for part in (signal, counts)]
         phase = kernels.searched_phase(turns, *signals, _GRID, _AROUND, incoming, margin)
     else:
@@ -51,7 +51,7 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
 
 
 def _search_in_blocks(turns, signal, counts, incoming, margin):
-    """Return the phase that ``searched_phase`` would return, for many rows or rows on a cluster."""
+    """Return the phase that ``searched_phase`` would return, for many rows."""
     phases, radius = _GRID, np.pi
     for _ in range(3):
         values, slopes, curvatures = _phase_losses(phases, turns, signal, counts)
@@ -74,8 +74,6 @@ def _search_in_blocks(turns, signal, counts, incoming, margin):
 def _phase_losses(phases, *columns):
     """Return the losses of all phases with two derivatives, (3, n_phases), summed over all rows."""
     block = Block(kernels.phase_losses_block, phases)
-    if is_remote(columns[0]):
-        return fold(block, np.add, *columns)
     turns, *signals = map(np.ascontiguousarray, columns)
     return in_few_blocks(turns, len(phases)).sum(block, *signals)
 
@@ -149,7 +147,7 @@ class GBRFF2Classifier(PublishedBooster):
             frequency = moved
             if self.rephase:
                 phase = best_phase(turns, signal, counts, incoming=phase)
-        return frequency[None], np.array([phase]), np.ones(1), entrywise(partial(cosines, phase), turns, turns.dtype)
+        return frequency[None], np.array([phase]), np.ones(1), cosines(phase, turns)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -180,7 +178,7 @@ def half_turns(rows: Rows, frequency: np.ndarray) -> Any:
     """ω·x / π of every row."""
     if is_small(rows):
         return rows.source @ (frequency / np.pi).astype(rows.source.dtype, copy=False)
-    return rows.held(rows.map(Block(kernels.half_turns_block, frequency)))
+    return rows.values(Block(kernels.half_turns_block, frequency))
 
 
 def cosines(phase: float, turns: np.ndarray) -> np.ndarray:
@@ -195,6 +193,8 @@ def objective_of(
 ) -> Callable[[np.ndarray], Any]:
     """``frequency_objective`` as a function of the frequency; what does not change with it is done once."""
     if not is_small(rows):
+        n_samples = counts.sum() if n_samples is None else n_samples
+        signal, counts = rows.held(signal), rows.held(counts)
         return partial(frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples)
     X = np.ascontiguousarray(rows.source)
     n_samples = counts.sum() if n_samples is None else n_samples

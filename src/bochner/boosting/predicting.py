@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Block, Rows, entrywise
+from .._compute import Block, Rows, of_predictions
 from .._validation import check_rows
 from ..expansions import ExpansionModel
 from ..losses import Loss, class_probabilities
@@ -75,7 +75,7 @@ class ExpansionClassifier(ClassifierScore, ExpansionPredictor):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predicted classes after each round."""
         said = partial(_likeliest, self.classes_)
-        return (entrywise(said, scores, self.classes_.dtype) for scores in self._staged_scores(X))
+        return (of_predictions(said, scores, self.classes_.dtype) for scores in self._staged_scores(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities, (n_samples, n_classes)."""
@@ -85,7 +85,7 @@ class ExpansionClassifier(ClassifierScore, ExpansionPredictor):
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Class probabilities after each round."""
         chances, n_classes = partial(_chances, self.loss_, self.slope_), len(self.classes_)
-        return (entrywise(chances, scores, scores.dtype, n_classes) for scores in self._staged_scores(X))
+        return (of_predictions(chances, scores, scores.dtype, n_classes) for scores in self._staged_scores(X))
 
     def _columns(self, scores):
         if scores.shape[1] == 2 == len(self.classes_):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, as_dense, cleared, entries, gathered, threads_for_rows_only, weights_or_ones
+from .._compute import LocalRows, Rows, as_dense, gathered, threads_for_rows_only
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._random import as_generator
@@ -23,7 +23,7 @@ from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .calibration import held_out_rows, margin_slope
 from .importances import IMPORTANCE_ROWS, derivative_importances
-from .margins import Margins, one_a_column
+from .margins import Margins
 from .predicting import ExpansionClassifier
 
 # Up to this many numbers (32 MiB in float64) rows are one dense block in memory: the work is less
@@ -88,9 +88,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         rows = check_rows(self, X, reset=not continued)
         self._check_rows(rows)
         rows = in_one_layout(rows.at_hand())
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
         rows.assert_all_finite()  # a first pass, from which on rows of a cluster are held there
@@ -100,12 +98,12 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
             self._seed = int(as_generator(self.random_state).integers(2**63))
         else:
             self._check_same_classes(labels)
-        rows, signs = in_few_blocks(rows), one_a_column(rows, labels.signs())
-        counts = rows.held(weights_or_ones(weights, labels.codes))
+        rows, signs = in_few_blocks(rows), _one_a_row(labels.signs())
+        counts = np.broadcast_to(1.0, len(rows)) if weights is None else weights
         self._boost(rows, signs, counts, continued)
         self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
-        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), entries(counts, some))
+        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), counts[some])
         return self
 
     def _held_out_slope(self, rows, signs, labels, counts):
@@ -113,11 +111,10 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
         different = without_repetitions(rows, labels, counts, in_order=True)
         rng = np.random.default_rng(self._seed)
-        codes = rows.held(different.target.codes)
         # Of few rows, copies have been merged.
         equal = equal_rows(rows, labels, counts) if len(rows) > FEW_ROWS else None
-        candidates = different.weights if equal is None else rows.held(equal.first_of_copies(gathered(counts)))
-        drawn = held_out_rows(codes, len(labels.classes), candidates, rng)
+        candidates = different.weights if equal is None else equal.first_of_copies(counts)
+        drawn = held_out_rows(different.target.codes, len(labels.classes), candidates, rng)
         if self.n_rounds_ == 0 or drawn is None:
             return 1.0
         held = np.sort(different.given_numbers(drawn))
@@ -125,9 +122,11 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
         # Rows of weight zero take no part, and no row is copied.
-        other._boost(rows, signs, rows.held(cleared(counts, apart)), continued=False, told=False)
-        scores = entries(other.expansion_.evaluate(rows), held)
-        return margin_slope(self.loss_, scores, entries(labels.codes, held), entries(counts, held))
+        left = np.array(counts)
+        left[apart] = 0
+        other._boost(rows, signs, left, continued=False, told=False)
+        scores = other.expansion_.evaluate(rows.take(held))
+        return margin_slope(self.loss_, scores, labels.codes[held], counts[held])
 
     def _boost(self, rows, signs, counts, continued, told=True):
         """All rounds; ``told`` to callbacks and progress bars."""
@@ -146,7 +145,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
                 f"Write n_components={held}, or warm_start=False to begin anew."
             )
         check_more_rounds(self.n_rounds, done)
-        margins = Margins(rows, signs, counts, one_a_column(rows, expansion.evaluate(rows)))
+        margins = Margins(signs, counts, _one_a_row(gathered(expansion.evaluate(rows))))
         added, fresh_losses, rounds = [], [], range(done, self.n_rounds)
         for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
@@ -191,3 +190,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")
         self._part("prior", SpectralPrior)
+
+
+def _one_a_row(table):
+    """Return the columns of a table as the rows of an array."""
+    return np.ascontiguousarray(table.T, dtype=np.float64)

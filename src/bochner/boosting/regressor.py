@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 
 from .._callbacks import with_callbacks
-from .._compute import entrywise, extent, fold, mean_rows
 from .._deprecations import keyword_only_from
 from .._state import all_or_nothing
 from .._validation import check_choice, check_rows, check_share, check_weights
@@ -75,21 +74,21 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
         check_share(self.level, "level")
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        values = self._values(y, len(rows), gather=rows.is_local)
-        weights = check_weights(sample_weight, len(rows), gather=rows.is_local)
+        values = self._values(y, len(rows))
+        weights = check_weights(sample_weight, len(rows))
         rows, values, weights = self._once_each(rows, values, weights)
         if not continued:
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
-            self.target_bounds_ = _bounds(*extent(values.rows, self._target_shift, weights)[:2])
+            self.target_bounds_ = _bounds(*values.extent(self._target_shift, weights)[:2])
         targets = self._targets(values)
         self.loss_ = self._loss(targets, weights)
         validation = self._validation_rows(X_val, y_val, sample_weight_val)
         return self._fit(X, y, rows, targets, weights, validation=validation)
 
-    def _values(self, y, n_rows, *, gather=True):
-        values = Values.of(y, n_rows, owner=type(self).__name__, gather=gather)
-        least = fold(_least, min, values.rows) if self.loss == "poisson" else 0.0
+    def _values(self, y, n_rows):
+        values = Values.of(y, n_rows, owner=type(self).__name__)
+        least = values.rows.min() if self.loss == "poisson" else 0.0
         if least < 0:
             raise ValueError(f"loss='poisson' needs non-negative targets, got {least:.3g}. Write loss='squared'.")
         return values
@@ -115,13 +114,13 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     def _mean_and_scale(self, targets, weights):
         if self.loss == "poisson":
             return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        mean = mean_rows(targets, weights)
-        scale = np.sqrt(mean_rows((targets - mean) ** 2, weights))
+        mean = np.average(targets, axis=0, weights=weights)
+        scale = np.sqrt(np.average((targets - mean) ** 2, axis=0, weights=weights))
         return mean, np.where(scale > 0, scale, 1.0)
 
     def _loss(self, targets, weights) -> Loss:
         if self.loss == "huber":
-            weights = entrywise(_ones, targets, np.float64) if weights is None else weights
+            weights = np.ones(len(targets)) if weights is None else weights
             sizes = np.abs(targets - weighted_quantile(targets, weights, 0.5))
             delta = weighted_quantile(sizes, weights, self.level)
             return Huber(np.maximum(delta, 1e-12))
@@ -145,14 +144,6 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
             predicted = self.loss_.link(scores)
         predicted = np.clip(predicted, *self.target_bounds_.astype(predicted.dtype))
         return predicted[:, 0] if self._one_dimensional else predicted
-
-
-def _least(values):
-    return values.min(initial=np.inf)
-
-
-def _ones(targets):
-    return np.ones(len(targets))
 
 
 def _bounds(low, high):

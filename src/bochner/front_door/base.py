@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
-from .._compute import entries, thread_count
+from .._compute import thread_count
 from .._defaults import NestedDefaults
 from .._validation import check_count, check_flag, refuse_class
 from ..blending import blend_weights
@@ -108,8 +108,8 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
             if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
                 rows = np.flatnonzero(kept)[rows]
             X = select_rows(X, rows)
-            target = target.take(rows).here()
-            weights = np.ones(len(rows)) if weights is None else entries(weights, rows)
+            target = target.take(rows)
+            weights = np.ones(len(rows)) if weights is None else weights[rows]
         inputs = TableInputs(self.categorical_features).fit(X, sample_weight=weights)
         prepared, equal = Prepared.of(inputs.transform(X), target, weights, 0 if many else _LEAVE_ONE_OUT_ROWS)
         self._repetitions = self._repetitions or repetition_note(equal)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._callbacks import with_callbacks
-from .._compute import entries, entrywise, looked_up
+from .._compute import of_predictions
 from .._random import as_generator
 from .._state import all_or_nothing
 from ..blending import ProbabilityLink
@@ -94,7 +94,7 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
             prepared = self._prepared(X, labels, kept, weights, rng)
         costs = labels.costs(self.class_weight, weights)
         problem = prepared.problem(
-            _columns(prepared.target, np.float64), None if costs is None else entries(costs, prepared.rows)
+            _columns(prepared.target, np.float64), None if costs is None else costs[prepared.rows]
         )
         own = self._learning_rows(len(prepared.rows), len(priors), rng)
         learned, seconds = self._learn_families(priors, problem, prepared.target, own, tasks)
@@ -110,7 +110,7 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     def _read_labels(self, y, n_given, kept, counts, elsewhere):
         """The labels of the rows that take part, and no other classes than theirs."""
         owner = type(self).__name__
-        given = Labels.of(y, n_given, owner=owner, advice=_ADVICE, gather=not elsewhere)
+        given = Labels.of(y, n_given, owner=owner, advice=_ADVICE)
         if not elsewhere:  # read again
             labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
             if len(labels.classes) == len(labels.codes):
@@ -150,12 +150,12 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         """
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
         logs = self._map_rows(X, lambda Z: self.link_.log_probabilities(self._scores(Z)), n_classes)
-        return entrywise(_log_odds, logs, logs.dtype) if n_classes == 2 else logs
+        return of_predictions(_log_odds, logs, logs.dtype) if n_classes == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         probabilities = self.predict_proba(X)
-        return entrywise(self._labels, probabilities, self.classes_.dtype)
+        return of_predictions(self._labels, probabilities, self.classes_.dtype)
 
     def _labels(self, probabilities):
         """The class that is predicted where classes have these probabilities."""
@@ -192,7 +192,7 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
 def _columns(labels, dtype):
     """One-hot, of two classes the second alone."""
     one_hot = np.eye(len(labels.classes), dtype=dtype)
-    return looked_up(np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot, labels.codes)
+    return (np.ascontiguousarray(one_hot[:, 1:]) if len(one_hot) == 2 else one_hot)[labels.codes]
 
 
 def _log_odds(logs):

@@ -15,7 +15,7 @@ from .._compute import Block, FileRows, LocalRows, RemoteTable, Rows, as_dense, 
 from .._unfamiliar import warn_of_unfamiliar
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
-from .preparation import counted_elsewhere, is_elsewhere, select_rows
+from .preparation import is_elsewhere, select_rows
 
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
@@ -41,9 +41,10 @@ class TableDoor:
         n_rows = X.shape[0]
         if n_rows < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
-        if is_elsewhere(X):
-            return X, n_rows, *counted_elsewhere(sample_weight, n_rows)
         weights = check_weights(sample_weight, n_rows)
+        if is_elsewhere(X):
+            kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+            return X, n_rows, kept, None if weights is None else weights / weights[kept].mean()
         kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
         return select_rows(X, kept), n_rows, kept, np.ones(n_rows) if weights is None else weights[kept]
 

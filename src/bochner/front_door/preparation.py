@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,10 @@ from .._compute import (
     RemoteTable,
     Rows,
     column_keys,
-    entrywise,
-    gathered,
-    mean_rows,
     ordered_map,
     release_scratches,
     scratch,
 )
-from .._validation import check_weights
 from ..evidence import Evidence
 from ..inputs import TableInputs
 from ..observations import input_keys
@@ -45,22 +40,6 @@ _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
 def is_elsewhere(X: Any) -> bool:
     """Whether rows are on a cluster or in a file that is read in pieces: some of them are taken, and sums go over all."""
     return isinstance(X, RemoteTable | FileRows)
-
-
-def counted_elsewhere(sample_weight: Any, n_rows: int) -> tuple[np.ndarray, Any]:
-    """Return which rows have a weight, and the weights scaled to mean one; None if none are given.
-
-    For rows in files and on Dask, where the weights may be on Dask too.
-    """
-    weights = check_weights(sample_weight, n_rows, gather=False)
-    if weights is None:
-        return np.ones(n_rows, dtype=bool), None
-    kept = gathered(entrywise(_positive, weights, bool))
-    return kept, entrywise(partial(np.multiply, 1 / mean_rows(weights, kept)), weights, np.float64)
-
-
-def _positive(weights):
-    return weights > 0
 
 
 def select_rows(X: Any, rows: np.ndarray) -> Any:

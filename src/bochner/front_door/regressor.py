@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 
 from .._callbacks import with_callbacks
-from .._compute import entrywise, ordered_map
+from .._compute import ordered_map
 from .._random import as_generator
 from .._state import all_or_nothing
 from ..scoring import RegressorScore
@@ -69,7 +69,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
         X, n_given, kept, weights = self._received(X, sample_weight)
-        values = Values.of(y, n_given, owner=type(self).__name__, gather=not is_elsewhere(X))
+        values = Values.of(y, n_given, owner=type(self).__name__)
         values = values if is_elsewhere(X) else values.take(kept)
         X, values, weights = self._without_repetitions(X, values, weights)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
@@ -86,8 +86,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         problem = prepared.problem(scale.forward(prepared.target.rows))
         learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
-        moved = entrywise(scale.forward, values.rows, np.float64, values.rows.shape[1])
-        stream = self._stream(X, moved, kept, weights)
+        stream = self._stream(X, scale.forward(values.rows), kept, weights)
         scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
         strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
         of_strongest = next(one for one in learned if one.prior is strongest)

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import fold
-
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
@@ -90,17 +88,9 @@ class TargetScale:
 
 
 def ends_of(values: Any, weights: Any = None) -> tuple[float, float]:
-    """The smallest and the largest entry of rows that have a weight, which may be on a cluster."""
-    return fold(_ends, _outermost, *([values] if weights is None else [values, weights]))
-
-
-def _ends(values, weights=None):
+    """The smallest and the largest entry of rows that have a weight."""
     present = values if weights is None else values[weights > 0]
-    return float(np.min(present, initial=np.inf)), float(np.max(present, initial=-np.inf))
-
-
-def _outermost(left, right):
-    return min(left[0], right[0]), max(left[1], right[1])
+    return float(np.min(present)), float(np.max(present))
 
 
 def other_scales(Y: np.ndarray, weights: np.ndarray, ends: tuple[float, float] | None = None) -> list[TargetScale]:

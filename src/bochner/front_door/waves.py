@@ -27,7 +27,7 @@ _FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
 class Stream:
     """All rows with their columns prepared, wherever they are; ``kept`` marks those that take part.
 
-    Y (n_samples, n_outputs) and ``weights`` may be on a cluster, as the rows; None is one for every row.
+    ``Y`` is (n_samples, n_outputs); without ``weights`` every row weighs the same.
     """
 
     rows: Rows
@@ -85,7 +85,7 @@ def solve_descending(
     """
     loss, targets = _problem(stream.Y, labels)
     kept, weights = stream.kept, stream.weights
-    if isinstance(weights, np.ndarray) and np.ptp(weights[kept]) == 0:
+    if weights is not None and np.ptp(weights[kept]) == 0:
         weights = None
     counted = kept.astype(np.float64) if weights is None else weights * kept
     measure = learned.prior.sample(_WAVES, stream.rows.n_features, rng)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -57,9 +57,6 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
-    # Whether it asks rows and targets for sums, batches and looks at some rows only, so that targets may stay on a cluster.
-    leaves_targets: ClassVar[bool] = False
-
     def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
@@ -68,7 +65,7 @@ class Learner(BaseEstimator, ABC):
         not caught.  ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
-        rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
+        rows, target, counts = as_data(X, y, weights)
         return self._learn(measure, rows, target, as_generator(rng, "rng"), counts)
 
     def for_prior(self, prior: Any) -> Self:
@@ -90,13 +87,12 @@ def check_learner(learner: Any, kind: Any = Learner) -> None:
     learner.check_parameters()
 
 
-def as_data(X: Any, y: Any, weights: Any = None, *, leave: bool = False) -> tuple[Rows, Target, Any]:
-    """What a learner works on; ``leave`` lets targets and weights of a cluster's rows stay there.
+def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, Any]:
+    """Read the rows, the target and the weights that a learner works on.
 
     Classes of weight zero are left out, as repeated rows would not show them.
     """
     rows = as_rows(X, held=True)
-    here = rows.is_local or not leave
-    target = as_target(y, len(rows), gather=here)
-    weights = check_weights(weights, len(rows), gather=here)
+    target = as_target(y, len(rows))
+    weights = check_weights(weights, len(rows))
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, as_rows, entries, fold, weights_or_ones
+from .._compute import Block, Rows, as_rows
 from ..targets import Labels, Target, Values, regressed
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -106,8 +106,7 @@ def balancing_shifts(balance: Callable, n_columns: int, C: float) -> np.ndarray:
 class HingeDual:
     """ℓ1-SVM, ½‖w‖² + C Σ_i w_i max(0, 1 − y f): K = {0 <= α <= C, Σ w y α = 0}, linear(α) = Σ w α.
 
-    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,).  With ``rows`` (see ``on_rows``) what is known of each row stays where
-    the rows are, and is worked on block by block.
+    ``targets`` is (n_samples, n_problems), ``weights`` (n_samples,).  With ``rows`` (see ``on_rows``), work is done block by block.
     """
 
     strongly_concave = False
@@ -116,8 +115,8 @@ class HingeDual:
     def __init__(self, targets, C, weights=None, projection="exact"):
         self.targets = targets
         self.C = C
-        self.weights = weights_or_ones(weights, targets)
-        self.total = float(fold(np.sum, np.add, self.weights))  # of rows, each counted as often as its weight says
+        self.weights = np.broadcast_to(1.0, len(targets)) if weights is None else weights
+        self.total = float(np.sum(self.weights))  # of rows, each counted as often as its weight says
         self.projection = projection
 
     @property
@@ -125,12 +124,11 @@ class HingeDual:
         return self.targets.shape[1]
 
     def on_rows(self, rows):
-        """The same problem, worked on block by block where the rows are, if they are many; the rows themselves are not read for it."""
-        if rows.is_local and len(rows) <= _MANY_ROWS:
+        """Return the same problem, worked on block by block if rows are many; the rows themselves are not read for it."""
+        if len(rows) <= _MANY_ROWS:
             return self
         part = copy(self)
-        part.targets, part.weights = rows.held(self.targets), rows.held(self.weights)
-        part.rows = in_long_blocks(as_rows(part.targets, rows.block_size), _LIGHT_ROWS)
+        part.rows = in_long_blocks(as_rows(self.targets, rows.block_size), _LIGHT_ROWS)
         return part
 
     def sum(self, function, *columns):
@@ -140,12 +138,11 @@ class HingeDual:
         return self.rows.sum(Block(_sum_of_signals, function), *columns)
 
     def map(self, function, *columns, out=None):
-        """``function(*columns)``, (n_samples, n_problems); into ``out``, which may be one of the columns, where that is an array."""
+        """``function(*columns)``, (n_samples, n_problems); into ``out``, which may be one of the columns."""
         if self.rows is None:
             return function(*columns)
         block = Block(_map_of_signals, function)
-        out = out if isinstance(out, np.ndarray) else None
-        return self.rows.held(self.rows.map(block, self.n_problems, dtype=np.float64, out=out, signals=columns))
+        return self.rows.map(block, self.n_problems, dtype=np.float64, out=out, signals=columns)
 
     def summed(self, columns):
         """Σ_i w_i of all entries in row i."""
@@ -237,7 +234,7 @@ class HingeDual:
 
     def sampled(self, rows):
         """The problem on some rows, C scaled so that the loss on them has the expectation of the loss on all."""
-        part = self.on(entries(self.targets, rows), entries(self.weights, rows))
+        part = self.on(self.targets[rows], self.weights[rows])
         part.C = self.C * self.total / part.total
         return part
 
@@ -277,8 +274,8 @@ class SquaredDual(SquaredHingeDual):
 
     def __init__(self, targets, C, weights=None, projection="exact"):
         super().__init__(targets, C, weights, projection)
-        mean = fold(_column_sums, np.add, targets, self.weights) / self.total
-        self.radius = C * np.sqrt(fold(partial(_squares_around, mean), np.add, targets, self.weights))
+        mean = self.weights @ targets / self.total
+        self.radius = C * np.sqrt(self.weights @ (targets - mean) ** 2)
 
     def _mean(self, columns):
         return self.sum(_column_sums, columns, self.weights) / self.total
@@ -377,10 +374,6 @@ def _column_sums(columns, weights):
 
 def _column_squares(columns, weights):
     return weights @ columns**2
-
-
-def _squares_around(center, columns, weights):
-    return weights @ (columns - center) ** 2
 
 
 def _signed_sum(alpha, targets, weights):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import Block, Rows, as_rows, gathered
+from .._compute import Block, Rows, as_rows
 from .._deprecations import keyword_only_from
 from .._validation import check_count, check_flag, check_positive
 from ..harmonics import HarmonicMeasure, basis_size, check_basis, harmonic_count
@@ -158,7 +158,7 @@ class _Seen:
     def __init__(self, bound, signal):
         self.bound, self.signal = bound, signal[:, None] if signal.ndim == 1 else signal
         self.heights: dict[int, float] = {}
-        self.largest = float(np.sum(gathered(np.sum(np.abs(self.signal), axis=0)) ** 2)) or 1.0
+        self.largest = float(np.sum(np.sum(np.abs(self.signal), axis=0) ** 2)) or 1.0
 
     def at(self, numbers):
         """Return the heights of these harmonics, and evaluate those that are new."""

@@ -1,11 +1,11 @@
 """JointDescent: all frequencies moved at once, together with a linear head, by minibatch descent."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._compute import Rows, entries, mean_rows, threads_for_rows_only
+from .._compute import Rows, threads_for_rows_only
 from .._deprecations import keyword_only_from
 from .._validation import check_choice, check_count, check_positive
 from ..descent import Descent
@@ -74,8 +74,6 @@ class JointDescent(Learner):
     >>> len(learned.measure), bool(learned.report.losses[-1] < learned.report.losses[0])
     (20, True)
     """
-
-    leaves_targets: ClassVar[bool] = True
 
     _: KW_ONLY
     n_epochs: int = 30
@@ -152,12 +150,15 @@ def ridge_start(
 ) -> Expansion:
     """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
-    intercept = mean_rows(targets, weights).astype(targets.dtype if weights is None else weights.dtype)
+    if weights is None:
+        intercept = np.mean(targets, axis=0, dtype=np.float64).astype(targets.dtype)
+    else:
+        intercept = np.average(targets, axis=0, weights=weights)
     waves = measure.features(rows.take(numbers).astype(np.float32))
-    weighted = waves if weights is None else waves * entries(weights, numbers)[:, None].astype(np.float32)
+    weighted = waves if weights is None else waves * weights[numbers][:, None].astype(np.float32)
     gram = (weighted.T @ waves).astype(np.float64)
     gram[np.diag_indices_from(gram)] += _START_RIDGE * (np.mean(measure.weights) or 1.0)
-    amplitudes = np.linalg.solve(gram, weighted.T @ (entries(targets, numbers) - intercept))
+    amplitudes = np.linalg.solve(gram, weighted.T @ (targets[numbers] - intercept))
     # Logistic heads act on scores, not probabilities: ±2 is where they say 0.12 and 0.88.
     gain = {Squared: 1.0, Logistic: 2.0, Multinomial: 4.0}[type(loss)]
     return Expansion.of(measure, gain * amplitudes, intercept if gain == 1 else 0.0)

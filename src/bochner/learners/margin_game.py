@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Block, Rows, is_remote, threads_for_rows_only
+from .._compute import Block, Rows, threads_for_rows_only
 from .._compute.lazy import waves as kernels
 from .._defaults import NestedDefaults
 from .._deprecations import keyword_only_from
@@ -113,7 +113,6 @@ class MarginGame(NestedDefaults, Learner):
     """
 
     _defaults: ClassVar = {"peaks": AscentPeaks()}
-    leaves_targets: ClassVar[bool] = True
 
     _: KW_ONLY
     n_rounds: int | None = 100
@@ -152,8 +151,7 @@ class MarginGame(NestedDefaults, Learner):
         learned = averaged([one.peaks for one in rounds])
         certificate = self._certificate(learned, rows, dual, search, averages, rng) if self.certificate else None
         potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
-        held = None if is_remote(last) else different.of_given(last)
-        return Learned(learned, GameReport(potentials, values, held, certificate))
+        return Learned(learned, GameReport(potentials, values, different.of_given(last), certificate))
 
     def rounds(self, measure: Any, X: Any, y: Any, rng: Seed, weights: Any = None) -> Iterator[GameRound]:
         """Play the game round by round, e.g. for plots or for a stopping rule of your own.
@@ -162,7 +160,7 @@ class MarginGame(NestedDefaults, Learner):
         """
         self.check_parameters()
         rng = as_generator(rng, "rng")
-        rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
+        rows, target, counts = as_data(X, y, weights)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
         yield from self._rounds(measure, rows, dual, self._part("peaks").prepare(measure, rows, counts), rng)
 
@@ -285,7 +283,7 @@ def dual_gradient(
         return dual.gradient(alpha, features @ sums)
     block = Block(_gradient_block, dual.without_rows(), response_block(measure, rows, sums))
     signals = alpha, dual.targets, dual.weights
-    return rows.held(rows.map(block, dual.n_problems, dtype=np.float64, signals=signals))
+    return rows.values(block, dual.n_problems, dtype=np.float64, signals=signals)
 
 
 def response_block(measure: Any, rows: Rows, sums: np.ndarray) -> Block:

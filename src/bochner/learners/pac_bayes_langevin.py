@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._compute import Rows, fold
+from .._compute import Rows
 from .._defaults import NestedDefaults
 from .._progress import track
 from .._validation import check_count, check_positive
@@ -184,7 +184,7 @@ class PseudoPosterior:
         factors, signs = similarity.factors, similarity.signs
         n_samples, trace = float(len(rows)), similarity.trace
         if weights is not None:
-            n_samples = float(fold(np.sum, np.add, weights))
+            n_samples = float(np.sum(weights))
             trace, factors = float(np.sum(signs * (weights @ factors**2))), factors * weights[:, None]
         if n_samples < 2:
             raise ValueError(f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2.")

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.optimize
 from sklearn.base import BaseEstimator
 
-from .._compute import Rows, as_dense, as_rows, fold, gathered
+from .._compute import Rows, as_dense, as_rows
 from .._deprecations import keyword_only_from
 from .._validation import check_count, check_positive
 from ..alignment import potential, potential_and_gradient
@@ -145,7 +145,7 @@ class ExhaustiveSearch(PreparedSearch):
 
     def find(self, signal, rng, top=None):
         """The highest ``top`` candidates, as a measure of mass one."""
-        largest = float(np.sum(gathered(np.sum(np.abs(signal), axis=0)) ** 2))
+        largest = float(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
         chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[: self._top(top)]
         return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
 
@@ -180,7 +180,7 @@ class BoundSearch(PreparedSearch):
         held = self.held
         if held is None:
             held = self._fetched(np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False)))
-        landscape = Landscape(held[0], gathered(signal[held[1]]), self.penalty, self.radius)
+        landscape = Landscape(held[0], signal[held[1]], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)
@@ -218,7 +218,7 @@ def penalty_of(search: Any, rows: Rows, weights: Any, n_searched: float = np.inf
     """Return the penalty of a search; "auto" is the height of peaks of noise, proportional to d / n."""
     if search.penalty != "auto":
         return float(search.penalty)
-    n_samples = len(rows) if weights is None else float(fold(np.sum, np.add, weights))
+    n_samples = len(rows) if weights is None else float(np.sum(weights))
     return min(_NOISE_FACTOR * rows.n_features / min(n_samples, n_searched), _LARGEST_PENALTY)
 
 

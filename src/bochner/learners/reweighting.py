@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -95,8 +95,6 @@ class AlignmentLearner(Learner):
     >>> bool(features.report_.losses[features.selected_[0]] == features.report_.losses.min())
     True
     """
-
-    leaves_targets: ClassVar[bool] = True
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
         """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""

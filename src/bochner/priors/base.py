@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
 from .._columns import counted, quantile
-from .._compute import Block, as_dense, as_rows, entries, gathered, is_remote
+from .._compute import Block, as_dense, as_rows
 from .._compute.grams import ProductKernel, RadialKernel
 from .._random import Seed, as_generator
 from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
@@ -231,14 +231,13 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     rows = as_rows(X)
     n_features = rows.n_features
     if rule == "median":
-        weights = weights if is_remote(weights) else gathered(weights)  # those of a cluster stay there
         some = rows.spread(_MEDIAN_ROWS, weights)
         points = as_dense(rows.take(some)).astype(np.float64)
         unit = _power_of_two(points - points[:1])
         distances = pdist(points / unit, metric) * unit
         if weights is None:
             return float(np.median(distances)) if len(distances) else 0.0
-        counts = entries(weights, some)
+        counts = weights[some]
         # h equal rows are h (h − 1) / 2 pairs that lie nowhere apart.
         pairs = np.outer(counts, counts)[np.triu_indices(len(counts), 1)]
         pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)
@@ -248,7 +247,7 @@ def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.nda
     center = float(some.mean())  # sums around it do not cancel, whatever the offset of the data
     unit = _power_of_two(some - center)
     signals = [] if weights is None else [weights]
-    total = len(rows) if weights is None else float(gathered(weights.sum()))
+    total = len(rows) if weights is None else float(weights.sum())
     block = Block(_central_sums, center, unit, row_bytes=8 * n_features)
     first, second = rows.sum(block, *signals) / (total * n_features)
     variance = max(second - first**2, 0.0)

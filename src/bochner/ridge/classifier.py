@@ -12,7 +12,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import Block, as_rows, entrywise
+from .._compute import Block, as_rows, of_predictions
 from .._state import all_or_nothing
 from .._validation import check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
@@ -84,12 +84,10 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         """Encode the labels and fit the ridge."""
         ridge = self._unfitted_ridge()
         rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size, passes=True)
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__, gather=rows.is_local
-        )
+        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
-        counts = check_weights(sample_weight, len(rows), gather=rows.is_local)
+        counts = check_weights(sample_weight, len(rows))
         self.ridge_ = ridge._fit_rows(rows, Values(labels.corners()), labels, weights, counts)
         self.temperature_ = self._temperature(rows, labels, weights)
         return self
@@ -195,7 +193,8 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities, (n_samples, n_classes)."""
         scores = self._scores(X)
-        return entrywise(partial(_chances, self.temperature_), scores, scores.dtype, scores.shape[1])
+        chances = partial(_chances, self.temperature_)
+        return of_predictions(chances, scores, scores.dtype, scores.shape[1])
 
     def _scores(self, X):
         return self.expansion_.evaluate(self._rows(X))

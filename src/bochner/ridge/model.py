@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import Block, Rows, as_dense, mean_rows
+from .._compute import Block, Rows, as_dense
 from .._defaults import NestedDefaults
 from .._random import as_generator
 from .._state import all_or_nothing
@@ -278,8 +278,8 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
     def _read(self, X, y, sample_weight, *, reset):
         rows = self._rows(X, reset=reset)
         owner = type(self).__name__
-        target = Values.of(y, len(rows), owner=owner, gather=rows.is_local)
-        return rows, target, check_weights(sample_weight, len(rows), gather=rows.is_local)
+        target = Values.of(y, len(rows), owner=owner)
+        return rows, target, check_weights(sample_weight, len(rows))
 
     def _rows(self, X, *, reset=False):
         if not reset:
@@ -291,7 +291,9 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
 
     def _shift(self, target, weights):
         """Around what outputs are summed: their mean, or zero without an intercept, which could not take it back."""
-        return mean_rows(target.rows, weights) if self.fit_intercept else np.zeros(target.rows.shape[1])
+        return (
+            np.average(target.rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(target.rows.shape[1])
+        )
 
     def _fitted_features(self, features, rows, taught, weights):
         features = clone(features)

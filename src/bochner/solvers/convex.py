@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, fold, tiles
+from .._compute import Block, Rows, as_dense, tiles
 from .._progress import track
 from ..losses import Loss
 from ..operators import OperatorMeasure
@@ -61,9 +61,13 @@ class ConvexProblem:
         )
 
     @cached_property
+    def _signals(self) -> list[Any]:
+        return [self.rows.held(of) for of in (self.targets, self.weights) if of is not None]
+
+    @cached_property
     def _total(self) -> float:
         """The rows' weight."""
-        return float(len(self.rows) if self.weights is None else fold(np.sum, np.add, self.weights))
+        return float(len(self.rows) if self.weights is None else np.sum(self.weights))
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -161,10 +165,9 @@ class ConvexProblem:
         return cg(operators[0], -reached.gradient, M=operators[1], **limits)[0]
 
     def _sum(self, function, *arguments):
-        signals = [self.targets] if self.weights is None else [self.targets, self.weights]
         row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
         block = Block(function, self.measure.scalar.block(), self.loss, *arguments, row_bytes=row_bytes)
-        return self.rows.sum(block, *signals)
+        return self.rows.sum(block, *self._signals)
 
 
 def minimize_convex(problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0) -> Minimum:

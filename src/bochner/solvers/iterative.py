@@ -14,7 +14,7 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from .._compute import Block, gathered, tiles
+from .._compute import Block, tiles
 from .._deprecations import keyword_only_from
 from .._progress import step_done, track
 from .._random import as_generator
@@ -232,7 +232,7 @@ class StochasticFactorization(Factorization):
             raise ValueError("Stochastic descent needs the rows, and they are gone. Call fit again.")
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
-        weights = np.ones(len(rows)) if self.data.weights is None else gathered(self.data.weights)
+        weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
         step = 0.5 / (largest + alpha / len(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,8 +142,12 @@ class SoftmaxProblem:
         return float(np.trace(curvature.reshape(side, side)) / side + np.mean(self.penalties))
 
     def _sum(self, function, *arguments):
-        signals = [self.codes] if self.weights is None else [self.codes, self.weights]
-        return self.rows.sum(Block(function, self.design, self.code, *arguments, row_bytes=8), *signals)
+        block = Block(function, self.design, self.code, *arguments, row_bytes=8)
+        return self.rows.sum(block, *self._signals)
+
+    @cached_property
+    def _signals(self) -> list[Any]:
+        return [self.rows.held(of) for of in (self.codes, self.weights) if of is not None]
 
 
 def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .._compute import LocalRows, as_dense, fold, single_threaded_blas, threads_for_matrices
+from .._compute import LocalRows, as_dense, single_threaded_blas, threads_for_matrices
 from .outputs import Outputs
 from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
 
@@ -64,7 +64,7 @@ def tiles_seem_enough(
     some = as_dense(rows.sample(n_some))
     if as_dense(features(some[:1])).dtype != np.float32:
         return False
-    weight = len(rows) if data.weights is None else float(fold(np.sum, np.add, data.weights))
+    weight = len(rows) if data.weights is None else float(np.sum(data.weights))
     sums = RidgeStatistics.of(features, TrainingRows(LocalRows(some), np.zeros((len(some), 1)), None), np.zeros(1))
     return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Block, LocalRows, Rows, as_dense, gathered, tiles, twin_of
+from .._compute import Block, LocalRows, Rows, as_dense, tiles, twin_of
 from ..repetitions import equal_rows
 from ..targets import Target
 
@@ -44,7 +44,7 @@ class TrainingRows(NamedTuple):
             return cls(rows, targets, weights, None, equal.groups)
         units = equal.left_out_weights()
         if counts is not None:  # a row of a heavy class is left out with all that its class weighs
-            units = units * gathered(weights) / np.maximum(gathered(counts), np.finfo(float).tiny)
+            units = units * weights / np.maximum(counts, np.finfo(float).tiny)
         return cls(rows, targets, weights, units)
 
     def take(self, numbers: np.ndarray) -> TrainingRows:
@@ -61,12 +61,12 @@ class TrainingRows(NamedTuple):
         """Return the weight that is left out with each row; None: its own."""
         if self.groups is None:
             return self.units
-        units = gathered(self.weights) if self.units is None else self.units
+        units = self.weights if self.units is None else self.units
         return np.bincount(self.groups, units)[self.groups].astype(np.float64)
 
     def mean_left_out_weight(self) -> float:
         """Return the mean over the weight of the rows of the weight that is left out with each."""
-        left_out, weights = self.left_out_weights(), gathered(self.weights)
+        left_out, weights = self.left_out_weights(), self.weights
         left_out = weights if left_out is None else left_out
         return 1.0 if left_out is None else float(np.average(left_out, weights=weights))
 
