@@ -99,7 +99,8 @@ PIPELINES = {
     ),
     "imputer of an empty column, gbrff2": (
         make_pipeline(
-            SimpleImputer(strategy="median", keep_empty_features=True), GBRFF2Classifier(n_rounds=5, random_state=0)
+            SimpleImputer(strategy="median", keep_empty_features=True),
+            GBRFF2Classifier(n_rounds=5, random_state=0),
         ),
         np.column_stack([HOLES, np.full(len(X), np.nan)]),
         NAMES,
@@ -112,7 +113,11 @@ PIPELINES = {
     "a transformer at the end": (make_pipeline(StandardScaler(), features(), PCA(3)), X, None),
 }
 FLOAT32_ONLY = (LinearSVC, RidgeClassifier, SimpleImputer, PolynomialFeatures)
-IN_FLOAT64 = [name for name, (model, *_) in PIPELINES.items() if not any(isinstance(s, FLOAT32_ONLY) for s in model)]
+IN_FLOAT64 = [
+    name
+    for name, (model, *_) in PIPELINES.items()
+    if not any(isinstance(one, FLOAT32_ONLY) for one in model)  # skl2onnx converts in float32
+]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,13 @@ def test_steps_that_skl2onnx_converts_in_float32_only_are_rejected_in_float64(mo
     with pytest.raises(TypeError, match=f"converts {step} in float32 only: write dtype=np.float32"):
         to_onnx(model, X=given, dtype=np.float64)
     to_onnx(model, X=X)
+
+
+def test_imputers_that_drop_a_column_are_rejected():
+    rows = np.column_stack([HOLES, np.full(len(X), np.nan)])
+    model = make_pipeline(SimpleImputer(), features()).fit(rows)
+    with pytest.raises(TypeError, match=r"write SimpleImputer\(keep_empty_features=True\)"):
+        to_onnx(model)
 
 
 def test_raw_scores_inside_of_a_calibration_are_converted_in_float64():

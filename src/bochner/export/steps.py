@@ -15,7 +15,7 @@ from .registration import input_dtype
 
 
 def _convert_float32(scope, operator, container):
-    """Convert a step by skl2onnx, and reject inputs in float64."""
+    """Convert a step by skl2onnx, and reject inputs in float64 and imputers that drop columns."""
     from skl2onnx.common._registration import get_converter
 
     step = operator.raw_operator
@@ -26,6 +26,9 @@ def _convert_float32(scope, operator, container):
             f"skl2onnx converts {type(step).__name__} in float32 only: write dtype=np.float32, "
             "or export the pipeline without this step."
         )
+    statistics = step.statistics_ if isinstance(step, SimpleImputer) else np.zeros(0)
+    if statistics.dtype.kind == "f" and np.isnan(statistics).any():
+        raise NotExportable("skl2onnx cannot drop empty columns: write SimpleImputer(keep_empty_features=True).")
     get_converter(operator.type)(scope, operator, container)
 
 

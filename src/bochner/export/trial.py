@@ -35,7 +35,7 @@ class Trial:
         """Return a trial on the first rows of X, or on no rows if X is None."""
         by_name = isinstance(first_step(estimator), ColumnTransformer)
         if X is None and by_name and "feature_names_in_" in vars(first_step(estimator)):
-            raise ValueError("A ColumnTransformer reads columns by name. Write to_onnx(..., X=frame).")
+            raise ValueError("Columns are read by name: write to_onnx(..., X=frame).")
         rows = np.empty((0, estimator.n_features_in_)) if X is None else X[:_N_ROWS]
         if not is_frame(rows):
             values = np.asarray(as_dense(rows), dtype=dtype)
@@ -108,7 +108,8 @@ class Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names of columns that an array does not have
             if is_classifier(estimator):
-                sure = estimator.predict_proba if hasattr(estimator, "predict_proba") else estimator.decision_function
+                has_chances = hasattr(estimator, "predict_proba")
+                sure = estimator.predict_proba if has_chances else estimator.decision_function
                 return [estimator.predict(self.rows), np.asarray(sure(self.rows))]
             answer = estimator.predict if is_regressor(estimator) else estimator.transform
             return [np.asarray(as_dense(answer(self.rows)))]

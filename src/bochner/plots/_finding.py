@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._columns import is_frame
 
 
-def last_step(model: Any, kinds: type | tuple[type, ...], drawn: str) -> Any:
+def last_step(model: Any, drawn: str, *kinds: type) -> Any:
     """Return the fitted model, or the last step of a pipeline, if it is one of these kinds.
 
     ``drawn`` names the plot in messages.
     """
     step = model[-1] if isinstance(model, Pipeline) else model
     if not isinstance(step, kinds):
-        names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(
-            f"{drawn} draws a fitted {names}, or a pipeline that ends with one, got {shortly(model)}: "
-            f"give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
+            f"{drawn} draws a fitted {names}, or a pipeline that ends with one, "
+            f"got {shortly(model)}: give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
         )
     check_is_fitted(step)
     return step

@@ -42,7 +42,7 @@ def plot_rounds(
     >>> left.get_ylabel(), right.get_ylabel()
     ('mean loss', 'accuracy')
     """
-    whole, model = model, last_step(model, (FourierBooster, PublishedBooster), "plot_rounds")
+    whole, model = model, last_step(model, "plot_rounds", FourierBooster, PublishedBooster)
     with_accuracy = X is not None
     if with_accuracy and not is_classifier(model):
         raise TypeError(
@@ -71,7 +71,8 @@ def plot_rounds(
             ("test", X_test, y_test, ORANGE, "--"),
         ):
             if points is not None:
-                accuracy = [np.mean(stage == labels) for stage in model.staged_predict(prepared(whole, points))]
+                stages = model.staged_predict(prepared(whole, points))
+                accuracy = [np.mean(stage == labels) for stage in stages]
                 rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, color=color, linestyle=line, label=label)
         rest[0].set(xlabel="round", ylabel="accuracy", title="Accuracy")
         rest[0].legend(loc="lower right")

@@ -33,7 +33,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
     >>> len(plot_effects(model, X, n_strongest=1).axes)
     1
     """
-    whole, model = model, last_step(model, (SpectralClassifier, SpectralRegressor), "plot_effects")
+    whole, model = model, last_step(model, "plot_effects", SpectralClassifier, SpectralRegressor)
     X = prepared(whole, X)
     effects = model.effects(X, max_order=1)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main

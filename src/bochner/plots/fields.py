@@ -59,10 +59,13 @@ class VectorFieldDisplay:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
         ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
-        inputs whose coordinates in space are replaced by those of the grid.  The estimator is an ``OperatorRidge`` or
-        ``OperatorKernelRidge``, or a pipeline that ends with one; derivatives of a pipeline are differences.
+        inputs whose coordinates in space are replaced by those of the grid.
+
+        The estimator is an ``OperatorRidge`` or ``OperatorKernelRidge``, or a pipeline that ends
+        with one; derivatives of a pipeline are differences.
         """
-        part = last_step(estimator, (OperatorRidge, OperatorKernelRidge), "VectorFieldDisplay.from_estimator")
+        name = "VectorFieldDisplay.from_estimator"
+        part = last_step(estimator, name, OperatorRidge, OperatorKernelRidge)
         check_choice(background or "none", "background", ("divergence", "curl", "speed", "scalar_potential", "none"))
         n_grid = check_count(n_grid, "n_grid", minimum=2)
         given, X, y = X, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)

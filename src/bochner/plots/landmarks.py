@@ -76,12 +76,13 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
 
 def _features(model):
     """Return the steps of a pipeline up to its landmarks, without the classifier behind them."""
-    if not isinstance(model, Pipeline) or len(model) < 2 or not isinstance(model[-2], LandmarkFeatures):
+    steps = list(model) if isinstance(model, Pipeline) else []
+    if len(steps) < 2 or not isinstance(steps[-2], LandmarkFeatures):
         raise TypeError(
-            "plot_landmark_maps draws a fitted pipeline that ends with LandmarkFeatures and a classifier, "
+            "plot_landmark_maps draws a pipeline that ends with LandmarkFeatures and a classifier, "
             f"got {shortly(model)}: write e.g. plot_landmark_maps(grid.best_estimator_, X, y)."
         )
-    check_is_fitted(model[-2])
+    check_is_fitted(steps[-2])
     return model[:-1]
 
 

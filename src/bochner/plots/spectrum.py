@@ -159,7 +159,7 @@ def plot_kernel_profile(
 
 def _features(model, drawn):
     """Return features whose measure is one of frequencies."""
-    features = last_step(model, SpectralFeatures, drawn)
+    features = last_step(model, drawn, SpectralFeatures)
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
             f"{drawn} draws frequencies, and the measure of {shortly(features)} is a {type(features.measure_).__name__}; "

@@ -19,7 +19,7 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
 
     Parameters
     ----------
-    measure : HarmonicMeasure, or a fitted SpectralFeatures that has learned one, or a pipeline that ends with it
+    measure : HarmonicMeasure, or a fitted SpectralFeatures, or a pipeline that ends with one
         Whose harmonics are drawn.
     n_shown : int, default 3
         How many of them.
@@ -64,7 +64,7 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
 def _harmonics(model):
     if isinstance(model, HarmonicMeasure):
         return model
-    features = last_step(model, SpectralFeatures, "plot_harmonics")
+    features = last_step(model, "plot_harmonics", SpectralFeatures)
     if not isinstance(features.measure_, HarmonicMeasure):
         raise TypeError(
             f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has frequencies; draw plot_spectrum. "
