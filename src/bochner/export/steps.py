@@ -28,7 +28,8 @@ def _convert_float32(scope, operator, container):
         )
     statistics = step.statistics_ if isinstance(step, SimpleImputer) else np.zeros(0)
     if statistics.dtype.kind == "f" and np.isnan(statistics).any():
-        raise NotExportable("skl2onnx keeps empty columns: write SimpleImputer(keep_empty_features=True).")
+        instead = "SimpleImputer(keep_empty_features=True)"
+        raise NotExportable(f"skl2onnx cannot drop empty columns: write {instead}.")
     get_converter(operator.type)(scope, operator, container)
 
 
