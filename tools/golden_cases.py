@@ -123,13 +123,12 @@ def _onnx(name):
 
 
 def onnx_outputs(fitted: Any, X: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
-    """Return the outputs of a graph; in float64 ``to_onnx`` draws the rows of its trial itself."""
+    """Return the outputs of the graph of an estimator for the rows of X."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    rows = X if dtype == "float32" else None
-    graph = to_onnx(fitted, X=rows, dtype=np.dtype(dtype)).SerializeToString()
+    graph = to_onnx(fitted, X=X, dtype=np.dtype(dtype)).SerializeToString()
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, {session.get_inputs()[0].name: X.astype(dtype)})))

@@ -49,8 +49,8 @@ for name, learner in learners.items():
 
 figure, axes = plt.subplots(3, 3, figsize=(11, 8.4), layout="constrained")
 for (top, middle, bottom), name in zip(axes.T, ["PacBayes", "OptimalAlignment", "JointDescent"]):
-    plot_kernel_profile(models[name], top)
-    plot_spectrum(models[name], middle)
+    plot_kernel_profile(models[name][0], top)
+    plot_spectrum(models[name][0], middle)
     measure = models[name][0].measure_
     squares = measure.frequencies**2
     shares = measure.weights @ (squares / squares.sum(axis=1, keepdims=True)) / measure.weights.sum()

@@ -32,5 +32,5 @@ print(f"margin game, C = 1: {model.score(new.data, new.target):.1%} with {len(me
 # The data, and the three harmonics that got the most weight: the first is nearly the checkerboard itself, others sharpen its edges. Harmonics are
 # named by their degree and their place in it.
 
-plot_harmonics(model, n_shown=3, X=globe.data, y=globe.target)
+plot_harmonics(model[0], n_shown=3, X=globe.data, y=globe.target)
 plt.show()

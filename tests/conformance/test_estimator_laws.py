@@ -286,4 +286,4 @@ def test_the_onnx_graph_says_what_the_model_says(estimator, dtype):
     X, _ = data_for(estimator)
     model, _ = reference(estimator)
     rows = np.vstack([X, np.random.default_rng(5).normal(size=X.shape)])
-    assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
+    assert_says_the_same(to_onnx(model, X=rows, dtype=dtype), model, rows, dtype)

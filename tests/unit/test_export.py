@@ -29,6 +29,7 @@ from bochner import (
     Matern,
     SpectralFeatures,
     SpectralRidge,
+    TableInputs,
 )
 from bochner.export import register_converters, to_onnx
 from bochner.export.estimators import _spectral_features, written
@@ -63,7 +64,7 @@ def test_labels_are_texts_or_whole_numbers_as_the_classes_are(labels, dtype):
 def test_two_classes_whatever_the_loss(loss):
     rows = Y < 2
     model = FourierBoostingClassifier(loss=loss, n_rounds=5, random_state=0).fit(X[rows], NAMES[rows])
-    assert_says_the_same(to_onnx(model, dtype=np.float64), model, X[rows], np.float64)
+    assert_says_the_same(to_onnx(model, X=X[rows], dtype=np.float64), model, X[rows], np.float64)
 
 
 @both_dtypes
@@ -72,32 +73,32 @@ def test_values_whatever_the_loss_one_output_or_two(loss, dtype):
     rows, y = DIABETES
     for targets in (y, np.column_stack([y, y[::-1]])):
         model = FourierBoostingRegressor(loss=loss, n_rounds=5, random_state=0).fit(rows, targets)
-        assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
+        exported = to_onnx(model, X=rows, dtype=dtype)
+        assert_says_the_same(exported, model, rows, dtype)
         # Far away the linear part ends at the bounds of the targets.
         far = np.sign(rows) * 1e3
         answers = model.predict(far).reshape(len(far), -1)
         assert np.mean(np.any(answers == model.target_bounds_[:, None], axis=0)) > 0.3
-        assert_says_the_same(
-            to_onnx(model, dtype=dtype), model, far[np.all(answers == model.target_bounds_[1], axis=1)], dtype
-        )
+        at_bound = np.all(answers == model.target_bounds_[1], axis=1)
+        assert_says_the_same(exported, model, far[at_bound], dtype)
 
 
 def test_a_score_of_exactly_zero_counts_as_it_does_in_the_model():
     """A booster without rounds, on as many rows of either class: every score is the same."""
     model = GBRFF1Classifier(n_rounds=0).fit(X[:100], Y[:100])
     assert np.all(model.decision_function(X) == 0)
-    assert_says_the_same(to_onnx(model), model, X, np.float32)
+    assert_says_the_same(to_onnx(model, X=X), model, X, np.float32)
 
 
 def test_no_rows_are_no_answers():
     model = LandmarkFeatures(n_landmarks=5, n_components=8, random_state=0).fit(X, Y)
-    assert run(to_onnx(model), np.empty((0, 4)), np.float32)["features"].shape == (0, 5)
+    assert run(to_onnx(model, X=X), np.empty((0, 4)), np.float32)["features"].shape == (0, 5)
 
 
 def test_regression_written_to_a_file(tmp_path):
     rows, y = DIABETES
     model = make_pipeline(features(), Ridge()).fit(rows, y)
-    to_onnx(model, tmp_path / "model.onnx", dtype=np.float64)
+    to_onnx(model, tmp_path / "model.onnx", X=rows, dtype=np.float64)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
     assert_says_the_same(onnx.load(tmp_path / "model.onnx"), model, rows, np.float64)
 
@@ -133,15 +134,13 @@ def test_predictors_on_features_of_any_kind(inner, dtype):
     rows, y = DIABETES
     for model in (SpectralRidge(inner).fit(rows, y), CertifiedClassifier(inner, random_state=0).fit(rows, y > 150)):
         assert_says_the_same(to_onnx(model, X=rows, dtype=dtype), model, rows, dtype)
-        to_onnx(model, dtype=dtype)
 
 
 def test_harmonic_measures():
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     fitted = features().fit(rows)
     fitted.measure_ = HarmonicMeasure(np.array([[0, 0], [1, 2], [2, 1], [2, 4], [5, 3], [5, 30]]), np.arange(1, 7) / 6)
-    for exported in (to_onnx(fitted, X=rows, dtype=np.float64), to_onnx(fitted, dtype=np.float64)):
-        assert_says_the_same(exported, fitted, rows, np.float64)
+    assert_says_the_same(to_onnx(fitted, X=rows, dtype=np.float64), fitted, rows, np.float64)
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------------
@@ -220,11 +219,10 @@ def a_wrong_formula():
 @pytest.mark.usefixtures("a_wrong_formula")
 def test_a_graph_that_says_something_else_is_refused(tmp_path):
     fitted = features().fit(X)
-    for rows in (X, None):
-        with pytest.raises(ValueError, match=r"SpectralFeatures does not say.*differ by 5.0e-04"):
-            to_onnx(fitted, tmp_path / "model.onnx", X=rows)
+    with pytest.raises(ValueError, match=r"SpectralFeatures does not say.*differ by 5.0e-04"):
+        to_onnx(fitted, tmp_path / "model.onnx", X=X)
     assert not list(tmp_path.iterdir())
-    to_onnx(fitted, tolerance=1e-3)
+    to_onnx(fitted, X=X, tolerance=1e-3)
 
 
 def test_labels_are_compared(monkeypatch):
@@ -245,17 +243,20 @@ def test_angles_that_are_too_large_for_float32_are_refused_with_a_way_out():
     to_onnx(fitted, X=rows, dtype=np.float64)
 
 
-def test_rows_that_a_model_refuses_are_asked_for():
-    fitted = make_pipeline(PCA(2), features()).fit(X)
-    fitted.steps[1][1].measure_ = HarmonicMeasure(np.array([[1, 0]]), np.ones(1))
-    with pytest.raises(ValueError, match=r"to_onnx\(..., X=rows\)"):
-        to_onnx(fitted)
+@pytest.mark.parametrize("first", [StandardScaler(), TableInputs(), PCA(2)], ids=str)
+def test_without_rows_one_warning_says_that_the_graph_was_not_tried(first):
+    fitted = make_pipeline(first, features()).fit(X)
+    with pytest.warns(UserWarning, match=r"was not tried. Write to_onnx\(..., X=rows\)") as warned:
+        exported = to_onnx(fitted, dtype=np.float64)
+    (warning,) = warned
+    assert warning.filename == __file__
+    assert exported == to_onnx(fitted, X=X, dtype=np.float64)
 
 
 def test_without_onnxruntime_the_graph_comes_with_a_warning(monkeypatch):
     without(monkeypatch, "onnxruntime")
     with pytest.warns(UserWarning, match="not tried: pip install 'bochner\\[onnx\\]'"):
-        to_onnx(features().fit(X))
+        to_onnx(features().fit(X), X=X)
 
 
 @pytest.mark.parametrize("library", ["onnx", "skl2onnx"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from export_samples import TOLERANCES, assert_close, assert_says_the_same, both_dtypes, run
 from front_door_samples import QUICK, regression, table
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_iris
@@ -17,6 +18,7 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    RidgeClassifierCV,
     SGDClassifier,
     TweedieRegressor,
 )
@@ -95,8 +97,11 @@ PIPELINES = {
         X,
         NAMES,
     ),
-    "imputer with nothing to say of a column, gbrff2": (
-        make_pipeline(SimpleImputer(strategy="median"), GBRFF2Classifier(n_rounds=5, random_state=0)),
+    "imputer of an empty column, gbrff2": (
+        make_pipeline(
+            SimpleImputer(strategy="median", keep_empty_features=True),
+            GBRFF2Classifier(n_rounds=5, random_state=0),
+        ),
         np.column_stack([HOLES, np.full(len(X), np.nan)]),
         NAMES,
     ),
@@ -107,15 +112,54 @@ PIPELINES = {
     ),
     "a transformer at the end": (make_pipeline(StandardScaler(), features(), PCA(3)), X, None),
 }
+FLOAT32_ONLY = (LinearSVC, RidgeClassifier, SimpleImputer, PolynomialFeatures)
+IN_FLOAT64 = [
+    name
+    for name, (model, *_) in PIPELINES.items()
+    if not any(isinstance(one, FLOAT32_ONLY) for one in model)  # skl2onnx converts in float32
+]
 
 
-@both_dtypes
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, np.float32) for name in PIPELINES] + [(name, np.float64) for name in IN_FLOAT64],
+)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 def test_pipelines(name, dtype):
     pipeline, rows, y = PIPELINES[name]
     pipeline.fit(rows, y)
     assert_says_the_same(to_onnx(pipeline, X=rows, dtype=dtype), pipeline, rows, dtype)
+
+
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [
+        (make_pipeline(features(), LinearSVC()), "LinearSVC"),
+        (make_pipeline(features(), RidgeClassifier()), "RidgeClassifier"),
+        (make_pipeline(features(), RidgeClassifierCV()), "RidgeClassifierCV"),
+        (make_pipeline(make_union(SimpleImputer(), PCA(2)), features()), "SimpleImputer"),
+        (SpectralRidge(make_pipeline(PolynomialFeatures(), features())), "PolynomialFeatures"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "in",
+)
+@pytest.mark.parametrize("given", [X, None], ids=["rows", "no rows"])
+def test_steps_that_skl2onnx_converts_in_float32_only_are_rejected_in_float64(model, step, given):
+    model.fit(X, Y)
+    with pytest.raises(TypeError, match=f"converts {step} in float32 only: write dtype=np.float32"):
+        to_onnx(model, X=given, dtype=np.float64)
+    to_onnx(model, X=X)
+
+
+def test_imputers_that_drop_a_column_are_rejected():
+    rows = np.column_stack([HOLES, np.full(len(X), np.nan)])
+    model = make_pipeline(SimpleImputer(), features()).fit(rows)
+    with pytest.raises(TypeError, match=r"write SimpleImputer\(keep_empty_features=True\)"):
+        to_onnx(model)
+
+
+def test_raw_scores_inside_of_a_calibration_are_converted_in_float64():
+    model = make_pipeline(features(), CalibratedClassifierCV(LinearSVC(), cv=3)).fit(X, NAMES)
+    assert_says_the_same(to_onnx(model, X=X, dtype=np.float64), model, X, np.float64)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +222,7 @@ def test_columns_by_name(dtype):
     frame, y = table()
     frame = frame[["size", "kind"]].fillna({"kind": "missing"})
     prepare = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), ["size"]), (OneHotEncoder(), ["kind"])
+        (make_pipeline(TableInputs(), StandardScaler()), ["size"]), (OneHotEncoder(), ["kind"])
     )
     pipeline = make_pipeline(prepare, FourierBoostingRegressor(n_rounds=5, random_state=0)).fit(frame, y)
     exported = to_onnx(pipeline, X=frame, dtype=dtype)
@@ -206,9 +250,8 @@ def test_tables_as_they_are(dtype):
 def test_frames_of_numbers_are_one_input():
     frame = pd.DataFrame(X, columns=list("abcd"))
     pipeline = make_pipeline(PCA(2), features()).fit(frame)
-    for rows in (frame, None):
-        exported = to_onnx(pipeline, X=rows, dtype=np.float64)
-        assert_close(run(exported, X, np.float64)["features"], pipeline.transform(frame), np.float64)
+    exported = to_onnx(pipeline, X=frame, dtype=np.float64)
+    assert_close(run(exported, X, np.float64)["features"], pipeline.transform(frame), np.float64)
 
 
 def test_tables_of_polars():
@@ -252,7 +295,7 @@ def test_targets_on_a_scale_of_their_own(bend, dtype):
     y = y if bend is None else bend(3 * rows[:, 0])
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, y)
     assert model.target_scale_.kind == {None: "identity", np.exp: "log", np.sinh: "asinh"}[bend]
-    assert_says_the_same(to_onnx(model, dtype=dtype), model, rows, dtype)
+    assert_says_the_same(to_onnx(model, X=rows, dtype=dtype), model, rows, dtype)
 
 
 def test_sizes_of_residuals_are_part_of_means_on_a_logarithmic_scale():
@@ -260,14 +303,14 @@ def test_sizes_of_residuals_are_part_of_means_on_a_logarithmic_scale():
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, np.exp(2 * y))
     assert model.spread_.log_size is not None
     assert model.target_scale_.kind == "log"
-    assert_says_the_same(to_onnx(model, dtype=np.float64), model, rows, np.float64)
+    assert_says_the_same(to_onnx(model, X=rows, dtype=np.float64), model, rows, np.float64)
 
 
 def test_several_outputs_and_missing_numbers():
     rows, y = regression()
     rows[::7, 1] = np.nan
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(rows, np.column_stack([y, y**2]))
-    assert_says_the_same(to_onnx(model, dtype=np.float64), model, rows, np.float64)
+    assert_says_the_same(to_onnx(model, X=rows, dtype=np.float64), model, rows, np.float64)
 
 
 @functools.cache

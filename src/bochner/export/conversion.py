@@ -1,4 +1,4 @@
-"""``to_onnx``: a fitted estimator as an ONNX model that has been tried."""
+"""``to_onnx``: a fitted estimator as an ONNX model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._files import written_whole
 from .._validation import check_positive
 from .graph import NotExportable
 from .registration import MISSING, register_converters
-from .steps import STEPS_IN_FLOAT64
+from .steps import FLOAT32_STEPS
 from .trial import Trial, last_step, name_of
 
 # Old enough for most runtimes, and the first that all converters of skl2onnx know.
@@ -32,14 +32,16 @@ def to_onnx(
     dtype: Any = np.float32,
     tolerance: float | None = None,
 ) -> Any:
-    """An ONNX model of a fitted estimator, or of a pipeline of ours and scikit-learn's, that has been tried on some rows.
+    """Convert a fitted estimator, or a pipeline of ours and scikit-learn's, to an ONNX model.
 
     The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision function, where it has no probabilities),
     ``prediction`` of a regressor and ``features`` of a transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and
     ``classes`` in the metadata names the columns of probabilities.  Inputs and outputs are ``dtype``; sums of large coefficients that
     cancel (ridges, kernels) are float64 inside.  Kernels take rows x points numbers at once: run many rows in parts.
 
-    Steps of scikit-learn are converted by skl2onnx.  What cannot be converted, and a graph that says something else than the model, is refused.
+    Steps of scikit-learn are converted by skl2onnx.  What cannot be converted is rejected.  With
+    ``X``, a graph whose outputs differ from those of the model is rejected too.  Without ``X``, a
+    warning says that the graph was not tried.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def to_onnx(
     path : str or path, default None
         Where the model is written as well, whole or not at all.
     X : array or frame, default None
-        Rows that the graph is tried on, the first hundred of them; by default some that are drawn where the first step expects them.
+        Rows to try the graph on; the first hundred are used.
         The graph has one input ``X`` of numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one input
         for each column by its name, texts as strings and missing ones as "missing".
     dtype : numpy.float32 or numpy.float64, default numpy.float32
@@ -144,7 +146,7 @@ def _converted(estimator, trial, names):
             final_types=[(name, None) for name in names],
             options={id(last): options} if is_classifier(last) else None,
             target_opset=_OPSETS,
-            custom_conversion_functions=STEPS_IN_FLOAT64,
+            custom_conversion_functions=FLOAT32_STEPS,
         )
     except NotExportable:
         raise

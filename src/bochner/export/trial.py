@@ -1,39 +1,18 @@
-"""A graph is run on some rows, and must say what the model says."""
+"""A graph is run on rows of the user, and must say what the model says."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-)
 
 from .._columns import column_kind, column_names, float_column, is_frame, is_text, table_column, text_column
 from .._compute import as_dense
-from ..certificates import CertifiedClassifier
-from ..expansions import ExpansionModel
-from ..features import SpectralFeatures
-from ..front_door.base import SpectralModel
-from ..harmonics import HarmonicMeasure
-from ..inputs import SmoothScaler, TableInputs
-from ..kernel_machine import KernelMachine
-from ..landmarks import LandmarkFeatures
-from ..logistic import SpectralLogistic
-from ..measures import FourierMeasure
-from ..ridge import OperatorKernelRidge
-from ..ridge.model import RidgeModel
 from .registration import kernel_expansions
 
 _N_ROWS = 100
@@ -50,15 +29,17 @@ class Trial:
     rows: Any
     inputs: dict[str, np.ndarray]
     dtype: np.dtype
-    given: bool
 
     @classmethod
     def of(cls, estimator: Any, X: Any, dtype: np.dtype) -> Trial:
-        """On the first rows of X, or on rows that are drawn."""
-        rows = typical_rows(estimator, np.random.default_rng(0)) if X is None else X[:_N_ROWS]
+        """Return a trial on the first rows of X, or on no rows if X is None."""
+        by_name = isinstance(first_step(estimator), ColumnTransformer)
+        if X is None and by_name and "feature_names_in_" in vars(first_step(estimator)):
+            raise ValueError("Columns are read by name: write to_onnx(..., X=frame).")
+        rows = np.empty((0, estimator.n_features_in_)) if X is None else X[:_N_ROWS]
         if not is_frame(rows):
             values = np.asarray(as_dense(rows), dtype=dtype)
-            return cls(estimator, values.astype(np.float64), {"X": values}, dtype, X is not None)
+            return cls(estimator, values.astype(np.float64), {"X": values}, dtype)
         inputs, rounded = {}, {}
         for j, name in enumerate(column_names(rows)):
             column = rounded[name] = table_column(rows, j)
@@ -68,11 +49,10 @@ class Trial:
             inputs[str(name)] = float_column(column, str(name)).astype(dtype)[:, None]
             if column_kind(column) == "numbers" and np.asarray(column).dtype.kind == "f":
                 rounded[name] = inputs[str(name)][:, 0].astype(np.float64)
-        by_name = isinstance(first_step(estimator), ColumnTransformer)
         if not by_name and not any(values.dtype.kind == "O" for values in inputs.values()):
             inputs = {"X": np.concatenate(list(inputs.values()), axis=1)}
         frame: Any = type(rows)
-        return cls(estimator, frame(rounded), inputs, dtype, True)
+        return cls(estimator, frame(rounded), inputs, dtype)
 
     def initial_types(self) -> list[tuple[str, Any]]:
         """Names and types of the inputs, as skl2onnx wants them."""
@@ -85,7 +65,14 @@ class Trial:
         ]
 
     def compare(self, model: Any, tolerance: float | None) -> None:
-        """Run the graph where onnxruntime is installed, and refuse it where it disagrees with the model."""
+        """Run the graph and reject it if it disagrees with the model; warn if it cannot be run."""
+        if not len(self.rows):
+            warnings.warn(
+                f"The graph of {name_of(self.estimator)} was not tried. "
+                "Write to_onnx(..., X=rows) to compare it with the model.",
+                stacklevel=3,
+            )
+            return
         try:
             import onnxruntime
         except ImportError:
@@ -118,22 +105,14 @@ class Trial:
     def _expected(self):
         """What the model says, in the order of the outputs."""
         estimator = self.estimator
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of names of columns that an array does not have
-                if is_classifier(estimator):
-                    sure = (
-                        estimator.predict_proba if hasattr(estimator, "predict_proba") else estimator.decision_function
-                    )
-                    return [estimator.predict(self.rows), np.asarray(sure(self.rows))]
-                answer = estimator.predict if is_regressor(estimator) else estimator.transform
-                return [np.asarray(as_dense(answer(self.rows)))]
-        except ValueError as error:
-            if self.given:
-                raise
-            raise ValueError(
-                f"{name_of(estimator)} refuses rows that were drawn to try its graph ({error}). Give some: to_onnx(..., X=rows)."
-            ) from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names of columns that an array does not have
+            if is_classifier(estimator):
+                has_chances = hasattr(estimator, "predict_proba")
+                sure = estimator.predict_proba if has_chances else estimator.decision_function
+                return [estimator.predict(self.rows), np.asarray(sure(self.rows))]
+            answer = estimator.predict if is_regressor(estimator) else estimator.transform
+            return [np.asarray(as_dense(answer(self.rows)))]
 
     def _tolerance(self):
         expansions = kernel_expansions(last_step(self.estimator))
@@ -182,115 +161,3 @@ def _tied(scores, limit):
         scores = np.column_stack([-scores, scores])
     best = np.sort(scores, axis=1)[:, -2:]
     return best[:, 1] - best[:, 0] <= 4 * limit * np.abs(scores).max()
-
-
-# --- rows where an estimator expects them -------------------------------------------------------------------------------
-
-
-@singledispatch
-def typical_rows(estimator: Any, rng: np.random.Generator) -> np.ndarray:
-    """Rows that a fitted estimator can say something about; standard normal ones where nothing is known of its columns."""
-    return rng.normal(size=(_N_ROWS, estimator.n_features_in_))
-
-
-@typical_rows.register
-def _before_a_pipeline(estimator: Pipeline, rng: np.random.Generator) -> np.ndarray:
-    return typical_rows(first_step(estimator), rng)
-
-
-@typical_rows.register
-def _some_columns(estimator: ColumnTransformer, rng: np.random.Generator) -> np.ndarray:
-    if "feature_names_in_" in vars(estimator):
-        raise ValueError("A ColumnTransformer takes columns by name and type. Give some rows: to_onnx(..., X=frame).")
-    return rng.normal(size=(_N_ROWS, estimator.n_features_in_))
-
-
-@typical_rows.register(StandardScaler)
-@typical_rows.register(MinMaxScaler)
-@typical_rows.register(MaxAbsScaler)
-@typical_rows.register(RobustScaler)
-@typical_rows.register(PowerTransformer)
-@typical_rows.register(QuantileTransformer)
-def _scaled_back(estimator, rng):
-    return np.nan_to_num(estimator.inverse_transform(rng.uniform(size=(_N_ROWS, estimator.n_features_in_))))
-
-
-@typical_rows.register
-def _on_a_measure(estimator: SpectralFeatures, rng: np.random.Generator) -> np.ndarray:
-    rows = rng.normal(size=(_N_ROWS, estimator.n_features_in_))
-    if isinstance(estimator.measure_, FourierMeasure):
-        return rows / _typical_frequencies(estimator.measure_.frequencies)
-    if isinstance(estimator.measure_, HarmonicMeasure):
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
-
-
-@typical_rows.register
-def _on_waves(estimator: ExpansionModel, rng: np.random.Generator) -> np.ndarray:
-    frequencies = estimator.expansion_.frequencies
-    return rng.normal(size=(_N_ROWS, frequencies.shape[1])) / _typical_frequencies(frequencies)
-
-
-@typical_rows.register
-def _of_a_ridge(estimator: RidgeModel, rng: np.random.Generator) -> np.ndarray:
-    waves = isinstance(estimator._source, FourierMeasure)
-    return _on_waves(estimator, rng) if waves else typical_rows(estimator.features_, rng)
-
-
-@typical_rows.register(CertifiedClassifier)
-@typical_rows.register(SpectralLogistic)
-def _of_its_features(estimator: CertifiedClassifier | SpectralLogistic, rng: np.random.Generator) -> np.ndarray:
-    return typical_rows(estimator.features_, rng)
-
-
-def _typical_frequencies(frequencies):
-    """Of each column; one where there is none."""
-    if not len(frequencies):
-        return np.ones(frequencies.shape[1])
-    sizes = np.median(np.abs(frequencies), axis=0)
-    return np.where(sizes > 0, sizes, 1.0)
-
-
-@typical_rows.register
-def _near_points(estimator: KernelMachine, rng: np.random.Generator) -> np.ndarray:
-    return _near(estimator.expansion_.points, rng)
-
-
-@typical_rows.register
-def _near_fitted(estimator: OperatorKernelRidge, rng: np.random.Generator) -> np.ndarray:
-    return _near(as_dense(estimator.X_fit_), rng)
-
-
-@typical_rows.register
-def _near_landmarks(estimator: LandmarkFeatures, rng: np.random.Generator) -> np.ndarray:
-    return _near(estimator.landmarks_, rng)
-
-
-def _near(points, rng):
-    chosen = points[rng.integers(len(points), size=_N_ROWS)]
-    return chosen + 0.1 * points.std(axis=0) * rng.normal(size=chosen.shape)
-
-
-@typical_rows.register
-def _standardized(estimator: SmoothScaler, rng: np.random.Generator) -> np.ndarray:
-    return estimator.center_ + estimator.scale_ * rng.normal(size=(_N_ROWS, estimator.n_features_in_))
-
-
-@typical_rows.register
-def _of_a_table(estimator: TableInputs, rng: np.random.Generator) -> np.ndarray:
-    """With missing values in columns that had some."""
-    rows = rng.normal(size=(_N_ROWS, estimator.n_features_in_))
-    numbers = estimator.numbers_
-    center, scale = estimator.center_[: len(numbers)], estimator.scale_[: len(numbers)]
-    rows[:, numbers] = (
-        np.array(estimator.origins_, dtype=np.float64)
-        + center
-        + np.where(np.isfinite(scale), scale, 1.0) * rows[:, numbers]
-    )
-    rows[::7, estimator.indicators_] = np.nan
-    return rows
-
-
-@typical_rows.register
-def _of_the_front_door(estimator: SpectralModel, rng: np.random.Generator) -> np.ndarray:
-    return typical_rows(estimator.inputs_, rng)

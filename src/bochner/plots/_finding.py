@@ -1,97 +1,41 @@
-"""Where in a fitted model the part is that a plot draws: pipelines, columns, targets and searches around it are looked into by type."""
+"""The estimator that a plot draws, rows for it, and scores of two classes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._columns import is_frame
-from ..certificates import CertifiedClassifier
-from ..ridge import SpectralRidge
-
-Rows = Callable[[Any], Any]
 
 
-class Found(NamedTuple):
-    """A part of a model; ``rows`` prepares rows of the model's own X as the part is given them, ``alone`` says that it leaves all as it is."""
+def last_step(model: Any, drawn: str, *kinds: type) -> Any:
+    """Return the fitted model, or the last step of a pipeline, if it is one of these kinds.
 
-    part: Any
-    rows: Rows
-    alone: bool
-
-
-def find_part(model: Any, kinds: type | tuple[type, ...], drawn: str) -> Found:
-    """The one part of these kinds in a fitted model: itself, or a step of what is around it.  ``drawn`` names the plot in messages."""
-    check_is_fitted(model)
-    found = list(_search(model, kinds, _as_they_are, True))
-    names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-    if not found:
-        raise TypeError(f"{drawn} draws a fitted {names}, and found none in {type(model).__name__}: {shortly(model)}.")
-    if len(found) > 1:
-        raise ValueError(
-            f"{drawn} draws one {names}, and found {len(found)} in {type(model).__name__}. Give the one to draw, "
-            "e.g. model.named_steps[...]."
+    ``drawn`` names the plot in messages.
+    """
+    step = model[-1] if isinstance(model, Pipeline) else model
+    if not isinstance(step, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(
+            f"{drawn} draws a fitted {names}, or a pipeline that ends with one, "
+            f"got {shortly(model)}: give that step alone, e.g. {drawn}(grid.best_estimator_[-1])."
         )
-    check_is_fitted(found[0].part)
-    return found[0]
+    check_is_fitted(step)
+    return step
+
+
+def prepared(model: Any, X: Any) -> Any:
+    """Return rows as the last step of a pipeline reads them; X itself for other models."""
+    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
 
 
 def shortly(model: Any) -> str:
     """A model on one line that can be read."""
     text = " ".join(repr(model).split())
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _search(model, kinds, rows, alone) -> Iterator[Found]:
-    if isinstance(model, kinds):
-        yield Found(model, rows, alone)
-        return
-    for inside, prepare, same in _inside(model):
-        yield from _search(inside, kinds, _one_after_the_other(rows, prepare), alone and same)
-
-
-def _inside(model: Any) -> Iterator[tuple[Any, Rows, bool]]:
-    """What a model is made of, what becomes of rows on the way there, and whether nothing does, to rows or to predictions."""
-    if isinstance(model, Pipeline):
-        for k, step in enumerate(model):
-            if step is not None and not isinstance(step, str):
-                yield step, model[:k].transform if k else _as_they_are, len(model) == 1
-    elif isinstance(model, FeatureUnion):
-        for _, part in model.transformer_list:
-            if not isinstance(part, str):
-                yield part, _as_they_are, False
-    elif isinstance(model, ColumnTransformer):
-        for _, part, columns in model.transformers_:
-            if not isinstance(part, str):
-                yield part, _columns(columns), False
-    elif isinstance(model, TransformedTargetRegressor):
-        yield model.regressor_, _as_they_are, False
-    elif isinstance(model, BaseSearchCV) and model.refit:
-        yield model.best_estimator_, _as_they_are, True
-    elif isinstance(model, FrozenEstimator):
-        yield model.estimator, _as_they_are, True
-    elif isinstance(model, (SpectralRidge, CertifiedClassifier)):
-        yield model.features_, _as_they_are, False
-
-
-def _as_they_are(X):
-    return X
-
-
-def _one_after_the_other(first, second):
-    return lambda X: second(first(X))
-
-
-def _columns(chosen):
-    return lambda X: _safe_indexing(X, chosen, axis=1)
 
 
 def like_given(X: Any, points: np.ndarray) -> Any:

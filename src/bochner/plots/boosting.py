@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from ..boosting.booster import FourierBooster
 from ..boosting.published import PublishedBooster
 from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid
-from ._finding import find_part, two_class_scores
+from ._finding import last_step, prepared, two_class_scores
 
 
 def plot_rounds(
@@ -20,7 +20,7 @@ def plot_rounds(
 
     Parameters
     ----------
-    model : a fitted booster of bochner, or a pipeline or search around one
+    model : a fitted booster of bochner, or a pipeline that ends with one
         Of a regressor only losses can be drawn.
     X : array or frame, default None
         Training rows, as the whole model takes them; with them accuracies are drawn.
@@ -42,7 +42,7 @@ def plot_rounds(
     >>> left.get_ylabel(), right.get_ylabel()
     ('mean loss', 'accuracy')
     """
-    model, prepared, _ = find_part(model, (FourierBooster, PublishedBooster), "plot_rounds")
+    whole, model = model, last_step(model, "plot_rounds", FourierBooster, PublishedBooster)
     with_accuracy = X is not None
     if with_accuracy and not is_classifier(model):
         raise TypeError(
@@ -71,7 +71,8 @@ def plot_rounds(
             ("test", X_test, y_test, ORANGE, "--"),
         ):
             if points is not None:
-                accuracy = [np.mean(stage == labels) for stage in model.staged_predict(prepared(points))]
+                stages = model.staged_predict(prepared(whole, points))
+                accuracy = [np.mean(stage == labels) for stage in stages]
                 rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, color=color, linestyle=line, label=label)
         rest[0].set(xlabel="round", ylabel="accuracy", title="Accuracy")
         rest[0].legend(loc="lower right")

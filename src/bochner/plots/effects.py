@@ -7,7 +7,7 @@ import numpy as np
 from .._columns import is_frame
 from ..front_door import SpectralClassifier, SpectralRegressor
 from ._canvas import panels
-from ._finding import find_part
+from ._finding import last_step, prepared
 
 
 def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
@@ -17,7 +17,7 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
 
     Parameters
     ----------
-    model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline or search around one
+    model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
         Of a classifier the score of the second class (of several: of the last one) is split; columns are those that a pipeline has made.
     X : array or frame
         Rows that the effects are drawn over, as the whole model takes them.
@@ -33,8 +33,8 @@ def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
     >>> len(plot_effects(model, X, n_strongest=1).axes)
     1
     """
-    model, prepared, _ = find_part(model, (SpectralClassifier, SpectralRegressor), "plot_effects")
-    X = prepared(X)
+    whole, model = model, last_step(model, "plot_effects", SpectralClassifier, SpectralRegressor)
+    X = prepared(whole, X)
     effects = model.effects(X, max_order=1)
     main = effects.main[..., -1] if effects.main.ndim == 3 else effects.main
     order = np.argsort(-main.std(axis=0), kind="stable")[:n_strongest]

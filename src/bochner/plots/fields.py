@@ -8,7 +8,7 @@ import numpy as np
 from .._validation import check_choice, check_count
 from ..ridge import OperatorKernelRidge, OperatorRidge
 from ._canvas import blank
-from ._finding import find_part, like_given
+from ._finding import last_step, like_given
 
 
 @dataclass
@@ -59,10 +59,13 @@ class VectorFieldDisplay:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
         ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
-        inputs whose coordinates in space are replaced by those of the grid.  The field may be that of a pipeline or search around
-        ``OperatorRidge`` or ``OperatorKernelRidge``; where rows or targets are prepared its derivatives are differences.
+        inputs whose coordinates in space are replaced by those of the grid.
+
+        The estimator is an ``OperatorRidge`` or ``OperatorKernelRidge``, or a pipeline that ends
+        with one; derivatives of a pipeline are differences.
         """
-        part, _, alone = find_part(estimator, (OperatorRidge, OperatorKernelRidge), "VectorFieldDisplay")
+        name = "VectorFieldDisplay.from_estimator"
+        part = last_step(estimator, name, OperatorRidge, OperatorKernelRidge)
         check_choice(background or "none", "background", ("divergence", "curl", "speed", "scalar_potential", "none"))
         n_grid = check_count(n_grid, "n_grid", minimum=2)
         given, X, y = X, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -83,8 +86,8 @@ class VectorFieldDisplay:
         field, color = predict(rows), None
         if background == "speed":
             color = np.linalg.norm(field, axis=1)
-        elif background is not None and alone and isinstance(part, OperatorRidge):
-            color = getattr(part, background)(rows)
+        elif background is not None and isinstance(estimator, OperatorRidge):
+            color = getattr(estimator, background)(rows)
         elif background == "scalar_potential":
             raise TypeError(
                 f"A scalar potential needs an OperatorRidge by itself, got {type(estimator).__name__}. Write background='speed'."

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from ..landmarks import LandmarkFeatures
 from ._canvas import BLUE, ORANGE, blank, plane_grid, plane_points
-from ._finding import find_part, like_given, two_class_scores
+from ._finding import like_given, prepared, shortly, two_class_scores
 
 
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
@@ -16,7 +18,7 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     Parameters
     ----------
     models : a fitted pipeline, or a dict of str and fitted pipeline
-        ``LandmarkFeatures``, a classifier of two classes behind it, and whatever is before and around them.
+        Its last two steps are ``LandmarkFeatures`` and a classifier of two classes.
     X : array or frame (n_samples, 2)
         Points drawn on top, as the models take them.
     y : array (n_samples,)
@@ -37,21 +39,21 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     """
     models = models if isinstance(models, Mapping) else {type(models).__name__: models}
     given, X, y = X, plane_points(X), np.asarray(y)
-    parts = {name: find_part(model, LandmarkFeatures, "plot_landmark_maps") for name, model in models.items()}
-    shown = min([n_shown, *(len(found.part.landmarks_) for found in parts.values())])
+    before = {name: _features(model) for name, model in models.items()}
+    shown = min([n_shown, *(len(steps[-1].landmarks_) for steps in before.values())])
     size = (2.1 * (shown + 1), 2.2 * len(models) + 0.3)
     figure, axes = blank(len(models), shown + 1, size=size, squeeze=False, sharex=True, sharey=True)
     across, up, plane = plane_grid(X, 120, 0.08 * np.ptp(X, axis=0))
     image, points = None, like_given(given, plane)
     for row, (name, model) in zip(axes, models.items()):
-        features, prepared = parts[name].part, parts[name].rows(points)
-        psi = features.transform(prepared).reshape(len(up), len(across), -1)
+        features, rows = before[name][-1], prepared(before[name], points)
+        psi = features.transform(rows).reshape(len(up), len(across), -1)
         for k, axis in enumerate(row[:-1]):
             image = axis.pcolormesh(across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
             _points(axis, X, y, size=4)
             # A landmark is a row as the step sees it: on the plane, where rows become the nearest to it.
-            away = np.sum((np.asarray(prepared) - features.landmarks_[k]) ** 2, axis=1)
-            place = plane[np.argmin(away)] if prepared is not points else features.landmarks_[k]
+            away = np.sum((np.asarray(rows) - features.landmarks_[k]) ** 2, axis=1)
+            place = plane[np.argmin(away)] if rows is not points else features.landmarks_[k]
             axis.plot(*place, marker="*", color="gold", markeredgecolor="black", markersize=13)
         scores = two_class_scores(model, points, "plot_landmark_maps").reshape(len(up), len(across))
         axis = row[-1]
@@ -70,6 +72,18 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     if image is not None:
         figure.colorbar(image, ax=axes, label="similarity", location="bottom", shrink=0.4, aspect=40)
     return figure
+
+
+def _features(model):
+    """Return the steps of a pipeline up to its landmarks, without the classifier behind them."""
+    steps = list(model) if isinstance(model, Pipeline) else []
+    if len(steps) < 2 or not isinstance(steps[-2], LandmarkFeatures):
+        raise TypeError(
+            "plot_landmark_maps draws a pipeline that ends with LandmarkFeatures and a classifier, "
+            f"got {shortly(model)}: write e.g. plot_landmark_maps(grid.best_estimator_, X, y)."
+        )
+    check_is_fitted(steps[-2])
+    return model[:-1]
 
 
 def _points(axis, X, y, size):

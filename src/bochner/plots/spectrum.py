@@ -9,7 +9,7 @@ from ..features import SpectralFeatures
 from ..learners import AlignmentLearner
 from ..measures import FourierMeasure
 from ._canvas import BLUE, GRAY, given_or_new
-from ._finding import find_part, shortly
+from ._finding import last_step, shortly
 
 # Draws of the prior that its spectrum is drawn from.
 _PRIOR_DRAWS = 20_000
@@ -20,7 +20,7 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
 
     Parameters
     ----------
-    model : a fitted SpectralFeatures, or a pipeline or search around one
+    model : a fitted SpectralFeatures, or a pipeline that ends with one
         With any learner, or none.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
@@ -32,12 +32,10 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
     >>> from bochner import JointDescent
     >>> features = SpectralFeatures(learner=JointDescent(n_epochs=3), n_components=20, random_state=0)
-    >>> model = make_pipeline(features, LogisticRegression(max_iter=1000)).fit(*load_iris(return_X_y=True))
-    >>> [text.get_text() for text in plot_spectrum(model).get_legend().get_texts()]
+    >>> features = features.fit(*load_iris(return_X_y=True))
+    >>> [text.get_text() for text in plot_spectrum(features).get_legend().get_texts()]
     ['prior', 'learned']
     """
     features = _features(model, "plot_spectrum")
@@ -63,7 +61,7 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    model : a fitted SpectralFeatures with a learner by alignment, or a pipeline or search around one
+    model : a fitted SpectralFeatures with a learner by alignment, or a pipeline that ends with one
         Other learners move frequencies: see ``plot_spectrum``.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
@@ -113,7 +111,7 @@ def plot_kernel_profile(
 
     Parameters
     ----------
-    model : a fitted SpectralFeatures, or a pipeline or search around one
+    model : a fitted SpectralFeatures, or a pipeline that ends with one
         With any learner, or none; learners by alignment also have the prior's own sample to compare with.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
@@ -160,8 +158,8 @@ def plot_kernel_profile(
 
 
 def _features(model, drawn):
-    """The features in a model, whose measure is one of frequencies."""
-    features = find_part(model, SpectralFeatures, drawn).part
+    """Return features whose measure is one of frequencies."""
+    features = last_step(model, drawn, SpectralFeatures)
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
             f"{drawn} draws frequencies, and the measure of {shortly(features)} is a {type(features.measure_).__name__}; "

@@ -8,7 +8,7 @@ from ..features import SpectralFeatures
 from ..harmonics import HarmonicMeasure
 from ..targets import Labels
 from ._canvas import blank, class_colors
-from ._finding import find_part, shortly
+from ._finding import last_step, shortly
 
 # Below the upper edge, which a title above a sphere would cross.
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
@@ -19,7 +19,7 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
 
     Parameters
     ----------
-    measure : HarmonicMeasure, or a fitted SpectralFeatures that has learned one, or a pipeline or search around it
+    measure : HarmonicMeasure, or a fitted SpectralFeatures, or a pipeline that ends with one
         Whose harmonics are drawn.
     n_shown : int, default 3
         How many of them.
@@ -64,7 +64,7 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
 def _harmonics(model):
     if isinstance(model, HarmonicMeasure):
         return model
-    features = find_part(model, SpectralFeatures, "plot_harmonics").part
+    features = last_step(model, "plot_harmonics", SpectralFeatures)
     if not isinstance(features.measure_, HarmonicMeasure):
         raise TypeError(
             f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has frequencies; draw plot_spectrum. "

@@ -1,14 +1,12 @@
-"""Every plot of a model finds what it draws in pipelines, column transformers, searches and around targets, by type."""
+"""Every plot draws an estimator, or the last step of a pipeline, and rejects other models."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from selection import long_except
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -17,7 +15,6 @@ from sklearn.svm import LinearSVC
 
 from bochner import (
     Anova,
-    CertifiedClassifier,
     Evidence,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
@@ -45,7 +42,6 @@ from bochner.plots import (
     plot_spectrum,
     plot_weights,
 )
-from bochner.plots._finding import find_part
 
 plt = pytest.importorskip("matplotlib.pyplot")
 pd = pytest.importorskip("pandas")
@@ -68,71 +64,62 @@ def learned_features(learner=None):
     return SpectralFeatures(learner=learner or PacBayes(), n_components=12, random_state=0)
 
 
-def learned_pipeline():
-    return make_pipeline(learned_features(), LinearSVC())
+@pytest.mark.parametrize("plot", [plot_weights, plot_kernel_profile, plot_spectrum])
+def test_a_pipeline_that_ends_with_features_is_drawn_like_its_last_step(plot, moons):
+    model = make_pipeline(StandardScaler(), learned_features()).fit(*moons)
+    drawn, alone = plot(model), plot(model[-1])
+    assert drawn.lines or drawn.patches
+    pairs = zip([*drawn.lines, *drawn.patches], [*alone.lines, *alone.patches], strict=True)
+    for one, other in pairs:
+        np.testing.assert_array_equal(one.get_path().vertices, other.get_path().vertices)
 
 
 AROUND = {
-    "itself": lambda: learned_features(),
-    "pipeline": lambda: make_pipeline(StandardScaler(), learned_features(), LogisticRegression()),
-    "search": lambda: GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2),
-    "columns": lambda: make_pipeline(
-        ColumnTransformer([("waves", learned_features(), ["narrow"]), ("rest", "passthrough", ["wide"])]), LinearSVC()
-    ),
+    "a step in the middle": lambda: make_pipeline(learned_features(), LinearSVC()),
+    "search": lambda: GridSearchCV(learned_features(), {}, scoring=lambda *_: 0.0),
     "union": lambda: FeatureUnion([("waves", learned_features()), ("linear", StandardScaler())]),
     "ridge": lambda: SpectralRidge(learned_features()),
-    "target": lambda: TransformedTargetRegressor(SpectralRidge(learned_features()), transformer=MinMaxScaler()),
-    "certified": lambda: CertifiedClassifier(learned_features(), random_state=0),
-    "pipeline in a pipeline": lambda: make_pipeline(make_pipeline(StandardScaler(), learned_features()), LinearSVC()),
+    "pipeline in a pipeline": lambda: make_pipeline(make_pipeline(learned_features())),
 }
 
 
 @pytest.mark.parametrize("case", AROUND)
-def test_features_are_found_and_given_the_rows_that_they_saw(case, moons):
+def test_other_models_are_rejected_with_what_to_write(case, moons):
+    model = AROUND[case]().fit(*moons)
+    message = (
+        r"plot_spectrum draws a fitted SpectralFeatures, or a pipeline that ends with one, "
+        r"got [^:]*: give that step alone, e\.g\. plot_spectrum\(grid\.best_estimator_\[-1\]\)\.$"
+    )
+    with pytest.raises(TypeError, match=message):
+        plot_spectrum(model)
+
+
+def test_every_plot_names_itself_and_what_it_draws(moons):
     X, y = moons
-    model = AROUND[case]().fit(X, y)
-    part, prepared, alone = find_part(model, SpectralFeatures, "plot")
-    assert isinstance(part, SpectralFeatures)
-    assert alone == (case == "itself")
-    assert prepared(X).shape == (len(X), part.n_features_in_)
-    if case == "columns":
-        np.testing.assert_array_equal(np.asarray(prepared(X))[:, 0], X["narrow"])
-    if "pipeline" in case:
-        np.testing.assert_allclose(np.asarray(prepared(X)).std(axis=0), 1)
-    for plot in (plot_weights, plot_kernel_profile, plot_spectrum):
-        plot(model)
-        plt.close("all")
+    linear = LogisticRegression().fit(X, y)
+    with pytest.raises(TypeError, match="plot_effects draws a fitted SpectralClassifier or Spec"):
+        plot_effects(linear, X)
+    with pytest.raises(TypeError, match="plot_rounds draws a fitted FourierBooster or Published"):
+        plot_rounds(linear)
+    with pytest.raises(TypeError, match="from_estimator draws a fitted OperatorRidge or OperatorK"):
+        VectorFieldDisplay.from_estimator(linear, X, y)
+    with pytest.raises(TypeError, match="ends with LandmarkFeatures and a classifier"):
+        plot_landmark_maps(linear, X, y)
 
 
-def test_a_frozen_model_and_a_search_are_the_model_itself(moons):
-    model = FrozenEstimator(GridSearchCV(FourierBoostingClassifier(n_rounds=3), {"linear": [True]}, cv=2).fit(*moons))
-    assert find_part(model, FourierBoostingClassifier, "plot").alone
-
-
-def test_what_is_missing_or_ambiguous_is_said_in_a_sentence(moons):
-    X, y = moons
-    with pytest.raises(TypeError, match="plot_weights draws a fitted SpectralFeatures, and found none in Pipeline"):
-        plot_weights(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
-    with pytest.raises(
-        TypeError, match="plot_effects draws a fitted SpectralClassifier or SpectralRegressor, and found none"
-    ):
-        plot_effects(LogisticRegression().fit(X, y), X)
-    kept_none = GridSearchCV(learned_pipeline(), {"linearsvc__C": [1.0]}, cv=2, refit=False).fit(X, y)
-    with pytest.raises(TypeError, match="found none in GridSearchCV"):
-        plot_spectrum(kept_none)
-    two = FeatureUnion([("a", learned_features()), ("b", learned_features())]).fit(X, y)
-    with pytest.raises(ValueError, match="draws one SpectralFeatures, and found 2 in FeatureUnion"):
-        plot_spectrum(two)
+def test_unfitted_models_are_rejected(moons):
     for unfitted in (learned_features(), make_pipeline(StandardScaler(), learned_features())):
         with pytest.raises(NotFittedError):
             plot_spectrum(unfitted)
+    with pytest.raises(NotFittedError):
+        plot_landmark_maps(make_pipeline(LandmarkFeatures(), LinearSVC()), *moons)
 
 
 @pytest.mark.parametrize("learner", [None, JointDescent(n_epochs=2), MarginGame(n_rounds=3), PacBayes()])
 def test_the_spectrum_sums_the_weights_of_every_learner(moons, learner):
     X, y = moons
     features = SpectralFeatures(learner=learner, n_components=15, random_state=0)
-    features = make_pipeline(StandardScaler(), features, LinearSVC()).fit(X, y)
+    features = make_pipeline(StandardScaler(), features).fit(X, y)
     ax = plot_spectrum(features, n_bins=10)
     measure = features[1].measure_
     lengths = np.linalg.norm(measure.frequencies, axis=1)
@@ -183,7 +170,7 @@ def test_boundary_and_rounds_of_a_pipeline_on_a_frame(moons, recwarn):
     assert len(ax.get_legend().get_texts()) == 2
     drawn = ax.collections[0].get_array().reshape(201, 201)
     assert drawn[0, 0] == pytest.approx(np.clip(model.decision_function(_first_corner(X)), -2, 2)[0], rel=1e-6)
-    _, right = plot_rounds(GridSearchCV(model, {"standardscaler__with_mean": [True]}, cv=2).fit(X, y), X, y)
+    _, right = plot_rounds(model, X, y)
     assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
     assert not [warning for warning in recwarn if "feature names" in str(warning.message)]
     with pytest.raises(TypeError, match="Accuracies need a classifier, got FourierBoostingRegressor"):
@@ -199,15 +186,15 @@ def _first_corner(X):
     return low.to_frame().T
 
 
-def test_effects_of_a_model_for_a_transformed_target_behind_a_scaler(moons):
+def test_effects_of_a_model_behind_a_scaler(moons):
     X, _ = moons
     front_door = SpectralRegressor(Anova(), Evidence(n_rows=60, n_iterations=3, standardize=False), random_state=0)
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), front_door)
-    model = TransformedTargetRegressor(pipeline, transformer=StandardScaler()).fit(X, np.sin(2 * X["narrow"]))
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), front_door)
+    model.fit(X, np.sin(2 * X["narrow"]))
     axis = plot_effects(model, X, n_strongest=1).axes[0]
     assert axis.get_title() == "narrow"
-    prepared = model.regressor_[0].transform(X)
-    effects = model.regressor_[1].effects(prepared, max_order=1).main[:, 1]
+    prepared = model[0].transform(X)
+    effects = model[1].effects(prepared, max_order=1).main[:, 1]
     np.testing.assert_allclose(axis.lines[0].get_ydata(), effects[np.argsort(prepared["narrow"])], atol=1e-12)
 
 
@@ -216,7 +203,7 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     features = SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=HarmonicPeaks(max_degree=4)), random_state=0)
-    model = make_pipeline(features, LinearSVC()).fit(X, y)
+    model = make_pipeline(features).fit(X, y)
     assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
     with pytest.raises(TypeError, match="of harmonics, draw plot_harmonics"):
         plot_spectrum(model)
