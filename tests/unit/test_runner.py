@@ -95,6 +95,17 @@ def test_a_crashing_worker_costs_one_case(workers, lab, request):
     assert "worker process died (exit code 9)" in summary["failed"][0]["error"]
 
 
+@pytest.mark.usefixtures("forked_workers")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_workers_draw_no_bars_of_their_own(lab):
+    pytest.importorskip("rich")
+    drawn = "import io, sys\n    from bochner._progress import track\n    sys.stderr = io.StringIO()\n"
+    drawn += "    sys.stderr.isatty = lambda: True\n    list(track([1, 2], 'inner'))\n"
+    lab("one", **{'return {"error"': drawn + '    return {"drawn": sys.stderr.getvalue(), "error"'})
+    (summary,) = run_all(lab, "one")
+    assert {entry["result"]["drawn"] for entry in summary["results"]} == {""}
+
+
 @pytest.mark.usefixtures("workers_in_process")
 def test_missing_data_and_missing_rivals_are_skipped_in_words(lab, monkeypatch):
     monkeypatch.setenv("BOCHNER_DATA", str(lab.out))
