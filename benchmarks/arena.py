@@ -1,14 +1,16 @@
-"""The tabular models beside boosted trees of other libraries, each as it comes, on a folder of real tables.
+"""The tabular models beside boosted trees of other libraries, untuned, on a folder of real tables.
 
-    BOCHNER_TABLES=folder python benchmarks/arena.py [--rows 10000] [--tables NAME ...] [--lines FILE]
+    BOCHNER_TABLES=folder python benchmarks/arena.py [--rows N] [--tables NAME ...] [--lines FILE]
 
-prints the comparison as a table in Markdown.  With ``--lines`` every fit is kept as a line of FILE, fits that are
-there are not repeated, and the table is that of all lines.  ``--tables`` without a name fits nothing:
+prints the comparison as a table in Markdown.  With ``--lines`` every fit is kept as a line of FILE,
+fits that are there are not repeated, and the table is that of all lines.  ``--tables`` without a
+name fits nothing:
 
     python benchmarks/arena.py --lines benchmarks/arena.jsonl --tables > benchmarks/arena.md
 
-The folder holds a Parquet file for each table, with the target in the column ``target``, and ``index.json``: a list of
-{"name", "task" ("classification" or "regression"), "n"}.  Without a folder, tables of scikit-learn are used.
+The folder holds a Parquet file for each table, with the target in the column ``target``, and
+``index.json``: a list of {"name", "task" ("classification" or "regression"), "n"}.  Without a
+folder, tables of scikit-learn are used.
 """
 
 import argparse
@@ -20,28 +22,33 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from sklearn import datasets
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-import bochner
+from bochner import SpectralClassifier, SpectralRegressor, __version__
 from bochner.tables.rivals import catboost, histogram_trees, installed, lightgbm
 
 OURS = "front door"
 TIE = 0.002
-STAND_INS = {"iris": 150, "wine": 178, "breast_cancer": 569, "diabetes": 442}
+STAND_INS = {
+    "iris": ("classification", 150),
+    "wine": ("classification", 178),
+    "breast_cancer": ("classification", 569),
+    "diabetes": ("regression", 442),
+}
 
 
 def tables():
     """Return what is known of each table, by name."""
     folder = os.environ.get("BOCHNER_TABLES")
     if folder is None:
-        tasks = {name: "regression" if name == "diabetes" else "classification" for name in STAND_INS}
-        return {name: {"name": name, "task": tasks[name], "n": n} for name, n in STAND_INS.items()}
+        return {name: {"name": name, "task": task, "n": n} for name, (task, n) in STAND_INS.items()}
     index = Path(folder) / "index.json"
     if not index.is_file():
-        raise FileNotFoundError(f"BOCHNER_TABLES={folder} has no index.json; give a folder of tables, or unset it.")
+        raise FileNotFoundError(f"BOCHNER_TABLES={folder} has no index.json; give another folder.")
     return {entry["name"]: entry for entry in json.loads(index.read_text(encoding="utf-8"))}
 
 
@@ -54,16 +61,16 @@ def load_table(name):
     else:
         frame = pd.read_parquet(Path(folder) / f"{name}.parquet")
         target = frame.pop("target")
-        text = [column for column in frame.columns if not pd.api.types.is_numeric_dtype(frame[column])]
+        text = [name for name, kind in frame.dtypes.items() if not is_numeric_dtype(kind)]
         frame = frame.astype(dict.fromkeys(text, "category"))
     y = np.asarray(target.astype(str if task == "classification" else float))
     return frame, y.astype(str) if task == "classification" else y, task
 
 
 def split_rows(y, task, seed, most_rows=10_000):
-    """Return training and test rows: 75/25, stratified for classes, at most ``most_rows`` of each."""
-    strata = y if task == "classification" else None
-    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=strata)
+    """Return training and test rows: 75/25, stratified for classes, at most so many of each."""
+    strata, rows = y if task == "classification" else None, np.arange(len(y))
+    train, test = train_test_split(rows, test_size=0.25, random_state=seed, stratify=strata)
     if len(train) > most_rows:
         strata = None if strata is None else y[train]
         train = train_test_split(train, train_size=most_rows, random_state=seed, stratify=strata)[0]
@@ -73,7 +80,7 @@ def split_rows(y, task, seed, most_rows=10_000):
 
 
 def front_door(X, classify, seed):
-    return (bochner.SpectralClassifier if classify else bochner.SpectralRegressor)(random_state=seed)
+    return (SpectralClassifier if classify else SpectralRegressor)(random_state=seed)
 
 
 def catboost_on_one_thread(X, classify, seed):
@@ -94,7 +101,7 @@ def measured(learner, frame, y, task, train, test):
     with threadpool_limits(1):
         begun = time.process_time()
         model.fit(frame.iloc[train], y[train])
-        seconds = {"fit seconds": time.process_time() - begun, "version": bochner.__version__}
+        seconds = {"fit seconds": time.process_time() - begun, "version": __version__}
         if task == "regression":
             return {"r2": r2_score(y[test], model.predict(X_test))} | seconds
         classes, shares = np.unique(y[train]), np.asarray(model.predict_proba(X_test), dtype=float)
@@ -109,17 +116,18 @@ def measured(learner, frame, y, task, train, test):
 
 def pairs(lines, rival, quantity):
     """Return (our line, the rival's) for each table and number of rows with this score of both."""
-    ours, theirs = (
-        {(one["table"], one["rows"]): one for one in lines if one["learner"] == who and quantity in one}
-        for who in (OURS, rival)
-    )
-    return [(one, theirs[key]) for key, one in ours.items() if key in theirs]
+    found = {OURS: {}, rival: {}}
+    for one in lines:
+        if one["learner"] in found and quantity in one:
+            found[one["learner"]][one["table"], one["rows"]] = one
+    return [(one, found[rival][key]) for key, one in found[OURS].items() if key in found[rival]]
 
 
 def gains(lines, rival, quantity):
     """Return our score minus the rival's, table by table; of log-loss the rival's minus ours."""
     sign = -1 if quantity == "log loss" else 1
-    return np.array([sign * (one[quantity] - other[quantity]) for one, other in pairs(lines, rival, quantity)])
+    both = pairs(lines, rival, quantity)
+    return np.array([sign * (one[quantity] - other[quantity]) for one, other in both])
 
 
 def number(value):
@@ -148,19 +156,21 @@ COLUMNS = {
 
 
 def time_ratio(lines, rival, quantity):
-    ratios = [one["fit seconds"] / max(other["fit seconds"], 1e-3) for one, other in pairs(lines, rival, quantity)]
+    both = pairs(lines, rival, quantity)
+    ratios = [one["fit seconds"] / max(other["fit seconds"], 1e-3) for one, other in both]
     return f"×{np.median(ratios):.2g}" if ratios else "–"
 
 
 def row(lines, rival):
     """Return the cells of one rival; dashes where no table has a score of both."""
-    counts = " + ".join(str(len(pairs(lines, rival, quantity))) for quantity in ("accuracy", "r2"))
-    cells = [f"{rival} ({counts})"]
+    sizes = [len(pairs(lines, rival, quantity)) for quantity in ("accuracy", "r2")]
+    cells = [f"{rival} ({sizes[0]} + {sizes[1]})"]
     for quantity, (_, text) in COLUMNS.items():
         found = gains(lines, rival, quantity)
-        outcomes = (found > TIE, np.abs(found) <= TIE, found < -TIE)
-        cells += [text(found), "/".join(str(np.sum(one)) for one in outcomes)] if len(found) else ["–", "–"]
-    return [*cells, " / ".join(time_ratio(lines, rival, quantity) for quantity in ("accuracy", "r2"))]
+        counts = [np.sum(found > TIE), np.sum(np.abs(found) <= TIE), np.sum(found < -TIE)]
+        cells += [text(found), "/".join(map(str, counts))] if len(found) else ["–", "–"]
+    times = [time_ratio(lines, rival, quantity) for quantity in ("accuracy", "r2")]
+    return [*cells, " / ".join(times)]
 
 
 def page(lines):
@@ -168,20 +178,22 @@ def page(lines):
     heads = [f"{OURS} − (tables with classes + with values)"]
     heads += [text for head, _ in COLUMNS.values() for text in (head, "w/t/l")]
     rows = [[*heads, "fit time, classes / values"], ["---"] * (len(heads) + 1)]
-    rows += [row(lines, rival) for rival in dict.fromkeys(one["learner"] for one in lines) if rival != OURS]
+    learners = dict.fromkeys(one["learner"] for one in lines)
+    rows += [row(lines, rival) for rival in learners if rival != OURS]
     versions = sorted({one["version"] for one in lines if one["learner"] == OURS})
     texts = ["| " + " | ".join(cells) + " |" for cells in rows]
     return "\n".join([*texts, "", f"Version of bochner: {', '.join(versions) or 'none'}."]) + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000, help="training rows at most")
     parser.add_argument("--tables", nargs="*", metavar="NAME", help="all of the folder by default")
-    parser.add_argument("--lines", type=Path, metavar="FILE", help="keep every fit here, and go on from there")
+    parser.add_argument("--lines", type=Path, metavar="FILE", help="keep every fit, and go on")
     options = parser.parse_args()
-    kept = options.lines.read_text().splitlines() if options.lines and options.lines.is_file() else []
-    lines = [json.loads(line) for line in kept]
+    lines = []
+    if options.lines and options.lines.is_file():
+        lines = [json.loads(line) for line in options.lines.read_text().splitlines()]
     done = {(one["table"], one["learner"], one["rows"]) for one in lines}
     learners = [name for name in LEARNERS if name in (OURS, "HistGradientBoosting", *installed())]
     for name in tables() if options.tables is None else options.tables:

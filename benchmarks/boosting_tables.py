@@ -1,6 +1,7 @@
 """FourierBoostingRegressor against LightGBM on a folder of real tables, both with their defaults: RMSE and fit time.
 
-``BOCHNER_TABLES=folder python benchmarks/boosting_tables.py`` prints one line for each table of values (see ``arena.py``):
+``BOCHNER_TABLES=folder python benchmarks/boosting_tables.py`` prints one line for each table of
+values (see ``arena.py``):
 our RMSE over LightGBM's, geometric mean over its splits, and our time over LightGBM's, one thread each, CPU time.  We see the frame through
 ``TableInputs``, LightGBM its categories and missing values as they are.  Defaults were chosen on the tables marked "chosen", in
 alphabetical order the first, third, ..., and judged on the others.

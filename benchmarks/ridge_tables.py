@@ -1,6 +1,7 @@
 """Ridges with their defaults on a folder of real tables, against a peer of scikit-learn: RMSE and log-loss.
 
-``BOCHNER_TABLES=folder python benchmarks/ridge_tables.py`` prints one line for each table (see ``arena.py``), of at most 2000
+``BOCHNER_TABLES=folder python benchmarks/ridge_tables.py`` prints one line for each table (see
+``arena.py``), of at most 2000
 training rows through ``TableInputs``: our error with the defaults and with those of before (100 frequencies, ridge 1), and
 scikit-learn's ``RBFSampler`` of as many columns before ``RidgeCV``, all relative to gradient boosted trees.  Defaults were chosen on the
 tables marked "chosen", in alphabetical order the first, third, ..., and judged on the others.

@@ -48,15 +48,17 @@ def versions(packages: Any) -> dict[str, str]:
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return the packages of each extra but ``all``, as the installed library declares them; "" are the dependencies.
+    """Return the packages of each extra but ``all``, as the installed library declares them.
 
-    Every requirement has the form ``name[extras]>=version``, and an extra is the only marker.
+    "" are the dependencies.  Every requirement has the form ``name[extras]>=version``, and an extra
+    is the only marker.
     """
     declared: dict[str, list[str]] = {"": []}
     for line in requires("bochner") or []:
         requirement, _, marker = line.partition(";")
         extra = marker.rpartition("==")[2].strip(" '\"")
-        declared.setdefault(extra, []).append(requirement.partition(">=")[0].partition("[")[0].strip())
+        package = requirement.partition(">=")[0].partition("[")[0].strip()
+        declared.setdefault(extra, []).append(package)
     return {extra: packages for extra, packages in sorted(declared.items()) if extra != "all"}
 
 

@@ -35,10 +35,12 @@ DIABETES = "diabetes, R²"
 
 
 def tables() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
-    """Return (X, y, {method: model}) of three tables: our model, trees and an RBF kernel machine, all untuned."""
-    on_scale = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-    values = {OURS: SpectralRegressor(), TREES: HistGradientBoostingRegressor(), EXACT: _scaled(on_scale)}
-    labels = {OURS: SpectralClassifier(), TREES: HistGradientBoostingClassifier(), EXACT: _scaled(SVC())}
+    """Return (X, y, {method: model}) of three tables; all models are untuned."""
+    exact = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    ours, trees = SpectralRegressor(), HistGradientBoostingRegressor()
+    values = {OURS: ours, TREES: trees, EXACT: _scaled(exact)}
+    ours, trees = SpectralClassifier(), HistGradientBoostingClassifier()
+    labels = {OURS: ours, TREES: trees, EXACT: _scaled(SVC())}
     return {
         "breast cancer, accuracy": (*load_breast_cancer(return_X_y=True), labels),
         "wine, accuracy": (*load_wine(return_X_y=True), labels),
@@ -51,17 +53,19 @@ def _scaled(model):
 
 
 def measured() -> tuple[dict[tuple[str, str], list[float]], Any]:
-    """Return {(table, method): test scores over the seeds}, and our last model of the diabetes data with its rows."""
+    """Return {(table, method): test scores}, and our last model of the diabetes data with rows."""
     scores: dict[tuple[str, str], list[float]] = {}
     data = tables()
-    runs = [(name, seed, method) for name, (_, _, models) in data.items() for seed in SEEDS for method in models]
+    runs = [(name, seed, method) for name in data for seed in SEEDS for method in data[name][2]]
     for name, seed, method in track(runs, "models for tables"):
         X, y, models = data[name]
         model = clone(models[method])
         model.set_params(**{key: seed for key in model.get_params() if key.endswith("random_state")})
         strata = y if is_classifier(model) else None
-        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=strata, random_state=seed)
-        scores.setdefault((name, method), []).append(model.fit(X_train, y_train).score(X_test, y_test))
+        parts = train_test_split(X, y, test_size=0.3, stratify=strata, random_state=seed)
+        X_train, X_test, y_train, y_test = parts
+        score = model.fit(X_train, y_train).score(X_test, y_test)
+        scores.setdefault((name, method), []).append(score)
         if (name, method) == (DIABETES, OURS):
             shown = model, X_train
     return scores, shown

@@ -164,12 +164,13 @@ def test_missing_data_is_said_in_the_list():
     unusable = {"experiment": "y", "unusable": "needs z"}
     short = " ".join(_listing.listing_text([entry, here, unusable]).split())
     assert "Data: 3 sets, 1 here (wine), 1 by --download, 1 need BOCHNER_DATA." in short
-    assert "Data: 2 sets, here. Cases: 1 at scale smoke, 2 at scale quick, 3 at scale paper." in short
+    cases = "Cases: 1 at scale smoke, 2 at scale quick, 3 at scale paper"
+    assert f"Data: 2 sets, here. {cases}." in short
     assert "cannot be used: needs z" in short
     full = " ".join(_listing.entry_text(entry).split())
     assert "Data from scikit-learn: wine Data missing, --download fetches them: mnist" in full
     assert "Data missing, set BOCHNER_DATA: farm" in full
-    assert full.endswith("Cases: 1 at scale smoke, 2 at scale quick, 3 at scale paper")
+    assert full.endswith(cases)
     assert (
         "Rule: r Deviation: d1 Deviation: d2 Left out at scale paper, unless --whole asks for it: the last, a day."
         in full
@@ -189,8 +190,8 @@ def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
     (summary,) = json.loads(text)
     assert summary["n_finished"] == 18
     assert summary["environment"]["numpy"]
-    records = [json.loads(line) for line in (out / "rff_sampling.smoke.jsonl").read_text().splitlines()]
-    assert all(record["seconds"] > 0 for record in records)
+    lines = (out / "rff_sampling.smoke.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["seconds"] > 0 for line in lines)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")

@@ -1,4 +1,4 @@
-"""The text of ``bochner list``: each experiment with its claim, its data, and its cases at each scale."""
+"""The text of ``bochner list``: each experiment with its claim, data, and cases at each scale."""
 
 import textwrap
 from collections import Counter

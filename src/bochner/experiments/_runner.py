@@ -130,7 +130,7 @@ def reproduce(
             yield summarize(_first_complete(outcomes, n_left, runs))
 
 
-def _first_complete(outcomes: Iterator[Outcome], n_left: int, runs: dict[str, Progress]) -> Progress:
+def _first_complete(outcomes: Iterator[Outcome], n_left: int, runs: dict) -> Progress:
     """Note outcomes until an experiment is complete; the bar is gone before anything is printed."""
     with closing(track(outcomes, "cases", n_left)) as shown:
         for outcome in shown:

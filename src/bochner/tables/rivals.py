@@ -73,19 +73,20 @@ def installed() -> list[str]:
 
 
 def histogram_trees(X: Any, classify: bool, seed: int) -> Any:
-    """Return scikit-learn's boosted trees; columns with more levels than bins become numbers of levels."""
+    """Return scikit-learn's boosted trees; columns with more levels than bins become numbers."""
     build = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
     trees = build(categorical_features="from_dtype", random_state=seed)
     many = [column for column in _categories(X) if X[column].nunique() > 255]
     if not many:
         return trees
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    coded = make_column_transformer((encoder, many), remainder="passthrough", verbose_feature_names_out=False)
+    options: dict[str, Any] = {"remainder": "passthrough", "verbose_feature_names_out": False}
+    coded = make_column_transformer((encoder, many), **options)
     return make_pipeline(coded.set_output(transform="pandas"), trees)
 
 
 def lightgbm(X: Any, classify: bool, seed: int) -> Any:
-    """Return LightGBM's model on one thread: threads that wait for each other cost more than they bring."""
+    """Return LightGBM's model on one thread; more of them would wait for each other."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
     return (LGBMClassifier if classify else LGBMRegressor)(random_state=seed, n_jobs=1, verbose=-1)
@@ -96,8 +97,8 @@ def catboost(X: Any, classify: bool, seed: int) -> Any:
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     build, texts = CatBoostClassifier if classify else CatBoostRegressor, _categories(X)
-    model = build(cat_features=texts, random_seed=seed, thread_count=-1, verbose=0, allow_writing_files=False)
-    return _WithTexts(model, classify, texts)
+    options = {"thread_count": -1, "verbose": 0, "allow_writing_files": False}
+    return _WithTexts(build(cat_features=texts, random_seed=seed, **options), classify, texts)
 
 
 def _categories(X):
@@ -105,7 +106,7 @@ def _categories(X):
 
 
 class _WithTexts(BaseEstimator):
-    """A model that is given classes as whole numbers, and the columns ``texts`` as text without missing values."""
+    """A model that gets classes as whole numbers, and the columns ``texts`` as complete text."""
 
     def __init__(self, model: Any, classify: bool, texts: list[str]):
         self.model, self.classify, self.texts = model, classify, texts
@@ -125,7 +126,8 @@ class _WithTexts(BaseEstimator):
         return np.asarray(self.model.predict_proba(self._read(X)))
 
     def _read(self, X):
-        return X.assign(**{c: X[c].astype(object).where(X[c].notna(), "missing").astype(str) for c in self.texts})
+        cells = X[self.texts].astype(object).where(X[self.texts].notna(), "missing")
+        return X.assign(**cells.astype(str))
 
 
 def _numeric_columns():
