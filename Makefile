@@ -9,7 +9,7 @@ OLDEST := .venv-oldest
 
 .PHONY: demo test test-all test-oldest dist golden mutants attack lint format bench docs linkcheck clean
 
-demo: $(VENV)/.installed-demo  ## learn kernels on data that ships with scikit-learn; writes demo-output/
+demo: $(VENV)/.installed-demo  ## models for tables that ship with scikit-learn; writes demo-output/
 	$(BIN)/python -m bochner.demo
 
 test: $(VENV)/.installed-dev  ## the quick tests

@@ -1,6 +1,7 @@
 """FourierBoostingRegressor against LightGBM on a folder of real tables, both with their defaults: RMSE and fit time.
 
-``BOCHNER_TABLES=folder python benchmarks/boosting_tables.py`` prints one line for each table of values (see ``experiments/_tables.py``):
+``BOCHNER_TABLES=folder python benchmarks/boosting_tables.py`` prints one line for each table of
+values (see ``arena.py``):
 our RMSE over LightGBM's, geometric mean over its splits, and our time over LightGBM's, one thread each, CPU time.  We see the frame through
 ``TableInputs``, LightGBM its categories and missing values as they are.  Defaults were chosen on the tables marked "chosen", in
 alphabetical order the first, third, ..., and judged on the others.
@@ -10,12 +11,12 @@ import time
 import warnings
 
 import numpy as np
+from arena import load_table, split_rows, tables
 from lightgbm import LGBMRegressor
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from bochner import FourierBoostingRegressor, TableInputs
-from bochner.experiments._tables import load_table, n_splits, split_rows, tables
 
 warnings.filterwarnings("ignore", message="X does not have valid feature names")
 
@@ -26,6 +27,12 @@ def rmse_and_seconds(model, frame, y, train, test):
     model.fit(frame.iloc[train], y[train])
     seconds = time.process_time() - begun
     return np.sqrt(np.mean((model.predict(frame.iloc[test]) - y[test]) ** 2)), seconds
+
+
+def n_splits(name):
+    """Return the splits that a mean needs: 3 below 2000 rows, 2 below 10 000, else 1."""
+    n = tables()[name]["n"]
+    return 3 if n < 2000 else 2 if n < 10_000 else 1
 
 
 def ratios(name):

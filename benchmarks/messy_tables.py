@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "unit"))
 from messy_samples import german, identifiers, mixed, money, thousands, truths, with_holes
 
 from bochner.tables import fit_table, load_table
-from bochner.untuned import build
+from bochner.tables.rivals import catboost
 
 MARGIN = {"classification": 0.01, "regression": 0.02}
 
@@ -140,7 +140,7 @@ def compared(make, n_rows, seed, folder):
     train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=strata)
     text = [name for name in clean.columns if not pd.api.types.is_numeric_dtype(clean[name])]
     clean = clean.astype(dict.fromkeys(text, "category"))
-    trees = build("CatBoost", clean, task == "classification", seed).fit(clean.iloc[train], y[train])
+    trees = catboost(clean, task == "classification", seed).fit(clean.iloc[train], y[train])
     read = load_table(path).iloc[test]
     extra = ""
     if task == "classification":

@@ -1,6 +1,7 @@
 """Ridges with their defaults on a folder of real tables, against a peer of scikit-learn: RMSE and log-loss.
 
-``BOCHNER_TABLES=folder python benchmarks/ridge_tables.py`` prints one line for each table (see ``experiments/_tables.py``), of at most 2000
+``BOCHNER_TABLES=folder python benchmarks/ridge_tables.py`` prints one line for each table (see
+``arena.py``), of at most 2000
 training rows through ``TableInputs``: our error with the defaults and with those of before (100 frequencies, ridge 1), and
 scikit-learn's ``RBFSampler`` of as many columns before ``RidgeCV``, all relative to gradient boosted trees.  Defaults were chosen on the
 tables marked "chosen", in alphabetical order the first, third, ..., and judged on the others.
@@ -9,6 +10,7 @@ tables marked "chosen", in alphabetical order the first, third, ..., and judged 
 import warnings
 
 import numpy as np
+from arena import load_table, split_rows, tables
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
@@ -17,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from bochner import OperatorRidgeClassifier, SpectralFeatures, SpectralRidge, TableInputs
-from bochner.experiments._tables import load_table, split_rows, tables
 
 warnings.filterwarnings("ignore")
 MOST_ROWS = 2000

@@ -38,7 +38,6 @@ FLOORS = [
         *("inputs", "blending", "kernel_machine", "logistic", "operator_models"),
     },
     {"front_door"},
-    {"untuned"},
     {"plots", "export", "experiments", "tables", "pages", "storage"},
     {"cli", "demo"},
 ]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT = {"_build", "generated", "gallery"}  # what `make docs` leaves behind
 WRITTEN = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.relative_to(ROOT).parts)]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(\w*|\{[^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PLACEHOLDERS = {"NAME", "all"}
 
 

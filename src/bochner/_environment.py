@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -20,7 +19,6 @@ _NUMBERS = (
 )
 # These hold paths: only whether they are set is told.
 _PLACES = ("BOCHNER_DATA", "BOCHNER_TABLES", "BOCHNER_CACHE", "NUMBA_CACHE_DIR")
-_REQUIREMENT = re.compile(r"^([\w.-]+)(?:\[[^\]]*\])?([^;]*)(?:;.*extra == ['\"]([\w-]+)['\"])?")
 
 
 def machine() -> dict[str, str]:
@@ -49,16 +47,19 @@ def versions(packages: Any) -> dict[str, str]:
     return found
 
 
-def requirements() -> dict[str, dict[str, str]]:
-    """{extra: {package: bound}} as the installed library declares them; "" are the dependencies that are always there."""
-    declared: dict[str, dict[str, str]] = {"": {}}
+def requirements() -> dict[str, list[str]]:
+    """Return the packages of each extra but ``all``, as the installed library declares them.
+
+    "" are the dependencies.  Every requirement has the form ``name[extras]>=version``, and an extra
+    is the only marker.
+    """
+    declared: dict[str, list[str]] = {"": []}
     for line in requires("bochner") or []:
-        if found := _REQUIREMENT.match(line):
-            package, bound, extra = found.groups()
-            declared.setdefault(extra or "", {})[package] = bound.strip().strip("()")
-    return {
-        extra: packages for extra, packages in sorted(declared.items()) if extra != "all"
-    }  # which only sums up others
+        requirement, _, marker = line.partition(";")
+        extra = marker.rpartition("==")[2].strip(" '\"")
+        package = requirement.partition(">=")[0].partition("[")[0].strip()
+        declared.setdefault(extra, []).append(package)
+    return {extra: packages for extra, packages in sorted(declared.items()) if extra != "all"}
 
 
 def environment() -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _drop_output() -> None:
 def _list(options: argparse.Namespace) -> int:
     from .experiments._listing import entry_text, listing, listing_text
 
-    entries = listing(Path(options.out), options.names or ["all"])
+    entries = listing(options.names or ["all"])
     if options.json:
         print(json.dumps(entries, indent=2))
     elif options.names:
@@ -116,7 +116,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         "whole": options.whole,
         "download": options.download,
     }
-    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, quiet=options.json, say=_say):
+    for summary in reproduce(list(experiments.values()), options.scale, out, **settings, say=_say):
         page = write_experiment(summary, out, drawn(experiments[summary["experiment"]], summary))
         summaries.append(summary)
         if not options.json:
@@ -343,9 +343,8 @@ def _parser() -> argparse.ArgumentParser:
     folder: dict[str, Any] = {"default": "results", "metavar": "DIR"}
     command("demo", _demo, "a short tour on real data")
     command("info", _info, "versions, threads and extras, to paste into a report of a bug")
-    listed = command("list", _list, "the experiments: paper, claim, data and time")
+    listed = command("list", _list, "the experiments: paper, claim, data and cases")
     listed.add_argument("names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set")
-    listed.add_argument("--out", **folder, help="folder whose results tell the times (default: results)")
 
     about = "rebuild tables and figures of the papers, published numbers beside ours"
     reproduce = command("reproduce", _reproduce, about)

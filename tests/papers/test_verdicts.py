@@ -215,19 +215,6 @@ def fourier_boosting_regression(side):
     return lines if side else [pair for pair in lines if pair[0]["split"] < 2]
 
 
-def arena(side):
-    times = {"fit seconds": 1.0, "predict seconds": 1.0}
-    return [
-        (
-            {"table": f"{quantity} {k}", "split": 0, "method": method},
-            {quantity: 0.8 + 0.02 * side * (method == "front door")} | times,
-        )
-        for quantity in ("accuracy", "r2")
-        for k in range(12 if side else 4)
-        for method in ("front door", "CatBoost")
-    ]
-
-
 LINES = {name: globals()[name] for name in FOUND}
 
 

@@ -82,7 +82,7 @@ def forked_workers(monkeypatch):
 
 
 def run_all(lab, *names, scale="smoke", n_jobs=1, **options):
-    return list(reproduce(choose(names, lab.package), scale, lab.out, n_jobs=n_jobs, quiet=True, **options))
+    return list(reproduce(choose(names, lab.package), scale, lab.out, n_jobs=n_jobs, **options))
 
 
 def errors(summary):

@@ -1,15 +1,17 @@
-"""The arena: tables of a folder, splits, paired comparisons and the verdict; no learner is fitted here but the quickest."""
+"""The arena: tables of a folder, splits, fits, and the comparison of stored lines."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bochner import untuned
-from bochner.experiments import _tables, arena
-from bochner.experiments._comparisons import time_ratio
-
 pd = pytest.importorskip("pandas")
+
+from benchmarks import arena  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -24,102 +26,84 @@ def folder(tmp_path, monkeypatch):
     index = [{"name": "votes", "task": "classification", "n": 80}, {"name": "prices", "task": "regression", "n": 80}]
     (tmp_path / "index.json").write_text(json.dumps(index))
     monkeypatch.setenv("BOCHNER_TABLES", str(tmp_path))
-    _tables.tables.cache_clear()
-    yield tmp_path
-    _tables.tables.cache_clear()
+    return tmp_path
 
 
 def test_tables_of_a_folder_keep_their_types(folder):
-    frame, y, task = _tables.load_table("votes")
+    frame, y, task = arena.load_table("votes")
     assert task == "classification"
     assert set(y) == {"no", "yes"}
     assert str(frame["kind"].dtype) == "category"
     assert "target" not in frame.columns
-    assert _tables.load_table("prices")[1].dtype == np.float64
+    assert arena.load_table("prices")[1].dtype == np.float64
 
 
 def test_a_folder_without_an_index_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("BOCHNER_TABLES", str(tmp_path))
-    _tables.tables.cache_clear()
     with pytest.raises(FileNotFoundError, match=r"no index\.json"):
-        _tables.tables()
-    _tables.tables.cache_clear()
+        arena.tables()
 
 
 def test_splits_are_disjoint_stratified_and_bounded():
     y = np.repeat(["a", "b"], [30_000, 10_000])
-    train, test = _tables.split_rows(y, "classification", 0)
+    train, test = arena.split_rows(y, "classification", 0)
     assert len(train) == len(test) == 10_000
     assert not set(train) & set(test)
     assert np.mean(y[train] == "b") == pytest.approx(0.25, abs=0.001)
 
 
-@pytest.mark.parametrize("method", ["HistGradientBoosting", "random forest"])
-@pytest.mark.parametrize("table", ["votes", "prices"])
-def test_a_rival_runs_on_categories_and_missing_values(folder, method, table):
-    result = arena.run({"table": table, "split": 0, "method": method}, np.random.default_rng(0))
-    assert all(np.isfinite(value) for value in result.values())
-    assert ("accuracy" in result) == (table == "votes")
-    assert result["share of categories"] == 0.5
+def test_fits_are_kept_as_lines_and_not_repeated(folder, monkeypatch, capsys):
+    monkeypatch.setattr(arena, "installed", list)
+    trees = arena.histogram_trees
+    monkeypatch.setattr(arena, "LEARNERS", {arena.OURS: trees, "HistGradientBoosting": trees})
+    path = folder / "lines.jsonl"
+    monkeypatch.setattr(sys, "argv", ["arena.py", "--rows", "40", "--lines", str(path)])
+    arena.main()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [one["table"] for one in lines] == ["votes", "votes", "prices", "prices"]
+    assert {one["rows"] for one in lines} == {40}
+    assert all(np.isfinite(one["accuracy" if one["table"] == "votes" else "r2"]) for one in lines)
+    printed = capsys.readouterr().out
+    assert "| HistGradientBoosting (1 + 1) | +.000 ± nan | 0/1/0 |" in printed
+    arena.main()
+    assert len(path.read_text().splitlines()) == 4
+    assert capsys.readouterr() == (printed, "")
 
 
-def test_every_installed_learner_has_cases(folder):
-    assert {case["method"] for case in arena.cases("paper")} == set(untuned.installed())
-    assert {case["table"] for case in arena.cases("quick")} == {"votes", "prices"}
-
-
-def results(gain, n_tables=12):
+def lines_of(gain):
     scores = {"front door": 0.8 + gain, "CatBoost": 0.8, "LightGBM": 0.7}
     return [
-        (
-            {"table": f"{quantity} {k}", "split": split, "method": method},
-            {
-                quantity: score + 0.01 * k,
-                "fit seconds": 1.0,
-                "predict seconds": 1.0,
-                "rows": 900 if k < 3 else 5000,
-                "share of categories": 0.25 * (k % 4),
-            },
-        )
+        {"table": f"{quantity} {k}", "learner": learner, "rows": 90, quantity: score + 0.01 * k}
+        | {"fit seconds": 2.0 if learner == "front door" else 1.0}
         for quantity in ("accuracy", "r2")
-        for k in range(n_tables)
-        for split in range(2)
-        for method, score in scores.items()
+        for k in range(12)
+        for learner, score in scores.items()
     ]
 
 
-def test_differences_are_paired_by_table():
-    found = arena.paired(results(0.05), "accuracy", "CatBoost")
-    assert found["tables"] == found["wins"] == 12
-    assert found["mean"] == pytest.approx(0.05)
-    assert found["standard error"] == pytest.approx(0, abs=1e-12)
-    assert arena.paired(results(0.001), "r2", "CatBoost")["ties"] == 12
-    assert arena.paired(results(0.05), "r2", "nobody") is None
-    assert arena.mean_ranks(results(0.05), "r2") == {"front door": 1.0, "CatBoost": 2.0, "LightGBM": 3.0}
-    assert time_ratio(results(0.05), "CatBoost", "r2") == 1.0
+def test_differences_are_paired_by_table_and_rows():
+    lines = lines_of(0.05)
+    name, *cells, times = arena.row(lines, "CatBoost")
+    assert (name, times) == ("CatBoost (12 + 12)", "×2 / ×2")
+    assert cells == ["+.050 ± .000", "12/0/0", "–", "–", "+.050 ± .000 (+.050)", "12/0/0"]
+    assert arena.row(lines_of(0.001), "CatBoost")[2] == "0/12/0"  # a tie is within .002
+    assert arena.row(lines_of(-0.05), "CatBoost")[1:3] == ["-.050 ± .000", "0/0/12"]
+    lines[0] |= {"rows": 45}
+    assert arena.row(lines, "CatBoost")[0] == "CatBoost (11 + 12)"
 
 
-def test_the_verdict_follows_the_differences():
-    assert arena.verdict(results(0.05))[0] == "holds"
-    assert arena.verdict(results(-0.05))[0] == "does not hold"
-    verdict, why = arena.verdict(results(0.05, n_tables=4))
-    assert verdict == "cannot tell"
-    assert "+0.0500" in why
+def test_a_gain_in_log_loss_is_a_lower_one():
+    lines = [
+        {"table": "a", "learner": learner, "rows": 9, "log loss": loss, "fit seconds": 1.0}
+        for learner, loss in (("front door", 0.3), ("CatBoost", 0.4))
+    ]
+    assert arena.row(lines, "CatBoost")[3:5] == ["+.100", "1/0/0"]
 
 
-def test_tables_compare_with_every_learner_and_with_the_mark_by_kind_of_table():
-    beside, by_kind = arena.tables_shown(results(0.05))  # nobody has run the one with trees
-    rows = {row[0]: row[1:] for row in beside["rows"]}
-    assert rows["accuracy − CatBoost"] == [12, "+0.0500 ± 0.0000", "+0.0500", "12/0/0", "1", "1"]
-    assert rows["r2 − LightGBM"][1] == "+0.1500 ± 0.0000"
-    assert rows["log loss − CatBoost"][0] == 0  # nobody has measured it
-    kinds = {row[0]: row[1] for row in by_kind["rows"]}
-    assert [kinds[f"r2, {kind}"] for kind in ("below 1000 rows", "1000 to 4000 rows", "above 4000 rows")] == [3, 0, 9]
-    assert [kinds[f"r2, {kind} categories"] for kind in ("no", "some", "mostly")] == [3, 6, 3]
-    assert all(len(row) == len(table["columns"]) for table in (beside, by_kind) for row in table["rows"])
-
-
-def test_the_figure_draws_every_rival():
-    pytest.importorskip("matplotlib").use("Agg")
-    chart = arena.figure(results(0.05))
-    assert [label.get_text() for label in chart.axes[0].get_yticklabels()] == ["CatBoost", "LightGBM"]
+def test_the_documents_show_what_the_stored_lines_say():
+    stored = (ROOT / "benchmarks" / "arena.jsonl").read_text()
+    page = arena.page([json.loads(line) for line in stored.splitlines()])
+    assert (ROOT / "benchmarks" / "arena.md").read_text() == page
+    readme = [line for line in (ROOT / "README.md").read_text().splitlines() if "± ." in line]
+    assert len(readme) == 4
+    assert set(readme) <= set(page.splitlines())

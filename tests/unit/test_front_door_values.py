@@ -9,7 +9,6 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import Evidence, SpectralRegressor
-from bochner.experiments._tables import load_table, split_rows, tables
 from bochner.front_door.target_scales import TargetScale, other_scales
 
 pd = pytest.importorskip("pandas")
@@ -136,6 +135,8 @@ def test_intervals_cover_as_often_as_they_say_on_real_tables():
     the residuals of the training rows set.  Each table must lie within five such deviations, their mean within four of its own (about
     0.865 to 0.935 for 11 tables).
     """
+    from benchmarks.arena import load_table, split_rows, tables
+
     level, covered, variances = 0.9, [], []
     for name, known in tables().items():
         if known["task"] != "regression" or known["n"] >= 3000:

@@ -3,15 +3,16 @@
 import io
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
 from runner_samples import EXPERIMENT, errors, run_all
 from selection import long_except
 
+from bochner import _progress
 from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
-from bochner.experiments._meter import Meter
-from bochner.experiments._runner import result_path
+from bochner.experiments._runner import reproduce, result_path
 from bochner.experiments._store import ResultFile, finished_records
 from bochner.experiments._workers import Task, case_rng
 
@@ -92,6 +93,18 @@ def test_a_crashing_worker_costs_one_case(workers, lab, request):
     assert summary["n_finished"] == 5
     assert [entry["case"] for entry in summary["failed"]] == [{"method": "b", "seed": 1}]
     assert "worker process died (exit code 9)" in summary["failed"][0]["error"]
+
+
+@pytest.mark.usefixtures("forked_workers")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_workers_draw_no_bars_of_their_own(lab):
+    pytest.importorskip("rich")
+    drawn = "import io, sys\n    from bochner._progress import track\n"
+    drawn += "    sys.stderr = io.StringIO()\n    sys.stderr.isatty = lambda: True\n"
+    drawn += "    list(track([1, 2], 'inner'))\n"
+    lab("one", **{'return {"error"': drawn + '    return {"drawn": sys.stderr.getvalue(), "error"'})
+    (summary,) = run_all(lab, "one")
+    assert {entry["result"]["drawn"] for entry in summary["results"]} == {""}
 
 
 @pytest.mark.usefixtures("workers_in_process")
@@ -248,29 +261,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_a_bar_with_the_time_left_and_is_left_clean(monkeypatch):
-    clock = iter([0.0, 60.0, 120.0])
-    monkeypatch.setattr("bochner.experiments._meter.time.monotonic", lambda: next(clock))
-    stream = Terminal()
-    meter = Meter(4, stream=stream)
-    meter.advance("one")
-    meter.advance("two")
-    meter.close()
-    lines = stream.getvalue().split("\r")
-    assert "1/4 cases, 3 min left, one" in lines[1]
-    assert "[###############---------------] 2/4 cases, 2 min left, two" in lines[2]
-    assert lines[-1] == "\x1b[K"
-
-
-def test_a_log_gets_a_line_now_and_then(monkeypatch):
-    clock = iter([0.0, 1.0, 40.0, 41.0, 42.0])
-    monkeypatch.setattr("bochner.experiments._meter.time.monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    meter = Meter(3, stream=stream)
-    for _ in range(3):
-        meter.advance("x")
-    meter.close()
-    assert stream.getvalue() == "2/3 cases, 20 s left, x\n"
-    quiet = io.StringIO()
-    Meter(1, stream=quiet, quiet=True).close()
-    assert quiet.getvalue() == ""
+@pytest.mark.usefixtures("workers_in_process")
+def test_a_terminal_gets_a_bar_that_is_gone_before_a_summary_is_printed(lab, monkeypatch):
+    pytest.importorskip("rich")
+    bars, stdout, new_bar = [], sys.stdout, _progress._new_bar
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr(_progress, "_new_bar", lambda: bars.append(new_bar()) or bars[-1])
+    lab("one")
+    lab("two")
+    for _ in reproduce(choose(["one", "two"], lab.package), "smoke", lab.out, n_jobs=1):
+        assert sys.stdout is stdout  # a bar that is drawn takes over what is printed
+        assert not bars[-1].live.is_started
+    assert [bar.tasks[0].total for bar in bars] == [12, 6]

@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 from bochner.experiments._catalog import choose
 from bochner.experiments._runner import reproduce
-for summary in reproduce(choose(["slow"], sys.argv[1]), "quick", Path(sys.argv[2]), n_jobs=2, quiet=True):
+for summary in reproduce(choose(["slow"], sys.argv[1]), "quick", Path(sys.argv[2]), n_jobs=2):
     print(summary["n_finished"])
 """
 
@@ -99,7 +99,7 @@ for _ in sys.stdin:
     child = os.fork()
     while not child:
         try:
-            list(reproduce(experiments, "quick", Path(sys.argv[2]), n_jobs=2, quiet=True))
+            list(reproduce(experiments, "quick", Path(sys.argv[2]), n_jobs=2))
             os._exit(0)
         except ExperimentError:  # forks of a killed run hold its lock too, until they see that it has died
             time.sleep(0.01)

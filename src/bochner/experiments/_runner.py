@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .._environment import machine, versions
+from .._progress import track
 from ._catalog import SCALES, Experiment, case_key
-from ._meter import Meter
 from ._store import ResultFile, finished_records
 from ._summary import averaged, beside_published, published
 from ._workers import Outcome, Task, available_cores, run_tasks
@@ -95,7 +95,6 @@ def reproduce(
     renew: bool = False,
     whole: bool = False,
     download: bool = False,
-    quiet: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
     """Run what is not finished yet, and yield the summary of each experiment as it completes.
@@ -126,14 +125,20 @@ def reproduce(
         if left_out:
             say(f"{left_out} cases that take too long are left out; --whole runs them.")
         yield from (summarize(run) for run in runs.values() if run.waiting == 0)
-        meter = stack.enter_context(closing(Meter(len(tasks), quiet=quiet)))
-        for outcome in stack.enter_context(closing(run_tasks(tasks, n_jobs, download=download))):
+        outcomes = stack.enter_context(closing(run_tasks(tasks, n_jobs, download=download)))
+        while n_left := sum(run.waiting for run in runs.values()):
+            yield summarize(_first_complete(outcomes, n_left, runs))
+
+
+def _first_complete(outcomes: Iterator[Outcome], n_left: int, runs: dict) -> Progress:
+    """Note outcomes until an experiment is complete; the bar is gone before anything is printed."""
+    with closing(track(outcomes, "cases", n_left)) as shown:
+        for outcome in shown:
             run = runs[outcome.task.module]
             run.note(outcome)
-            meter.advance(run.experiment.name)
             if run.waiting == 0:
-                meter.close()
-                yield summarize(run)
+                break
+    return run
 
 
 def result_path(out: Path, name: str, scale: str) -> Path:

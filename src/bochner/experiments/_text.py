@@ -3,9 +3,22 @@
 from typing import Any
 
 from .._text import aligned, cell_text
-from ._meter import duration
 
 _MAX_ROWS = 40
+
+
+def duration(seconds: float) -> str:
+    """Return ``seconds`` for people.
+
+    >>> duration(0.2), duration(3.2), duration(200), duration(8000)
+    ('under 1 s', '3 s', '3 min', '2 h 13 min')
+    """
+    if seconds < 0.5:
+        return "under 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def summary_text(summary: dict[str, Any]) -> str:

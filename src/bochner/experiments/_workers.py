@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._progress import listening
 from ..datasets import DatasetNotFound
 from ._catalog import as_json, case_key
 
@@ -129,7 +130,7 @@ def _work(connection: Connection) -> None:
     """The life of a worker: cases in, outcomes out, until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), listening(lambda _: False):  # the only bar is the parent's
         while True:
             connection.send(_outcome(connection.recv()))
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from .._files import write_whole, written_whole
 from .._text import cell_number, cell_text
-from ..experiments._meter import duration
-from ..experiments._text import of_earlier_code, published_text, skipped_because, work_done
+from ..experiments._text import duration, of_earlier_code, published_text, skipped_because, work_done
 from .document import Markup, bullets, document, folded, joined, section, table, tag
 from .drawing import figure_alt, matplotlib_svg, with_alt
 

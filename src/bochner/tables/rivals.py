@@ -5,20 +5,22 @@ with all their levels.  Identifiers and free text are left out for every model, 
 of the target that ``ColumnReader`` adds for ours.
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
-from ..untuned import build, installed
 from .target import counted_labels
 
 _SVM_ROWS = 5000
@@ -51,18 +53,81 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
             notes.append(f"Other models hold their rows in memory: they are fitted on {most} of the {len(y)} rows.")
         if len(y) > _NYSTROEM_ROWS:
             notes.append(f"{NYSTROEM} is fitted on {_most_rows(NYSTROEM, X.shape[1])} of the {len(y)} rows.")
-    found["HistGradientBoosting"] = build("HistGradientBoosting", X, classify, seed)
-    if "LightGBM" in installed():  # threads that wait for each other would cost it more than they bring
-        found["LightGBM"] = build("LightGBM", X, classify, seed).set_params(n_jobs=1)
+    found["HistGradientBoosting"] = histogram_trees(X, classify, seed)
+    if "LightGBM" in installed():
+        found["LightGBM"] = lightgbm(X, classify, seed)
     if "CatBoost" in installed():
         if len(y) * n_classes <= _CATBOOST_WORK:
-            found["CatBoost"] = build("CatBoost", X, classify, seed).set_params(model__thread_count=-1)
+            found["CatBoost"] = catboost(X, classify, seed)
         else:
             work = f"{len(y)} rows x {n_classes} classes" if classify else f"{len(y)} rows"
             notes.append(f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it minutes.")
     # The best constant for what is measured.
     number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
     return found | {CONSTANT: DummyClassifier() if classify else number}, notes
+
+
+def installed() -> list[str]:
+    """Return the names of the other libraries that are installed."""
+    return [name for name in ("LightGBM", "CatBoost") if find_spec(name.lower()) is not None]
+
+
+def histogram_trees(X: Any, classify: bool, seed: int) -> Any:
+    """Return scikit-learn's boosted trees; columns with more levels than bins become numbers."""
+    build = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    trees = build(categorical_features="from_dtype", random_state=seed)
+    many = [column for column in _categories(X) if X[column].nunique() > 255]
+    if not many:
+        return trees
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    options: dict[str, Any] = {"remainder": "passthrough", "verbose_feature_names_out": False}
+    coded = make_column_transformer((encoder, many), **options)
+    return make_pipeline(coded.set_output(transform="pandas"), trees)
+
+
+def lightgbm(X: Any, classify: bool, seed: int) -> Any:
+    """Return LightGBM's model on one thread; more of them would wait for each other."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    return (LGBMClassifier if classify else LGBMRegressor)(random_state=seed, n_jobs=1, verbose=-1)
+
+
+def catboost(X: Any, classify: bool, seed: int) -> Any:
+    """Return CatBoost's model on all threads, which is given categories as text."""
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    build, texts = CatBoostClassifier if classify else CatBoostRegressor, _categories(X)
+    options = {"thread_count": -1, "verbose": 0, "allow_writing_files": False}
+    return _WithTexts(build(cat_features=texts, random_seed=seed, **options), classify, texts)
+
+
+def _categories(X):
+    return [column for column in X.columns if str(X[column].dtype) == "category"]
+
+
+class _WithTexts(BaseEstimator):
+    """A model that gets classes as whole numbers, and the columns ``texts`` as complete text."""
+
+    def __init__(self, model: Any, classify: bool, texts: list[str]):
+        self.model, self.classify, self.texts = model, classify, texts
+
+    def fit(self, X: Any, y: np.ndarray) -> "_WithTexts":
+        codes = y
+        if self.classify:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+        self.model.fit(self._read(X), codes)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        predicted = np.asarray(self.model.predict(self._read(X))).ravel()
+        return self.classes_[predicted.astype(int)] if self.classify else predicted
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.model.predict_proba(self._read(X)))
+
+    def _read(self, X):
+        cells = X[self.texts].astype(object).where(X[self.texts].notna(), "missing")
+        return X.assign(**cells.astype(str))
 
 
 def _numeric_columns():
