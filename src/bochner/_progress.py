@@ -1,7 +1,7 @@
 """Progress of long work: a bar on a terminal, silence elsewhere."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -33,7 +33,7 @@ _shown: list[Any] = []
 
 def track(
     items: Iterable[T], description: str, total: int | None = None, status: Callable[[], str] | None = None
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Iterate over ``items``, with a bar on standard error when that is a terminal and ``rich`` is installed.
 
     ``status`` is asked after each item for a few words (a loss, a margin) to show beside the bar.  The bar belongs to the

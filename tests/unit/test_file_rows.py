@@ -78,6 +78,9 @@ def test_columns_types_and_targets(tmp_path):
     mixed = tmp_path / "mixed.parquet"
     parquet.write_table(pa.table({"whole": [1, 2], "flag": [True, False], "half": np.float32([0.5, 1.5])}), mixed)
     np.testing.assert_array_equal(open_rows(mixed), [[1, 1, 0.5], [2, 0, 1.5]])
+    for kind, expected in (("boolean", [True, None]), ("Int64", [1, np.nan]), ("str", ["a", None])):
+        pd.DataFrame({"x": [1, 2], "y": pd.Series([expected[0], None], dtype=kind)}).to_parquet(mixed)
+        np.testing.assert_array_equal(open_rows(mixed, target="y").y, np.array(expected))
 
 
 @pytest.mark.parametrize("n_rows", [200, N_ROWS])
@@ -130,10 +133,12 @@ def test_the_file_is_not_read_after_opening(tmp_path):
 
 
 def test_each_piece_is_copied_once(tmp_path, monkeypatch):
-    read, typed = [], pieces._typed
+    read, shown, typed, track = [], [], pieces._typed, streaming.track
     monkeypatch.setattr(pieces, "_typed", lambda piece, *rest: read.append(len(piece)) or typed(piece, *rest))
+    monkeypatch.setattr(streaming, "track", lambda items, *words: shown.extend(words) or track(items, *words))
     open_rows(stored(tmp_path, "csv", numbers(), np.arange(N_ROWS)), target="label")
     assert read == [300, 300, 300, 100]
+    assert shown == ["copying table.csv", 4]
 
 
 def test_the_copy_goes_with_the_rows(tmp_path, monkeypatch):
@@ -164,18 +169,16 @@ def test_a_disk_without_room_is_refused_before_the_copy(tmp_path, monkeypatch):
         open_rows(path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are counted by /proc")
 def test_large_files_are_never_whole_in_memory(tmp_path, monkeypatch):
     """Pages of the map are given back after each piece."""
-    resident = []
+    resident, release = [], streaming.release_scratches
 
     def counted():
-        streaming_release()
+        release()
         with open("/proc/self/smaps_rollup") as file:
             resident.append(sum(int(line.split()[1]) for line in file if line.startswith(("Shared", "Private"))))
 
-    streaming_release = streaming.release_scratches
-    if sys.platform != "linux":
-        pytest.skip("counts pages of Linux")
     monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 4096)
     monkeypatch.setattr(streaming, "release_scratches", counted)
     columns = {f"x{j}": np.random.default_rng(j).normal(size=400_000) for j in range(10)}
@@ -189,7 +192,8 @@ def test_large_files_are_never_whole_in_memory(tmp_path, monkeypatch):
 def test_missing_numbers_are_named(bad, tmp_path):
     values = [1.0] * 700
     values[650] = bad
-    parquet.write_table(pa.table({"a": [0.5] * 700, "b": values}), tmp_path / "t.parquet")
+    table = pd.DataFrame({"a": [0.5] * 700, "b": pd.Series(values, dtype="Float64" if bad is None else None)})
+    table.to_parquet(tmp_path / "t.parquet")
     kind = "infinity" if bad == np.inf else "NaN"
     with pytest.raises(ValueError, match=f"contains {kind}: first in column 'b', in row 650 of t.parquet, counted"):
         open_rows(tmp_path / "t.parquet")

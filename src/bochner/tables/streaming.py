@@ -143,7 +143,7 @@ def _copied(
         for frame in shown:
             part = numbers[start : start + len(frame)]
             for j, name in enumerate(names):
-                part[:, j] = frame[name].to_numpy(dtype, na_value=np.nan)
+                part[:, j] = frame[name].to_numpy(dtype)
             assert_finite(part, names=names, first_row=start, place=f" of {file}")
             if target is not None:
                 targets.append(_vector(frame[target]))
@@ -159,6 +159,5 @@ def _pieces(source: Source, table: Table) -> Iterator[Any]:
 
 def _vector(column: Any) -> np.ndarray:
     """Return a column as an array, with None for missing texts."""
-    if column.dtype.kind in "iufbMm":
-        return column.to_numpy()
-    return column.astype(object).where(column.notna(), None).to_numpy()
+    values = column.to_numpy()
+    return column.astype(object).where(column.notna(), None).to_numpy() if values.dtype == object else values
