@@ -444,7 +444,7 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff2-unchecked-phase": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\ndef _phase_losses", "        pass\n    return phases[best]\n\n\ndef _phase_losses"),
             "gbrff2-unchecked-kernel": ("        if values[k] < values[best] * (1 - margin):\n            best = k\n    return phases[best]\n\n\n@compiled", "        pass\n    return phases[best]\n\n\n@compiled"),
-            "gbrff-own-layout": ("rows = in_one_layout(rows.at_hand())", "rows = rows.at_hand()"),
+            "gbrff-own-layout": ("rows = in_one_layout(rows)", "pass"),
             "gbrff-own-blocks": ("if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):", "if not rows.in_memory:"),
         },
     ),

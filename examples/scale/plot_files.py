@@ -2,8 +2,10 @@
 A file that is larger than memory
 =================================
 
-``open_rows`` takes the place of ``X``: the file is read in pieces, once for each pass over the rows, and never held. This example writes 150 000 rows to
-a CSV file and fits a logistic regression on features that are never held either. The time grows with the rows; the memory does not.
+``open_rows`` takes the place of ``X``: the numbers of the file are copied once, up to 32 MiB into
+memory and more into a temporary file that is mapped into memory. This example writes 150 000 rows to
+a CSV file and fits a logistic regression on features that are never held. The time grows with the
+rows; the memory does not.
 """
 
 import tempfile

@@ -56,7 +56,8 @@ def track(
         yield from items
         return
     with bar as progress:
-        for item in progress.track(items, total=total, task_id=(task := progress.add_task(description))):
+        task = progress.add_task(description, total=total)  # without a total rich would count to 100
+        for item in progress.track(items, total=total, task_id=task):
             yield item
             if status is not None:
                 progress.update(task, description=f"{description}, {status()}")

@@ -71,7 +71,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         Direct, or by conjugate gradients with a Nyström preconditioner; "auto" is direct up to 4000 rows if ``max_bytes`` allows it.
     max_bytes : int, default 2147483648
         Memory for kernel matrices, 2 GiB.  A direct solution that needs more is refused before it is begun; conjugate gradients then compute
-        the kernel anew for each product.  Rows of Dask and of files come to this machine where one kernel matrix of them is not larger.
+        the kernel anew for each product.  Rows of Dask come to this machine where one kernel matrix of them is not larger.
     tol : float, default 1e-3
         Conjugate gradients stop at this residual of the linear system, relative to its right-hand side.
     max_iterations : int, default 200
@@ -244,11 +244,11 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         return X.toarray()
 
     def _brought_here(self, data):
-        """Rows of a cluster or a file, which are the points of the expansion: as many as one kernel matrix may have."""
+        """Rows of a cluster, which are the points of the expansion: as many as one kernel matrix may have."""
         needed = 8 * len(data) ** 2
         if needed > self.max_bytes:
             raise TypeError(
-                f"KernelMachine keeps all rows on this machine, but X has {len(data)} of them in a file or a Dask collection, whose kernel "
+                f"KernelMachine keeps all rows on this machine, but X has {len(data)} of them in a Dask collection, whose kernel "
                 f"matrix has {needed / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Use SpectralRidge, or raise max_bytes."
             )
         return LocalRows(data.take(np.arange(len(data))), data.block_size)

@@ -89,7 +89,7 @@ def test_where_rows_live_changes_nothing(estimator, storage, tmp_path):
         other = seeded(clone(estimator))
     if follows_rounding(estimator, storage):
         return
-    if storage in ("dask", "parquet") and isinstance(estimator, NEEDS_ROWS_HERE):
+    if storage == "dask" and isinstance(estimator, NEEDS_ROWS_HERE):
         with pytest.raises(TypeError, match="Dask"):
             other.fit(elsewhere, y)
         return

@@ -5,9 +5,7 @@ import pytest
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, open_rows, repetitions
-from bochner._compute import file_rows
-from bochner._compute.file_rows import FileRows
+from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, repetitions
 from bochner.boosting import calibration, gbrff2
 
 da = pytest.importorskip("dask.array")
@@ -147,18 +145,3 @@ def test_bad_numbers_there_are_refused_even_without_a_round():
     for n_rounds in (0, 2):
         with pytest.raises(ValueError, match="Input X contains NaN"):
             GBRFF2Classifier(n_rounds=n_rounds).fit(there(spoilt, 250), there(TWO, 200))
-
-
-@every_model
-def test_files_are_read_once_into_a_copy(name, tmp_path, monkeypatch):
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(file_rows, "STREAMED_BYTES", 2**12)  # a map of a temporary file, filled in pieces
-    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "label": THREE}
-    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=200)
-    rows = open_rows(tmp_path / "rows.parquet", target="label")
-    passes, pieces = [], FileRows._pieces
-    monkeypatch.setattr(FileRows, "_pieces", lambda self: passes.append(1) or pieces(self))
-    found = clone(MODELS[name]).fit(rows, rows.y, WEIGHTS)
-    assert len(passes) == 1
-    assert_same(found, clone(MODELS[name]).fit(X, THREE, WEIGHTS))
-    np.testing.assert_array_equal(found.predict(rows), found.predict(X))

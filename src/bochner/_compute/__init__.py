@@ -8,7 +8,6 @@ from .blocks import features_block, fourier_sums_block, gram_block, potential_gr
 from .dask_inputs import gathered, is_remote, of_predictions, opened, remote_frame
 from .dask_rows import as_rows
 from .dask_tables import RemoteTable
-from .file_rows import ColumnFile, FileRows, ParquetColumns
 from .landmark_blocks import landmark_block
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
 from .row_keys import column_keys, row_keys

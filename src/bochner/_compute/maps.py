@@ -1,7 +1,9 @@
 """Memory maps: telling them from arrays, making one for what does not fit, and giving their pages back."""
 
+import errno
 import mmap
 import os
+import shutil
 import tempfile
 from itertools import count
 from weakref import WeakValueDictionary
@@ -54,14 +56,20 @@ def _known(scratch_map):
 
 
 def _reserve(file, n_bytes):
-    """A disk that is full says so here: behind a map it would end the process."""
-    if not hasattr(os, "posix_fallocate"):
-        return
+    """Refuse a file that the disk has no room for: behind a map a full disk would end the process."""
+    folder = tempfile.gettempdir()
+    n_free = shutil.disk_usage(folder).free
     try:
-        os.posix_fallocate(file.fileno(), 0, n_bytes)
+        if n_bytes > n_free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, n_bytes)
     except OSError as error:
-        what = f"{error.strerror}: a temporary file needs {n_bytes / 1e9:.2g} GB; let TMPDIR name a folder with more room than"
-        raise OSError(error.errno, what, tempfile.gettempdir()) from None
+        what = (
+            f"{error.strerror}: a temporary file needs {n_bytes / 1e9:.2g} GB, and {folder} has "
+            f"{n_free / 1e9:.2g} GB; let TMPDIR name a folder with more room."
+        )
+        raise OSError(error.errno, what) from None
 
 
 def release_pages(array, rows):

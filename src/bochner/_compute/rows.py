@@ -135,10 +135,6 @@ class Rows(ABC):
     def assert_all_finite(self) -> None:
         """Refuse NaN and infinity also in rows that no sum, map or batch has met; rows on this machine are checked at the door."""
 
-    def at_hand(self) -> "Rows":
-        """The same rows for many passes: those of a file that is read in pieces as a temporary copy, all others as they are."""
-        return self
-
     def sample(self, n_rows: int) -> Any:
         """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
         return self.take(self.spread(n_rows))

@@ -87,7 +87,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         continued = self.warm_start and hasattr(self, "expansion_")
         rows = check_rows(self, X, reset=not continued)
         self._check_rows(rows)
-        rows = in_one_layout(rows.at_hand())
+        rows = in_one_layout(rows)
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights

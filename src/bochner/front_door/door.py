@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._columns import column_kind, has_large_integers, is_frame, table_column
-from .._compute import Block, FileRows, LocalRows, RemoteTable, Rows, as_dense, is_remote, opened
+from .._compute import Block, LocalRows, RemoteTable, as_dense, is_remote, opened
 from .._unfamiliar import warn_of_unfamiliar
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
@@ -24,7 +24,7 @@ FRAME_BLOCK = 4096
 
 
 class TableDoor:
-    """What lets rows in: frames, arrays, sparse matrices and memory maps, rows of files and collections of Dask."""
+    """What lets rows in: frames, arrays, sparse matrices and memory maps, and collections of Dask."""
 
     categorical_features: Any
     trees: bool
@@ -35,7 +35,7 @@ class TableDoor:
     def _received(self, X, sample_weight):
         """Return the rows that have a weight, how many rows were given, their numbers, and their weights.
 
-        For files and Dask, return all rows, a mask in place of numbers, and weights of mean one, or None.
+        For Dask, return all rows, a mask in place of numbers, and weights of mean one, or None.
         """
         X = self._rows_at_the_door(X)
         n_rows = X.shape[0]
@@ -49,7 +49,7 @@ class TableDoor:
         return select_rows(X, kept), n_rows, kept, np.ones(n_rows) if weights is None else weights[kept]
 
     def _rows_at_the_door(self, X):
-        """Rows in memory or a memory map as they are; those of a cluster or a file brought here if they are few, else left there."""
+        """Rows in memory or a memory map as they are; those of a cluster brought here if they are few, else left there."""
         X = opened(X)
         if is_remote(X):
             table = self._remote_table(X)
@@ -63,10 +63,6 @@ class TableDoor:
                     f"{self.max_exact_rows}. Write trees=False, or give X.compute()."
                 )
             return table
-        if isinstance(X, FileRows) and X.shape[0] > self.max_exact_rows:
-            self.n_features_in_ = X.n_features
-            self.__dict__.pop("feature_names_in_", None)
-            return X
         return self._checked_rows(X, reset=True)
 
     def _remote_table(self, X):
@@ -84,8 +80,6 @@ class TableDoor:
                 self.n_features_in_ = X.shape[1]
                 self.__dict__.pop("feature_names_in_", None)
             return X
-        if isinstance(X, FileRows):
-            X = X.take(np.arange(len(X)))
         X = self._validated(X.source if isinstance(X, LocalRows) else X, reset)
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if sp.issparse(X) and n_bytes > _DENSE_BYTES:
@@ -126,7 +120,10 @@ class TableDoor:
             if table.frame is not None:
                 self.inputs_.check_columns(table.frame)
             elif table.n_features != self.n_features_in_:
-                self._refuse_columns(table.n_features)
+                raise ValueError(
+                    f"X has {table.n_features} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
             transform = self.inputs_.transform_part
             return table.map(lambda part: self._map_here(part, function, n_columns, transform), n_columns)
         with warn_of_unfamiliar() as cells:
@@ -136,25 +133,14 @@ class TableDoor:
     def _map_here(self, X, function, n_columns, transform):
         if is_frame(X):
             return np.concatenate([function(transform(block)) for block in self._frame_blocks(X)])
-        if isinstance(X, FileRows):
-            rows: Rows = X
-            if rows.n_features != self.n_features_in_:
-                self._refuse_columns(rows.n_features)
-        else:
-            X = self._validated(X.source if isinstance(X, LocalRows) else X, reset=False)
-            if self._lists_categories():
-                return function(transform(as_dense(X)))
-            rows = LocalRows(X)
+        X = self._validated(X.source if isinstance(X, LocalRows) else X, reset=False)
+        if self._lists_categories():
+            return function(transform(as_dense(X)))
 
         def fill(block, out):
             out[...] = function(transform(as_dense(block)))
 
-        return rows.map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
-
-    def _refuse_columns(self, n_features):
-        raise ValueError(
-            f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-        )
+        return LocalRows(X).map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
 
     def _frame_blocks(self, X):
         """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""

@@ -23,7 +23,7 @@ PARAMETERS = """
     max_exact_rows : int, default 15000
         Up to here kernels are used exactly; their matrix takes 4 n² bytes.  Of more rows a sample of so many is; beside it 1024
         waves drawn from each learned prior descend over all rows, whose prepared columns are kept in memory up to 256 MiB and in a
-        temporary file above.  Rows of a Dask array or frame, or of ``open_rows``, are brought here whole up to this number; of more the
+        temporary file above.  Rows of a Dask array or frame are brought here whole up to this number; of more the
         sample, up to 2500 rows held out and 10 000 for each start of the waves come here, and the others stay where they are.
     n_jobs : int, default None
         Threads of a fit and of predictions, at most; −1: as many as there are cores, None: as many as BLAS may use.

@@ -11,8 +11,6 @@ from sklearn.utils import gen_batches
 
 from .._columns import is_frame
 from .._compute import (
-    Block,
-    FileRows,
     LocalRows,
     RemoteTable,
     Rows,
@@ -38,8 +36,8 @@ _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
 
 
 def is_elsewhere(X: Any) -> bool:
-    """Whether rows are on a cluster or in a file that is read in pieces: some of them are taken, and sums go over all."""
-    return isinstance(X, RemoteTable | FileRows)
+    """Whether rows are on a cluster: some of them are taken, and sums go over all."""
+    return isinstance(X, RemoteTable)
 
 
 def select_rows(X: Any, rows: np.ndarray) -> Any:
@@ -162,13 +160,6 @@ def all_prepared(inputs: TableInputs, X: Any) -> Rows:
     if isinstance(X, RemoteTable):
         return X.prepared(inputs.transform_part, n_columns)
     Z = scratch((X.shape[0], n_columns), np.float32, _PREPARED_BYTES)
-    if isinstance(X, FileRows):
-
-        def fill(block, out):
-            out[...] = inputs.transform(block)
-
-        X.map(Block(fill, row_bytes=8 * n_columns), n_columns, out=Z)
-        return LocalRows(Z)
     for rows in gen_batches(X.shape[0], _ROWS_AT_ONCE):
         Z[rows] = inputs.transform(select_rows(X, np.arange(rows.start, rows.stop)))
         release_scratches()

@@ -3,15 +3,18 @@
 What a column is depends on all of its values: numbers with one word among them are texts, and whole numbers with one hole are floats.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from .._compute import release_scratches
+from .._progress import track
 from ..front_door.door import FRAME_BLOCK
+from .errors import TableError
 from .spooling import is_large, room_for
 
 # Rows of a piece, fewer where there are many columns: always some blocks that the front door predicts at once, so that
@@ -76,9 +79,22 @@ class Table:
     attrs: dict[str, Any]
 
     def pieces(self) -> Iterator[Any]:
-        """Frames whose columns have the types of the whole."""
+        """Iterate over frames whose columns have the types of the whole; a file that has changed raises an error."""
+        n_read = 0
         for piece in self.read(self.declared):
-            yield _typed(piece, self.types, self.attrs)
+            n_read += len(piece)
+            if n_read <= self.n_rows:
+                yield _typed(piece, self.types, self.attrs)
+        if n_read != self.n_rows:
+            raise TableError(
+                f"The table had {self.n_rows} rows and now has {n_read}: its file was changed meanwhile. Read it again."
+            )
+
+    def selected(self, names: Iterable[str]) -> "Table":
+        """Return the table of some columns; the others are not read where the file allows that."""
+        types = {name: self.types[name] for name in names}
+        declared = {name: kind for name, kind in self.declared.items() if name in types}
+        return replace(self, read=partial(self.read, columns=list(types)), declared=declared, types=types)
 
     def whole(self) -> Any:
         """All rows in one frame, in files where they are many; beside it there is one piece in memory at a time."""
@@ -107,7 +123,7 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
         return first
     seen: dict[str, _Seen] = {}
     sizes: list[int] = []
-    for piece in chain([first, second], pieces):
+    for piece in track(chain([first, second], pieces), "reading the types of columns"):
         for name in seen.keys() - set(piece.columns):
             seen[name].of_empty = np.dtype(np.float64)
         for name in piece.columns:

@@ -129,11 +129,11 @@ def _table(source, options):
 
 def table_behind(source: Source, options: TextOptions) -> Table:
     """Return the table in a file, after a pass that finds the types of its columns."""
-    table, read = _read(source, options)
+    table = _table(source, options)[0]
     if isinstance(table, Table):
         return table
-    table = with_different_names(table)
-    return Table(read, {}, dict(table.dtypes), len(table), dict(table.attrs))
+    frame = with_different_names(table)
+    return Table(lambda declared, columns=None: iter([frame]), {}, dict(frame.dtypes), len(frame), frame.attrs)
 
 
 def _read(source, options):
@@ -271,7 +271,10 @@ def _parquet_pieces(source: Source, declared: Mapping[str, Any], columns: Any = 
         if counted or n_rows <= rows_at_once(n_columns):
             yield with_different_names(_named_index(pandas.read_parquet(content)))
             return
-        for batch in file.iter_batches(rows_at_once(n_columns)):
+        names, some = file.schema_arrow.names, None
+        if columns is not None and len({name.strip() for name in names}) == n_columns:  # else some are renamed
+            some = [name for name in names if name.strip() in columns or name in known]
+        for batch in file.iter_batches(rows_at_once(n_columns), columns=some):
             frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
             yield with_different_names(_named_index(frame))
 

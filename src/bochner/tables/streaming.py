@@ -1,20 +1,44 @@
-"""Rows of files in pieces, in place of X: the tables that ``load_table`` reads, without loading them."""
+"""Rows of a file in place of X: the numbers of a table that ``load_table`` reads, copied once into a memory map."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._compute import ColumnFile, FileRows, ParquetColumns, as_rows
+from .._compute import LocalRows, as_rows, assert_finite, release_scratches, scratch
+from .._progress import track
 from .dialects import TextOptions
 from .names import column_named
-from .pieces import Table
+from .pieces import Table, rows_at_once
 from .reading import checked_source, in_sentences, table_behind
-from .sources import COMPRESSIONS, PARQUET, SUFFIXES, suffix_of
+from .sources import SUFFIXES, Source, suffix_of
+
+# Numbers of at most so many bytes stay in memory.
+_HELD_BYTES = 2**25
+
+
+class TableRows(LocalRows):
+    """Rows of the numbers of a table: an array, or a memory map that goes with the last reference to it.
+
+    ``names`` are those of the columns; ``notes`` lists decisions about the file, e.g. lines skipped before its header.
+    """
+
+    def __init__(self, numbers: np.ndarray, names: list[str], notes: list[str], y: np.ndarray | None):
+        super().__init__(numbers)
+        self.names, self.notes, self._y = names, notes, y
+
+    @property
+    def y(self) -> np.ndarray:
+        """The target column, in memory."""
+        if self._y is None:
+            raise ValueError("No target was named; write open_rows(path, target='its column').")
+        return self._y
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.source, dtype=dtype, copy=copy)
 
 
 def open_rows(
@@ -30,13 +54,14 @@ def open_rows(
 ) -> Any:
     r"""Open the rows of a file for ``fit``, ``predict`` and ``transform`` in place of X.
 
-    The file is read in pieces and is never in memory as a whole.  It may be any file that
-    ``load_table`` reads, and is read in the same way, or a ``.npy`` file, which is mapped into memory.
-    Parquet is decoded and text is parsed once per pass.  Descent, which needs rows in random order,
-    and GBRFF, which passes over them many times, copy the numbers into a temporary file first.
-    Methods that need all rows at once raise an error, except for memory maps.
+    The file may be any file that ``load_table`` reads, and is read in the same way, or a ``.npy``
+    file, which is mapped into memory as it is.  Numbers of more than 32 MiB are copied into a
+    temporary file, piece by piece, which is mapped into memory and goes with the rows.  It takes 8
+    bytes per number (4 if all columns are float32); let ``TMPDIR`` name a folder with enough room.
+    Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)`` is.
 
-    ``rows.notes`` lists decisions about a text file, e.g. lines skipped before its header.
+    ``rows.names`` are the columns of the features.  ``rows.notes`` lists decisions about a text file,
+    e.g. lines skipped before its header.
 
     Parameters
     ----------
@@ -45,7 +70,7 @@ def open_rows(
     columns : list of str, default None
         Columns of numbers, in the order of the features; None selects all but the target.
     target : str, default None
-        Column that is not a feature: ``rows.y``, which is read into memory when first used.
+        Column that is not a feature: ``rows.y``, an array in memory.
     sep : str, default None
         Separator of the fields of a text file; None finds it, as for all options below.
     decimal : str, default None
@@ -84,45 +109,55 @@ def open_rows(
             raise ValueError("A .npy file has no column names: leave out columns and target, and pass y separately.")
         return as_rows(np.load(path, mmap_mode="r"))
     options = TextOptions(sep, decimal, encoding, skip_rows, header)
-    is_parquet = suffix_of(path) in PARQUET and path.suffix.lower() not in COMPRESSIONS
-    file = ParquetColumns(path) if is_parquet and options == TextOptions() else _TableColumns(path, options)
-    if columns is not None:
-        columns = [column_named(name, file.numeric) for name in columns]
-    return FileRows(file, columns, None if target is None else column_named(target, file.numeric))
+    source = checked_source(path, options)
+    with in_sentences(source):
+        table = table_behind(source, options)
+    target = None if target is None else column_named(target, table.types)
+    if columns is None:
+        names = [name for name in table.types if name != target]
+    else:
+        names = [column_named(name, table.types) for name in columns]
+    texts = [name for name in names if table.types[name].kind not in "iufb"]
+    if texts:
+        raise ValueError(
+            f"Column {texts[0]!r} of {path.name} does not hold numbers, which bochner needs here. "
+            "Leave it out by columns=[...], or encode it first."
+        )
+    if not names:
+        raise ValueError(f"{path.name} has no column of features left. Name some by columns=[...].")
+    numbers, y = _copied(source, table, names, target, path.name)
+    return TableRows(numbers, names, list(table.attrs.get("notes", ())), y)
 
 
-class _TableColumns(ColumnFile):
-    """Columns of a table as ``load_table`` reads them; a first pass finds the types of all columns."""
-
-    def __init__(self, path: Path, options: TextOptions):
-        self.path, self._source = path, checked_source(path, options)
-        with in_sentences(self._source):
-            self._table: Table = table_behind(self._source, options)
-        self.notes = self._table.attrs.get("notes", ())
-        self.numeric = {name: kind.kind in "iufb" for name, kind in self._table.types.items()}
-
-    def dtype_of(self, names):
-        return np.float64
-
-    def n_rows(self):
-        return self._table.n_rows
-
-    def pieces(self, names, size):
-        table = self._table
-        kinds = {name: table.types[name] for name in names}
-        declared = {name: kind for name, kind in table.declared.items() if name in kinds}
-        selected = replace(table, read=partial(table.read, columns=list(kinds)), declared=declared, types=kinds)
-        start = 0
-        with in_sentences(self._source):
-            for frame in selected.pieces():
-                for first in range(0, len(frame), size):
-                    part = frame.iloc[first : first + size]
-                    yield start, {name: _vector(part[name]) for name in kinds}
-                    start += len(part)
+def _copied(
+    source: Source, table: Table, names: list[str], target: str | None, file: str
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Copy columns of numbers into an array or a memory map, and the target into an array."""
+    dtype = np.float32 if all(table.types[name] == np.float32 for name in names) else np.float64
+    numbers = scratch((table.n_rows, len(names)), dtype, _HELD_BYTES)
+    targets, start = [], 0
+    pieces = _pieces(source, table.selected([*names, *([] if target is None else [target])]))
+    n_pieces = -(-table.n_rows // rows_at_once(len(table.types)))
+    # Closed even if a traceback would keep it alive: it holds the file and a bar.
+    with closing(track(pieces, f"copying {file}", n_pieces)) as shown:
+        for frame in shown:
+            part = numbers[start : start + len(frame)]
+            for j, name in enumerate(names):
+                part[:, j] = frame[name].to_numpy(dtype)
+            assert_finite(part, names=names, first_row=start, place=f" of {file}")
+            if target is not None:
+                targets.append(_vector(frame[target]))
+            start += len(frame)
+            release_scratches()
+    return numbers, np.concatenate(targets) if targets else None
 
 
-def _vector(column):
+def _pieces(source: Source, table: Table) -> Iterator[Any]:
+    with in_sentences(source):
+        yield from table.pieces()
+
+
+def _vector(column: Any) -> np.ndarray:
     """Return a column as an array, with None for missing texts."""
-    if column.dtype.kind in "iufbMm":
-        return column.to_numpy()
-    return column.astype(object).where(column.notna(), None).to_numpy()
+    values = column.to_numpy()
+    return column.astype(object).where(column.notna(), None).to_numpy() if values.dtype == object else values
