@@ -853,8 +853,8 @@ MUTANTS: list[Mutant] = [
         {
             "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
             "rows-mapped-numbers": (
-                "self._numbers[numbers[first:last]]",
-                "self._numbers[first:last]",
+                "self.source[numbers[first:last]]",
+                "self.source[first:last]",
             ),
             "rows-budget": (
                 "n_blocks = 4 * -(-n_rows // (4 * size))",

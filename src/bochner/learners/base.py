@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
 from .._random import Seed, as_generator
-from .._validation import check_weights, refuse_class
+from .._validation import check_weights, refuse_class, refuse_tensors
 from ..targets import Labels, Target, as_target
 
 
@@ -59,6 +59,8 @@ class Learner(BaseEstimator, ABC):
 
     # Whether it asks rows and targets for sums, batches and looks at some rows only, so that targets may stay on a cluster.
     leaves_targets: ClassVar[bool] = False
+    # True if it only sums over rows, so that these may be arrays of the array API other than NumPy's.
+    accepts_tensors: ClassVar[bool] = False
 
     def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
@@ -68,6 +70,7 @@ class Learner(BaseEstimator, ABC):
         not caught.  ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
+        self.check_kind(X)
         rows, target, counts = as_data(X, y, weights, leave=self.leaves_targets)
         return self._learn(measure, rows, target, as_generator(rng, "rng"), counts)
 
@@ -77,6 +80,11 @@ class Learner(BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
+
+    def check_kind(self, X: Any) -> None:
+        """Raise TypeError if X is of a kind that the learner does not accept."""
+        if not self.accepts_tensors:
+            refuse_tensors(X, type(self).__name__)
 
     @abstractmethod
     def _learn(self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any) -> Learned: ...

@@ -97,6 +97,7 @@ class AlignmentLearner(Learner):
     """
 
     leaves_targets: ClassVar[bool] = True
+    accepts_tensors: ClassVar[bool] = True
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
         """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""
