@@ -670,8 +670,8 @@ MUTANTS: list[Mutant] = [
                 "variance += (cross @ self.flat) ** 2 / self.flat.sum()",
             ),
             "systems-eigen-root": (
-                "            gram *= root[:, None]\n",
-                "            gram *= root\n",
+                "        gram *= root[:, None]\n",
+                "        gram *= root\n",
             ),
             "systems-shift": (
                 "        image += shift[at] * ahead\n",
