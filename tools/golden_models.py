@@ -342,12 +342,10 @@ def _tensors():
     features = partial(SpectralFeatures, n_components=5, random_state=0)
     return {
         "tensors in SpectralFeatures": partial(dispatched, features(learner=PacBayes()), LABELS),
-        "tensors in MarginGame": partial(dispatched, features(learner=MarginGame(n_rounds=2)), LABELS),
         "tensors in SpectralRidge": partial(dispatched, bochner.SpectralRidge(features()), VALUES),
         "tensors in LandmarkFeatures": partial(
             dispatched,
             bochner.LandmarkFeatures(n_landmarks=3, n_components=4, random_state=0),
             LABELS,
         ),
-        "tensors in KernelMachine": partial(dispatched, bochner.KernelMachine(), VALUES),
     }

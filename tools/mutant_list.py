@@ -668,8 +668,8 @@ MUTANTS: list[Mutant] = [
                 "variance += (cross @ self.flat) ** 2 / self.flat.sum()",
             ),
             "systems-eigen-root": (
-                "            gram *= root[:, None]\n",
-                "            gram *= root\n",
+                "        gram *= root[:, None]\n",
+                "        gram *= root\n",
             ),
             "systems-shift": (
                 "        image += shift[at] * ahead\n",
@@ -851,8 +851,8 @@ MUTANTS: list[Mutant] = [
         {
             "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
             "rows-mapped-numbers": (
-                "self._numbers[numbers[first:last]]",
-                "self._numbers[first:last]",
+                "self.source[numbers[first:last]]",
+                "self.source[first:last]",
             ),
             "rows-budget": (
                 "n_blocks = 4 * -(-n_rows // (4 * size))",

@@ -10,14 +10,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names, validate_data
 
 from ._compute import (
-    LocalRows,
     Rows,
+    TensorRows,
     as_dense,
     as_rows,
     assert_finite,
     assert_unmasked,
     gathered,
-    is_mapped,
     is_remote,
     is_tensor,
     opened,
@@ -28,17 +27,17 @@ from ._compute import (
 _MOST_WEIGHT = 1e100
 
 
-def check_rows(
-    estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False, passes: bool = False
-) -> Rows:
-    """The rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame, with ``tensors`` any of the array API; float32 kept.
+def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
+    """Return the rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame; float32 kept.
 
-    scikit-learn checks everything but finiteness, which is checked block by block so that a memory map is never pulled into
-    memory.  Rows that an estimator hands on to another one are taken as they are.  A map that is predicted on, or of which ``passes`` says
-    that the fit passes over all rows, is checked on the way, so that it is not read once more.
+    Arrays of the array API other than NumPy's are accepted with ``tensors`` only.  scikit-learn checks everything but
+    finiteness, which is checked block by block so that a memory map is never pulled into memory.  Rows that an
+    estimator hands on to another one are taken as they are.
     """
     X = opened(X)
-    if isinstance(X, Rows) or is_remote(X) or (tensors and is_tensor(X)):
+    if not tensors:
+        refuse_tensors(X, type(estimator).__name__)
+    if isinstance(X, Rows) or is_remote(X) or is_tensor(X):
         frame = remote_frame(X) if is_remote(X) else None
         if frame is not None:
             _check_feature_names(estimator, frame, reset=reset)
@@ -58,10 +57,17 @@ def check_rows(
             )
         return rows
     numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
-    names = vars(estimator).get("feature_names_in_")
-    if (passes or not reset) and is_mapped(numbers):
-        return LocalRows.checked_when_met(numbers, block_size, names)
-    return as_rows(numbers, block_size, names=names)
+    return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))
+
+
+def refuse_tensors(X: Any, owner: str) -> None:
+    """Raise TypeError if X is an array of the array API other than NumPy's, or rows made of one."""
+    if isinstance(X, TensorRows) or is_tensor(X):
+        kind = type(X.source if isinstance(X, TensorRows) else X)
+        raise TypeError(
+            f"{owner} needs X as a NumPy array, but X is of type {kind.__module__}.{kind.__qualname__}: write "
+            "X.cpu().numpy() for PyTorch, X.get() for CuPy."
+        )
 
 
 def check_numbers(
@@ -77,11 +83,7 @@ def check_numbers(
         raise TypeError(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an array of zarr. Give X.compute() or X[:]."
         )
-    if is_tensor(X):
-        raise TypeError(
-            f"{type(estimator).__name__} computes on NumPy arrays, but X is of type {type(X).__module__}.{type(X).__qualname__}. Write "
-            "np.asarray(X), for a tensor on a GPU X.cpu().numpy()."
-        )
+    refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise TypeError(
             f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "

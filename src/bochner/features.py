@@ -56,8 +56,9 @@ class FeatureMap(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def _rows(self, X: Any, *, reset: bool = False) -> Rows:
         if not reset:
             check_is_fitted(self)
-        passes = isinstance(self.learner, AlignmentLearner)
-        return check_rows(self, X, reset=reset, block_size=self.block_size, tensors=True, passes=passes)
+        elif self.learner is not None:
+            self.learner.check_kind(X)
+        return check_rows(self, X, reset=reset, block_size=self.block_size, tensors=True)
 
     def _copy_with(self, learner: Any) -> Self:
         """A copy that is about to learn again, with another learner where one is given."""
@@ -188,8 +189,6 @@ class SpectralFeatures(FeatureMap):
         if first:
             self.measure_, _ = self._start(rows, weights)
         if self.learner is None:
-            if rows.is_local:
-                rows.assert_all_finite()
             return self
         if first:
             self.candidates_ = self.measure_

@@ -6,9 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._compute import Block, as_dense, as_rows, twin_of
+from ._compute import Block, as_dense, as_rows
 from ._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
-from ._compute.tensor_grams import tensor_gram
 from .measures import frozen_array
 from .priors import SpectralPrior
 
@@ -209,12 +208,6 @@ def _general_values_block(prior, points, coefficients, slopes, intercept, X, out
     X = np.ascontiguousarray(as_dense(X), dtype=coefficients.dtype)
     out[...] = prior.kernel(X, points).astype(X.dtype, copy=False) @ coefficients
     out += X @ slopes + intercept
-
-
-@twin_of(_values_block)
-def _tensor_values(xp, kernel, points, coefficients, slopes, intercept, X):
-    rows = xp.astype(X, coefficients.dtype)
-    return xp.astype(tensor_gram(xp, kernel, rows, points) @ coefficients + rows @ slopes + intercept, X.dtype)
 
 
 def _factor(kernel, j, x, z):

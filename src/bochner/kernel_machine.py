@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin, reporting
-from ._compute import Block, LocalRows, TensorRows, as_dense, gathered
-from ._compute.tensor_grams import DeviceGram
+from ._compute import Block, LocalRows, as_dense
 from ._defaults import NestedDefaults
 from ._random import as_generator
 from ._state import all_or_nothing
@@ -130,17 +129,16 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         """Solve for the coefficients of the training rows; sparse rows are made dense, rows of weight zero are left out."""
         alphas = self._checked_parameters()
         several = len(alphas) > 1
-        data = check_rows(self, X, reset=True, tensors=True)
-        if not (data.is_local or isinstance(data, TensorRows)):
+        data = check_rows(self, X, reset=True)
+        if not data.is_local:
             data = self._brought_here(data)
         values = Values.of(y, len(data), owner=type(self).__name__)
         weights = check_weights(sample_weight, len(data))
         self._one_dimensional, targets = values.one_dimensional, values.rows
         self.prior_ = self._part("prior").resolved(data, weights)
-        X = self._dense(gathered(data.source))
+        X = self._dense(data.source)
         kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
         rows = X if kept.all() else X[kept]
-        there = data if isinstance(data, TensorRows) and kept.all() else None
         self._targets = np.ascontiguousarray(targets[kept])
         self._weights = np.ones(len(rows)) if weights is None else weights[kept]
         equal = equal_rows(LocalRows(rows), values.take(kept), self._weights)
@@ -153,7 +151,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         self._system: CholeskySystem | None = None
         self._left_out: np.ndarray | None = None
         if self.solver_ == "cholesky":
-            self._store(rows, self._solve_directly(rows, alphas, several, there))
+            self._store(rows, self._solve_directly(rows, alphas, several))
         else:
             self._store(rows, self._solve_iteratively(rows, alphas, several, equal))
         # Rows of weight zero take no part: their predictions are those without them already.
@@ -167,7 +165,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         solution.
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, tensors=True)
+        rows = check_rows(self, X, reset=False)
         mean = self._shaped(self.expansion_.evaluate(rows))
         if not return_std:
             return mean
@@ -273,22 +271,17 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
             gram += (X * self._linear) @ (X if Z is None else Z).T
         return gram
 
-    def _training_gram(self, X, there):
-        """Of the training rows; where they are on a device and the kernel is known there, on that device."""
-        kernel = self.prior_.compiled(X.shape[1])
-        return self._gram(X) if there is None or kernel is None else DeviceGram(there, kernel, self._linear)
-
-    def _solve_directly(self, X, alphas, several, there):
+    def _solve_directly(self, X, alphas, several):
         X = np.ascontiguousarray(X, dtype=np.float64)
         self.alpha_ = float(alphas[0])
         if not several:
-            self._system = CholeskySystem(self._training_gram(X, there), self._weights, self.alpha_, self.fit_intercept)
+            self._system = CholeskySystem(self._gram(X), self._weights, self.alpha_, self.fit_intercept)
             return self._system.solve(self._targets)
         if len(X) < 2:
             raise ValueError(
                 f"A choice between {len(alphas)} ridges needs rows to leave out, got n_samples = {len(X)}. Write one, e.g. alpha=1.0."
             )
-        path = EigenPath(self._training_gram(X, there), self._targets, self._weights, self.fit_intercept)
+        path = EigenPath(self._gram(X), self._targets, self._weights, self.fit_intercept)
         self.loo_errors_ = np.empty(len(alphas))
         best = None
         for index, alpha in enumerate(alphas):

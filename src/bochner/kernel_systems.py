@@ -14,7 +14,6 @@ from scipy.linalg import cho_factor, cho_solve, eigh, lapack, solve_triangular
 
 from ._compute.grams import skinny_product
 from ._compute.matrices import factorize, inner_products, invert, mirror, solve_lower
-from ._compute.tensor_grams import DeviceGram
 from ._progress import step_done
 from .kernel_expansions import closed_form_gram
 from .priors import SpectralPrior
@@ -55,15 +54,12 @@ def left_out_residuals(
 class EigenPath:
     """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V = √h times the eigenvectors."""
 
-    def __init__(self, gram: np.ndarray | DeviceGram, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
+    def __init__(self, gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
         root = np.sqrt(weights)
-        if isinstance(gram, DeviceGram):
-            values, vectors = gram.eigh(root)
-        else:
-            gram *= root
-            gram *= root[:, None]
-            # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
-            values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
+        gram *= root
+        gram *= root[:, None]
+        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
+        values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
         vectors *= root[:, None]
         self.values, self.vectors = np.maximum(values, 0.0), vectors
         self.weights, self.fit_intercept = weights, fit_intercept
@@ -81,13 +77,10 @@ class EigenPath:
 class CholeskySystem:
     """One ridge by a Cholesky factor of K + α / h; ``gram`` is overwritten."""
 
-    def __init__(self, gram: np.ndarray | DeviceGram, weights: np.ndarray, alpha: float, fit_intercept: bool):
+    def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float, fit_intercept: bool):
         try:
-            if isinstance(gram, DeviceGram):
-                self.factor = gram.cholesky(alpha / weights), True
-            else:
-                gram[np.diag_indices_from(gram)] += alpha / weights
-                self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+            gram[np.diag_indices_from(gram)] += alpha / weights
+            self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not positive definite with it. "

@@ -189,7 +189,7 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
             check_is_fitted(self)
         features = self._part("features")
         known = isinstance(features, FeatureMap)
-        return check_rows(self, X, reset=reset, block_size=features.block_size if known else "auto", passes=True)
+        return check_rows(self, X, reset=reset, block_size=features.block_size if known else "auto")
 
     def _check_parameters(self):
         check_transformer(self._part("features"), "features")

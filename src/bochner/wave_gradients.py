@@ -1,6 +1,4 @@
-"""What one batch says to all waves of an expansion: their parameters as one vector, the loss of the batch and its gradient, by compiled
-kernels where the rows are here and by matrix products where they are on a device.
-"""
+"""Gradient of the loss of one batch in all waves of an expansion, whose parameters are one vector, by compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._compute import as_dense, twin_of, working_dtype
+from ._compute import as_dense, working_dtype
 from ._compute.lazy import waves as kernels
-from ._compute.tensor_rows import on_host
 from .expansions import Expansion
-from .losses import Logistic, Loss, Multinomial, Squared
+from .losses import Logistic, Loss
 
 # Rows of a chunk, whose work space stays in the cache.
 CHUNK_ROWS = 512
@@ -116,62 +113,12 @@ class BatchGradient:
                 np.add(chunk.gradient.vector, gradient if k else 0, out=gradient)
         return np.array(loss), np.array(float(len(places))), gradient
 
-    def settings(self) -> tuple:
-        """What the twin on another device takes: the parameters of now and their shape, the loss, the standardisation."""
-        shape = *self.parameters.frequencies.shape, len(self.parameters.intercept)
-        scales = self.standardization.shift, self.standardization.scale
-        return self.parameters.vector, shape, *scales, self.loss, self.with_losses
-
     def _chunk(self, n_rows):
         """The work space of this thread."""
         chunk = self._own.__dict__.get("chunk")
         if chunk is None or len(chunk.rows) < n_rows:
             chunk = self._own.chunk = _Chunk(self.parameters, self.loss, self.standardization, self.with_losses, n_rows)
         return chunk
-
-
-@twin_of(BatchGradient)
-def _tensor_gradient(xp, vector, shape, shift, scale, loss, with_losses, X, targets, weights=None):
-    """The same where the rows are, by matrix products; the parameters go there and the gradient comes back."""
-    n_waves, n_features, n_outputs = shape
-    sizes = [n_waves * n_features, n_waves * n_outputs, n_waves * n_outputs, n_features * n_outputs, n_outputs]
-    stops = np.cumsum(sizes).tolist()
-    frequencies, cosine, sine, slopes, intercept = (
-        xp.reshape(vector[stop - size : stop], (-1, sizes[0] // n_waves) if k == 0 else (-1, n_outputs))
-        for k, (stop, size) in enumerate(zip(stops, sizes))
-    )
-    rows = xp.astype((xp.astype(X, xp.float64) - shift) * scale, vector.dtype)
-    angles = rows @ frequencies.T
-    cosines, sines = xp.cos(angles), xp.sin(angles)
-    scores = rows @ slopes + cosines @ cosine + sines @ sine + intercept
-    losses, pull = _tensor_loss(xp, loss, xp.astype(targets, vector.dtype), scores)
-    if weights is not None:
-        pull = pull * weights
-    turned = cosines * (pull @ sine.T) - sines * (pull @ cosine.T)
-    parts = [turned.T @ rows, cosines.T @ pull, sines.T @ pull, rows.T @ pull, xp.sum(pull, axis=0)]
-    total = 0.0
-    if with_losses:
-        total = float(xp.sum(losses if weights is None else losses * weights[:, 0]))
-    return total, float(X.shape[0]), xp.concat([xp.reshape(part, (-1,)) for part in parts])
-
-
-def _tensor_loss(xp, loss, targets, scores):
-    """ℓ of each row and ∂ℓ/∂f, as the loss says; one that is not written down here is asked by NumPy."""
-    if isinstance(loss, Squared):
-        pull = scores - targets
-        return xp.sum(pull * pull, axis=1) / 2, pull
-    if isinstance(loss, Logistic):
-        margin = targets * scores
-        losses = xp.log1p(xp.exp(-xp.abs(margin))) + (xp.abs(margin) - margin) / 2
-        return losses[:, 0], targets * (xp.tanh(margin / 2) - 1) / 2
-    if isinstance(loss, Multinomial):
-        scores = scores - xp.max(scores, axis=1, keepdims=True)
-        shares = xp.exp(scores)
-        totals = xp.sum(shares, axis=1, keepdims=True)
-        return xp.log(totals[:, 0]) - xp.sum(targets * scores, axis=1), shares / totals - targets
-    given = on_host(targets), on_host(scores)
-    found = loss.values(*given), loss.gradient(*given)
-    return [xp.asarray(part, dtype=scores.dtype, device=scores.device) for part in found]
 
 
 def _travelled(n_waves, n_features, n_outputs, vector, *others):

@@ -6,33 +6,26 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cases import DEFAULTS
 from selection import long_except
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from bochner import (
-    Anova,
-    Cauchy,
     Gaussian,
-    GBRFF1Classifier,
     JointDescent,
-    KernelMachine,
     LandmarkFeatures,
-    Laplace,
     MarginGame,
-    Matern,
     OperatorRidge,
     OptimalAlignment,
     PacBayes,
+    PacBayesLangevin,
     SpectralFeatures,
-    SpectralRegressor,
     SpectralRidge,
 )
-from bochner._compute import BatchPlan, Block, as_rows, gram_block, tensor_rows
+from bochner._compute import Block, as_rows, tensor_rows
 from bochner.alignment import alignment_losses_and_gradient
-from bochner.losses import Logistic, Multinomial, Poisson, Squared
-from bochner.wave_gradients import BatchGradient, Standardization, WaveParameters
 
 strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
@@ -65,17 +58,11 @@ MAKERS = {
     "PacBayes": (SpectralFeatures(learner=PacBayes(), random_state=0), iris),
     "PacBayes, values": (SpectralFeatures(learner=PacBayes(), random_state=0), diabetes),
     "OptimalAlignment": (SpectralFeatures(learner=OptimalAlignment(), n_candidates=300, random_state=0), iris),
-    "MarginGame": (SpectralFeatures(learner=MarginGame(n_rounds=3), random_state=0), iris),
-    "JointDescent": (SpectralFeatures(learner=JointDescent(n_epochs=3), n_components=10, random_state=0), iris),
     "landmarks": (LandmarkFeatures(n_landmarks=12, random_state=0), iris),
 }
 PREDICTORS = {
     "ridge": SpectralRidge(random_state=0),
     "operator ridge": OperatorRidge(random_state=0),
-    **{
-        f"machine, {prior}": KernelMachine(prior)
-        for prior in (Gaussian(0.1), Laplace(0.1), Matern(nu=1.5), Matern(nu=2.5), Anova(), Cauchy(0.1))
-    },
 }
 
 
@@ -89,8 +76,6 @@ def close(found, wanted, dtype):
 def test_features_of_another_library_are_those_of_numpy(name, dtype, here):
     estimator, data = MAKERS[name]
     X, y = data()
-    if name == "MarginGame":
-        X, y = X[:100], y[:100]
     X, weights = X.astype(dtype), np.linspace(0.5, 2, len(X))
     wanted = clone(estimator).fit(X, y, sample_weight=weights).transform(X)
     rows = here(X)
@@ -115,67 +100,6 @@ def test_predictions_for_another_library_are_those_of_numpy(name, dtype, here):
     close(model.predict(X), wanted, dtype)
 
 
-@pytest.mark.parametrize(
-    "loss", [Squared(), Logistic(), Multinomial(), Poisson()], ids=lambda loss: type(loss).__name__
-)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_gradient_of_descent_on_another_device_is_numpys(loss, weighted, here):
-    rng = np.random.default_rng(0)
-    n_outputs = 3 if isinstance(loss, Multinomial) else 1
-    X = rng.normal(size=(50, 4)) + 100.0
-    targets = np.sign(rng.normal(size=(50, n_outputs)))
-    if n_outputs == 3:
-        targets = np.eye(3)[rng.integers(3, size=50)]
-    signals = [targets.astype(np.float32)] + [rng.uniform(0, 2, size=(50, 1)).astype(np.float32)] * weighted
-    parameters = WaveParameters(6, 4, n_outputs)
-    parameters.vector[:] = rng.normal(size=len(parameters.vector))
-    gradient = BatchGradient(parameters, loss, Standardization(np.full(4, 100.0), np.arange(1, 5) / 2), True)
-    plan = BatchPlan.of(50, 4, 64, 50, seed=0)
-    apart = np.array([3, 7])
-    (found,), (wanted,) = (list(as_rows(rows).epochs(plan, apart, *signals)(0)) for rows in (here(X), X))
-    for mine, numpys in zip(found(gradient), wanted(gradient), strict=True):
-        np.testing.assert_allclose(mine, numpys, rtol=1e-4, atol=1e-4 * np.abs(numpys).max())
-    assert float(found(gradient)[1]) == 48
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_classes", [2, 3, None])
-def test_descent_runs_where_the_rows_are(n_classes, dtype, here, monkeypatch):
-    """More rows than are compared with each other; of these only a sample for the head's start comes to NumPy."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12_000, 5)).astype(dtype)
-    scores = np.sin(X[:, 0]) + X[:, 1]
-    y = scores if n_classes is None else np.digitize(scores, [-0.5, 0.5][: n_classes - 1])
-    settings = SpectralFeatures(
-        Gaussian(0.2), learner=JointDescent(n_epochs=2, batch_size=1024), n_components=8, random_state=0
-    )
-    weights = np.linspace(0.5, 2, len(X))
-    wanted = clone(settings).fit(X, y, sample_weight=weights)
-    rows, brought = here(X), []
-    original = tensor_rows.on_host
-    monkeypatch.setattr(tensor_rows, "on_host", lambda values: brought.append(tuple(values.shape)) or original(values))
-    found = clone(settings).fit(rows, here(y), sample_weight=weights)
-    np.testing.assert_allclose(found.measure_.frequencies, wanted.measure_.frequencies, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(found.report_.losses, wanted.report_.losses, rtol=1e-4)
-    # 24 steps, of which a gradient comes back; rows come once, some of them.
-    wide = [shape for shape in brought if len(shape) == 2 and shape[1] == 5]
-    assert wide == [(10_000, 5)]
-    assert sum(1 for shape in brought if len(shape) == 1 and shape[0] < 200) >= 24
-
-
-def test_batches_of_a_block_without_a_twin_are_copied(here):
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    plan = BatchPlan.of(300, 2, 100, 300, seed=1)
-    batches = as_rows(here(X)).epochs(plan, np.empty(0, int), X[:, :1])(0)
-    sums = [
-        batch(lambda rows, places, signal: (rows[places].sum(axis=0), (rows[places, :1] * signal).sum()))
-        for batch in batches
-    ]
-    assert len(sums) == plan.n_steps
-    np.testing.assert_allclose(sum(one[0] for one in sums), X.sum(axis=0))
-    np.testing.assert_allclose(sum(one[1] for one in sums), (X[:, 0] ** 2).sum())
-
-
 def test_slopes_of_alignment_losses_are_those_of_numpy(here):
     X, y = iris()
     measure = Gaussian(0.5).sample(20, 4, np.random.default_rng(0))
@@ -183,17 +107,6 @@ def test_slopes_of_alignment_losses_are_those_of_numpy(here):
         alignment_losses_and_gradient(measure, here(X), y), alignment_losses_and_gradient(measure, X, y)
     ):
         close(found, wanted, np.float64)
-
-
-def test_products_of_features_are_those_of_numpy(here):
-    X, _ = diabetes()
-    block = Block(gram_block, Gaussian(0.5).sample(20, X.shape[1], np.random.default_rng(0)).block())
-    signals = [X[:, 0], np.linspace(0.5, 2, len(X))]
-    for n in range(3):
-        for found, wanted in zip(
-            as_rows(here(X)).sum(block, *signals[:n]), as_rows(X).sum(block, *signals[:n]), strict=True
-        ):
-            close(found.reshape(wanted.shape), wanted, np.float64)
 
 
 def test_the_work_is_done_where_the_rows_are(here, monkeypatch):
@@ -213,34 +126,6 @@ def test_the_work_is_done_where_the_rows_are(here, monkeypatch):
     features = SpectralFeatures(Gaussian(1.0), learner=PacBayes(), n_components=10, random_state=0).fit(rows, y > 0)
     features.transform(rows)
     assert sum(brought) < 5_000
-    KernelMachine(Gaussian(1.0)).fit(X[:50], y[:50]).predict(rows)
-    assert sum(brought) < 5_000
-
-
-@pytest.mark.parametrize("alpha", [0.1, [0.01, 0.1, 1.0]])
-@pytest.mark.parametrize("prior", [Gaussian(0.1), Anova(), Cauchy(0.1)])
-def test_the_exact_machine_is_solved_where_its_rows_are(prior, alpha, here, monkeypatch):
-    X, y = diabetes()
-    weights = np.linspace(0.5, 2, len(X))
-    machine = KernelMachine(prior, alpha=alpha, linear=0.3)
-    wanted = clone(machine).fit(X, y, sample_weight=weights)
-    with monkeypatch.context() as patched:
-        if not isinstance(prior, Cauchy):  # which no device knows
-            patched.setattr(KernelMachine, "_gram", lambda *given: pytest.fail("the matrix was made by NumPy"))
-        found = clone(machine).fit(here(X), here(y), sample_weight=weights)
-    close(found.expansion_.coefficients, wanted.expansion_.coefficients, np.float64)
-    close(found.leave_one_out(), wanted.leave_one_out(), np.float64)
-    assert found.alpha_ == wanted.alpha_
-    if isinstance(alpha, float):
-        np.testing.assert_allclose(
-            found.predict(X, return_std=True)[1], wanted.predict(X, return_std=True)[1], rtol=1e-9
-        )
-
-
-def test_a_ridge_below_rounding_is_refused_on_a_device(here):
-    X = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 3, axis=0)
-    with pytest.raises(ValueError, match="below the rounding of the kernel matrix"):
-        KernelMachine(Gaussian(1e-3), alpha=1e-30, solver="cholesky").fit(here(X), X[:, 0])
 
 
 def test_a_block_without_a_twin_is_given_copies_of_the_rows(here):
@@ -291,13 +176,57 @@ def test_bad_rows_of_another_library_are_refused_as_numpys_are(here):
         features.transform(here(X), out=np.empty((150, 200)))
 
 
-@pytest.mark.parametrize("estimator", [GBRFF1Classifier(), SpectralRegressor()], ids=lambda e: type(e).__name__)
-def test_what_computes_on_numpy_alone_says_so(estimator, here):
+REFUSED = r"^{} needs X as a NumPy array, but X is of type .*: write X\.cpu\(\)\.numpy\(\) for PyTorch"
+ACCEPTING = (SpectralFeatures, LandmarkFeatures, SpectralRidge, OperatorRidge)
+OTHERS = {type(one).__name__: one for one in DEFAULTS if not isinstance(one, ACCEPTING)}
+OTHER_LEARNERS = [JointDescent(), MarginGame(), PacBayesLangevin()]
+
+
+@pytest.fixture
+def never_copied(monkeypatch):
+    """Fail if numbers of a device are copied to NumPy."""
+    monkeypatch.setattr(tensor_rows, "on_host", lambda values: pytest.fail("rows were copied"))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_other_estimator_refuses_such_rows_by_name(name, here, never_copied):
     X, y = iris()
-    with pytest.raises(TypeError, match=r"computes on NumPy arrays, but X is of type .*\. Write np.asarray\(X\)"):
-        estimator.fit(here(X), y == 1)
+    with pytest.raises(TypeError, match=REFUSED.format(name)):
+        clone(OTHERS[name]).fit(here(X), y == 1)
 
 
+@pytest.mark.parametrize("name", long_except(OTHERS, "GBRFF1Classifier", "KernelMachine", "SmoothScaler"))
+def test_every_other_fitted_estimator_refuses_such_rows_by_name(name, here, never_copied):
+    X, y = iris()
+    fitted = clone(OTHERS[name]).fit(X, y == 1)
+    answer = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    with pytest.raises(TypeError, match=REFUSED.format(name)):
+        answer(here(X))
+
+
+@pytest.mark.parametrize("learner", OTHER_LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_learners_that_do_more_than_sums_refuse_such_rows_by_name(learner, here, never_copied):
+    X, y = iris()
+    features, measure = SpectralFeatures(learner=learner), Gaussian(1.0).sample(3, 4, 0)
+    actions = [
+        lambda rows: features.fit(rows, y == 1),
+        lambda rows: SpectralRidge(features).fit(rows, y.astype(float)),
+        lambda rows: learner.learn(measure, rows, y == 1, 0),
+    ]
+    if isinstance(learner, MarginGame):
+        actions.append(lambda rows: next(learner.rounds(measure, rows, y == 1, 0)))
+    for action in actions:
+        with pytest.raises(TypeError, match=REFUSED.format(type(learner).__name__)):
+            action(here(X))
+
+
+def test_features_learned_by_numpy_map_such_rows(here):
+    X, y = iris()
+    features = SpectralFeatures(learner=MarginGame(n_rounds=2), random_state=0).fit(X[:100], y[:100])
+    close(tensor_rows.on_host(features.transform(here(X))), features.transform(X), np.float64)
+
+
+@pytest.mark.long
 def test_without_dispatch_tensors_are_numpy_arrays_as_in_scikit_learn():
     torch = pytest.importorskip("torch")
     X, _ = iris()

@@ -117,13 +117,13 @@ class Rows(ABC):
         The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
         """
 
-    @abstractmethod
     def epochs(self, plan: BatchPlan, apart: np.ndarray, *signals: Any) -> Callable[[int], Iterator[Callable]]:
         """A function that gives the batches of an epoch by its number.
 
         A batch takes a block function and gives Σ over its slices of ``block(array, places in it, *signal_slices)``, a tuple of
         arrays, computed where the rows are.  ``apart`` are sorted numbers of rows that take no part.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
 
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
         """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose weight is not zero."""
@@ -131,9 +131,8 @@ class Rows(ABC):
             return spread_places(len(self), n_rows)
         return evenly_spread(np.flatnonzero(weights), n_rows)
 
-    @abstractmethod
-    def assert_all_finite(self) -> None:
-        """Refuse NaN and infinity also in rows that no sum, map or batch has met; rows on this machine are checked at the door."""
+    def assert_all_finite(self) -> None:  # noqa: B027 (nothing to do unless rows are read later than ``as_rows``)
+        """Raise for NaN and infinity in rows that ``as_rows`` has not checked because reading them would be a pass."""
 
     def sample(self, n_rows: int) -> Any:
         """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
@@ -146,62 +145,27 @@ class Rows(ABC):
         return other
 
 
-class _Unmet:
-    """Whether somebody still has to look for numbers that are not finite; shared by copies of the rows."""
-
-    def __init__(self, names):
-        self.names, self.done = names, False
-
-
 class LocalRows(Rows):
     """Rows of an array, a CSR matrix or a memory map: shared between threads, block by block."""
 
     is_local = True
 
     def __init__(self, source: Any, block_size: int | str = "auto"):
-        self._numbers, self.block_size = source, block_size
-        self._unmet: _Unmet | None = None
-
-    @classmethod
-    def checked_when_met(cls, source: Any, block_size: int | str = "auto", names: Any = None) -> "LocalRows":
-        """Rows of a file for those who pass over all of them: the first pass, or whoever wants the source itself, checks for finite numbers.
-
-        A check of its own would read the file once more.
-        """
-        rows = cls(source, block_size)
-        rows._unmet = _Unmet(names)
-        return rows
-
-    @property
-    def source(self) -> Any:
-        """The numbers as they were given, all of them finite."""
-        self.assert_all_finite()
-        return self._numbers
-
-    @property
-    def shape(self):
-        return self._numbers.shape
-
-    @property
-    def dtype(self):
-        return working_dtype(self._numbers)
+        self.source, self.block_size = source, block_size
 
     @property
     def in_memory(self) -> bool:
-        return isinstance(self._numbers, np.ndarray) and not is_mapped(self._numbers)
+        return isinstance(self.source, np.ndarray) and not is_mapped(self.source)
 
     def sum(self, block, *signals):
         total, blocks = None, self._blocks(block)
         if len(blocks) == 1:  # no other thread to ask, which for a thousand rows takes longer than the sum
-            total = add_parts(total, self._on_block(block, signals, blocks[0]))
-            self._have_met_all()
-            return total
+            return add_parts(total, self._on_block(block, signals, blocks[0]))
         block_sums = ordered_map(partial(self._on_block, block, signals), blocks)
         # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
         with closing(block_sums):
             for part in block_sums:
                 total = add_parts(total, part)
-        self._have_met_all()
         return total
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
@@ -213,25 +177,22 @@ class LocalRows(Rows):
 
         def write(rows):
             block(self._part(rows), *(signal[rows] for signal in signals), out=out[rows])
-            release_pages(self._numbers, rows)
+            release_pages(self.source, rows)
             release_pages(out, rows)
 
         few = self._row_size() * len(self) + out.nbytes < SHARED_BYTES
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
-        self._have_met_all()
         return out
 
     def take(self, numbers):
-        if not is_mapped(self._numbers):
-            return self._numbers if len(numbers) == len(self) else self._numbers[numbers]
-        taken = np.empty((len(numbers), self.n_features), self._numbers.dtype)
+        if not is_mapped(self.source):
+            return self.source if len(numbers) == len(self) else self.source[numbers]
+        taken = np.empty((len(numbers), self.n_features), self.source.dtype)
         for block in blocks_of(len(self), self._row_size()):  # only one block of pages is resident at a time
             first, last = np.searchsorted(numbers, [block.start, block.stop])
             if first < last:
-                taken[first:last] = self._numbers[numbers[first:last]]
-                release_pages(self._numbers, block)
-        if self._unmet is not None and not np.isfinite(taken).all():
-            self.assert_all_finite()  # names the first row that is not
+                taken[first:last] = self.source[numbers[first:last]]
+                release_pages(self.source, block)
         return taken
 
     def batches(self, size, rng, kept=None):
@@ -240,23 +201,13 @@ class LocalRows(Rows):
             order = rng.permutation(order if kept is None else order[kept])
             for start in range(0, len(order), size):
                 picked = order[start : start + size].astype(np.intp)
-                yield self._numbers, picked, picked
+                yield self.source, picked, picked
             return
-        self.assert_all_finite()
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
     def epochs(self, plan, apart, *signals):
         return partial(local_batches, self.source, plan, apart=apart, signals=signals)
-
-    def assert_all_finite(self):
-        if self._unmet is not None and not self._unmet.done:
-            self.assert_finite(names=self._unmet.names)
-            self._have_met_all()
-
-    def _have_met_all(self):
-        if self._unmet is not None:
-            self._unmet.done = True
 
     def assert_finite(self, name="X", names=None, place=""):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
@@ -264,34 +215,31 @@ class LocalRows(Rows):
         # What fits into the cache, or nearly, has been summed before a second thread wakes up.
         each = ordered_map if len(self) * size > BLOCK_BYTES else map
         deque(
-            each(partial(_assert_finite_block, self._numbers, name, names, place), blocks_of(len(self), size)), maxlen=0
+            each(partial(_assert_finite_block, self.source, name, names, place), blocks_of(len(self), size)), maxlen=0
         )
 
     def _on_block(self, block, signals, rows):
         result = block(self._part(rows), *(signal[rows] for signal in signals))
-        release_pages(self._numbers, rows)
+        release_pages(self.source, rows)
         parts = result if isinstance(result, tuple) else (result,)
         parts = tuple(np.asarray(part, dtype=np.float64) for part in parts)
         return parts if isinstance(result, tuple) else parts[0]
 
     def _part(self, rows):
         """Some rows; all of them as they are, as a slice of a sparse matrix takes longer than a small sum."""
-        part = self._numbers if rows == slice(0, len(self)) else self._numbers[rows]
-        if self._unmet is not None and not self._unmet.done:
-            assert_finite(part, "X", self._unmet.names, first_row=rows.start)
-        return part
+        return self.source if rows == slice(0, len(self)) else self.source[rows]
 
     def _row_size(self):
-        if sp.issparse(self._numbers):
-            return int(12 * self._numbers.nnz / max(len(self), 1)) + 1
-        return self._numbers.dtype.itemsize * int(np.prod(self._numbers.shape[1:]))
+        if sp.issparse(self.source):
+            return int(12 * self.source.nnz / max(len(self), 1)) + 1
+        return self.source.dtype.itemsize * int(np.prod(self.source.shape[1:]))
 
     def _blocks(self, block):
         """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which costs as much as many rows."""
         if self.block_size != "auto":
             return blocks_of(len(self), size=int(self.block_size))
         size = self._row_size() + (block.row_bytes if isinstance(block, Block) else 0)
-        if sp.issparse(self._numbers):
+        if sp.issparse(self.source):
             return blocks_of(len(self), size=max(1, min(LARGEST_BLOCK, BLOCK_BYTES // size)))
         return blocks_of(len(self), size)
 
@@ -299,16 +247,16 @@ class LocalRows(Rows):
         row_size = self._row_size()
         size = max(256, STREAMED_BYTES // row_size)
         starts = rng.permutation(np.arange(0, len(self), size))
-        if sp.issparse(self._numbers):
-            yield from ((int(start), self._numbers[start : start + size]) for start in starts)
+        if sp.issparse(self.source):
+            yield from ((int(start), self.source[start : start + size]) for start in starts)
             return
-        block = np.empty((min(size, len(self)), self.n_features), self._numbers.dtype)
+        block = np.empty((min(size, len(self)), self.n_features), self.source.dtype)
         for start in starts:
             filled = block[: min(size, len(self) - start)]
             for part in blocks_of(len(filled), row_size):
                 rows = slice(int(start) + part.start, int(start) + part.stop)
-                filled[part] = self._numbers[rows]
-                release_pages(self._numbers, rows)
+                filled[part] = self.source[rows]
+                release_pages(self.source, rows)
             yield int(start), filled
 
 

@@ -3,7 +3,7 @@
 Each is a few matrix products and one sine and cosine a frequency, by tiles of frequencies; sums are in float64 where the rows are.
 """
 
-from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
+from .blocks import features_block, fourier_sums_block, tiles
 from .landmark_blocks import landmark_block
 from .tensor_rows import twin_of
 from .wave_kernels import expansion_block
@@ -37,26 +37,6 @@ def fourier_sums(xp, frequencies, X, signal):
         angles = X @ frequencies[atoms, :].T
         parts.append(xp.stack([signal.T @ xp.cos(angles), signal.T @ xp.sin(angles)], axis=1))
     return xp.concat(parts, axis=2)
-
-
-@twin_of(potential_gradient_block)
-def potential_gradient(xp, frequencies, signed_sums, X, signal):
-    frequencies, signed_sums = _like(xp, X, frequencies, signed_sums)
-    signal = _columns(xp, X, signal)
-    parts = []
-    for atoms in tiles(frequencies.shape[0], _ATOMS):
-        angles = X @ frequencies[atoms, :].T
-        cosine, sine = signal @ signed_sums[:, 0, atoms], signal @ signed_sums[:, 1, atoms]
-        parts.append((xp.cos(angles) * sine - xp.sin(angles) * cosine).T @ X)
-    return xp.concat(parts, axis=0)
-
-
-@twin_of(gram_block)
-def gram(xp, features, X, targets=None, row_weights=None):
-    block = features(X)
-    targets = None if targets is None else _columns(xp, block, targets)
-    weighted = block if row_weights is None else block * xp.astype(row_weights, block.dtype)[:, None]
-    return (weighted.T @ block,) if targets is None else (weighted.T @ block, weighted.T @ targets)
 
 
 @twin_of(landmark_block)

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 
-from .batches import kept_rows
 from .rows import Block, Rows, add_parts, assert_finite, blocks_of, shuffled_within
 
 # Rows of one block, and the bytes that these may need: devices want large blocks.
@@ -25,8 +24,7 @@ def twin_of(function: Callable) -> Callable[[Callable], Callable]:
     """Register, as a decorator, what does on arrays of the standard what ``function`` does on NumPy's.
 
     A twin takes the parameters of ``function`` after the namespace of the arrays; NumPy arrays among them are on the device by then, and
-    blocks are functions of such arrays.  It returns its result, whatever ``out`` the function has.  Where blocks are objects of a class, that
-    is what has a twin, and their ``settings()`` are its parameters.
+    blocks are functions of such arrays.  It returns its result, whatever ``out`` the function has.
     """
 
     def register(twin: Callable) -> Callable:
@@ -128,34 +126,6 @@ class TensorRows(Rows):
 
     def held(self, signal):
         return signal
-
-    def epochs(self, plan, apart, *signals):
-        # Signals go there once: each step gathers some of their numbers.
-        return partial(self._epoch, plan, apart, tuple(map(self._here, signals)))
-
-    def _epoch(self, plan, apart, signals, epoch):
-        shards = [plan.shard(number) for number in range(plan.n_shards)]
-        for window in range(plan.n_windows):
-            held = []
-            for number, rows in enumerate(shards):
-                places, order = plan.window(epoch, number, window, kept_rows(apart, rows))
-                held.append(rows.start + places[order])
-            for number in range(plan.n_slices):
-                # One batch at once: a device has no use for slices.
-                yield partial(self._batch, np.concatenate([plan.slice_of(order, number) for order in held]), signals)
-
-    def _batch(self, numbers, signals, block):
-        """What a block function says of these rows, by the twin of its class where it has one."""
-        here = self._here(np.asarray(numbers, np.int64))
-        taken = [self.xp.take(values, here, axis=0) for values in (self.source, *signals)]
-        if type(block) in _twins:
-            result = _twins[type(block)](self.xp, *map(self._here, block.settings()), *taken)
-            return tuple(np.array(part if isinstance(part, float) else on_host(part)) for part in result)
-        X, *columns = [np.ascontiguousarray(on_host(values)) for values in taken]
-        return block(X, np.arange(len(X)), *columns)
-
-    def assert_all_finite(self):
-        pass
 
     def assert_finite(self, name="X", names=None):
         """Refuse NaN and infinity, with their row and column."""

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from .._compute import Rows, as_rows
 from .._random import Seed, as_generator
-from .._validation import check_weights, refuse_class
+from .._validation import check_weights, refuse_class, refuse_tensors
 from ..targets import Labels, Target, as_target
 
 
@@ -57,6 +57,9 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
+    # True if it only sums over rows, so that these may be arrays of the array API other than NumPy's.
+    accepts_tensors: ClassVar[bool] = False
+
     def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
@@ -65,6 +68,7 @@ class Learner(BaseEstimator, ABC):
         not caught.  ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
+        self.check_kind(X)
         rows, target, counts = as_data(X, y, weights)
         return self._learn(measure, rows, target, as_generator(rng, "rng"), counts)
 
@@ -74,6 +78,11 @@ class Learner(BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Complain about parameters before any work."""
+
+    def check_kind(self, X: Any) -> None:
+        """Raise TypeError if X is of a kind that the learner does not accept."""
+        if not self.accepts_tensors:
+            refuse_tensors(X, type(self).__name__)
 
     @abstractmethod
     def _learn(self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any) -> Learned: ...

@@ -159,6 +159,7 @@ class MarginGame(NestedDefaults, Learner):
         ``rng`` is a Generator or a seed.
         """
         self.check_parameters()
+        self.check_kind(X)
         rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)

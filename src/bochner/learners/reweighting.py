@@ -96,6 +96,8 @@ class AlignmentLearner(Learner):
     True
     """
 
+    accepts_tensors: ClassVar[bool] = True
+
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
         """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""
         self.check_parameters()

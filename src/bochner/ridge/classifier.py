@@ -83,7 +83,7 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorRidgeClassifier:
         """Encode the labels and fit the ridge."""
         ridge = self._unfitted_ridge()
-        rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size, passes=True)
+        rows = check_rows(self, X, reset=True, block_size=self._part("features").block_size)
         labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
@@ -105,7 +105,7 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}.")
         ridge = self._unfitted_ridge() if first else copy(self.ridge_)
-        rows = check_rows(self, X, reset=first, block_size=self._part("features").block_size, passes=True)
+        rows = check_rows(self, X, reset=first, block_size=self._part("features").block_size)
         declared = classes if first else self.classes_
         labels = Labels.of(y, len(rows), classes=declared, owner=type(self).__name__)
         if len(labels.classes) < 2:

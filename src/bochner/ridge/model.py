@@ -287,7 +287,7 @@ class RidgeModel(CallbackSupportMixin, ExpansionModel, MultiOutputMixin, Regress
         features = self._part("features")
         known = isinstance(features, SpectralFeatures | LandmarkFeatures)
         block_size = features.block_size if known else "auto"
-        return check_rows(self, X, reset=reset, block_size=block_size, tensors=True, passes=True)
+        return check_rows(self, X, reset=reset, block_size=block_size, tensors=True)
 
     def _shift(self, target, weights):
         """Around what outputs are summed: their mean, or zero without an intercept, which could not take it back."""
