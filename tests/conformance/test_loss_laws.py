@@ -70,20 +70,6 @@ def test_start_is_the_best_constant(loss, seed):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_start_is_found_where_the_targets_are(loss, seed):
-    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
-    rng = np.random.default_rng(seed)
-    targets, weights = targets_for(loss, rng, 40), rng.integers(0, 3, size=40) * rng.uniform(0.5, 2, size=40)
-    for given in (targets, np.abs(targets)):  # of signs, one alone
-        parts = da.from_array(given, chunks=(15, given.shape[1]))
-        there = da.concatenate([parts[:0], parts[:20], parts[:0], parts[20:]])
-        for counts in (da.from_array(weights, chunks=22), weights):
-            with dask.config.set(scheduler="synchronous"):
-                start = loss.start(there, counts)
-            np.testing.assert_allclose(start, loss.start(given, weights), rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("size", [50.0, 1e4])
 def test_extreme_scores_stay_finite(loss, size, seed):
     targets = targets_for(loss, np.random.default_rng(seed))
