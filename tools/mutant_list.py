@@ -587,7 +587,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_front_door_repetitions.py",
         {
             "copies-many-rows": ("X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)", "pass"),
-            "copies-many-remaining": ("if is_elsewhere(X) else X.shape[0]", "if is_elsewhere(X) else len(kept)"),
+            "tabular-sample-weights": ("present = np.flatnonzero(weights > 0)", "present = np.arange(len(weights))"),
             "copies-waves": ("kept &= ~np.isin(keys, keys[numbers])", "kept[numbers] = False"),
             "copies-ties-observations": ("return cls(Z[rows], rows, target.take(rows), counts, observations), equal", "return cls(Z[rows], rows, target.take(rows), counts, None), equal"),
             "copies-of-tables": ("solve(problem.Y, problem.observations)", "solve(problem.Y, problem.counts)"),

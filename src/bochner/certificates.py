@@ -22,6 +22,7 @@ from .bounds import Bound, binomial_tail, empirical_bernstein, pac_bayes_kl
 from .bounds.risk import inverse_binary_kls, pac_bayes_budget
 from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer, learned_prior
+from .losses import predicted_codes
 from .measures import FourierMeasure
 from .observations import independent_rows, repeated_in_words
 from .repetitions import equal_rows, without_repetitions
@@ -372,7 +373,7 @@ def _errors(move, scores, codes, counts):
     """How often the mean weights err."""
     some = counts > 0
     start, change = np.split(scores[some], 2, axis=1)
-    return np.sum((_winners(start + move * change) != codes[some]) * counts[some])
+    return np.sum((predicted_codes(start + move * change) != codes[some]) * counts[some])
 
 
 def _median_margin(scores, counts):
@@ -393,7 +394,7 @@ def _unit_scores_block(design, weights, X, out):
 
 
 def _labels_block(design, weights, classes, X, out):
-    out[...] = classes[_winners(design(X) @ weights.T)]
+    out[...] = classes[predicted_codes(design(X) @ weights.T)]
 
 
 def _votes_block(design, weights, width, X, out):
@@ -401,11 +402,6 @@ def _votes_block(design, weights, width, X, out):
     _unit_scores_block(design, weights / width, X, scores)
     for code in range(out.shape[1]):
         out[:, code] = shares_for(scores, np.full(len(scores), code))
-
-
-def _winners(scores):
-    """Numbers of the classes: the largest score, or of one column the second class above zero."""
-    return np.argmax(scores, axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
 
 
 def _margins(scores):

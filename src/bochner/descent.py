@@ -50,38 +50,6 @@ class Descent:
     second_decay: float = 0.99
     with_losses: bool = True
 
-    def run(
-        self,
-        parameters: WaveParameters,
-        rows: Rows,
-        targets: Any,
-        rng: np.random.Generator,
-        *,
-        weights: Any = None,
-        apart: np.ndarray | None = None,
-        standardization: Standardization | None = None,
-        held_out: Callable[[Expansion], float] | None = None,
-        after_epoch: Callable[[Descended], Any] = lambda descended: None,
-    ) -> Descended:
-        """Move ``parameters`` in place; ``after_epoch`` sees what was reached, and ends the descent by saying True.
-
-        ``apart`` are sorted numbers of rows that are not learned from.  With ``held_out``, a loss of an expansion on other rows, the result is
-        the best of the start and of all epochs by it; the whole schedule runs, as its end is its best part.
-        """
-        (descended,) = run_together(
-            [self],
-            [parameters],
-            rows,
-            targets,
-            rng,
-            weights=weights,
-            apart=apart,
-            standardization=standardization,
-            held_out=held_out,
-            after_epoch=after_epoch,
-        )
-        return descended
-
 
 def run_together(
     descents: list[Descent],
@@ -96,7 +64,12 @@ def run_together(
     held_out: Callable[[Expansion], float] | None = None,
     after_epoch: Callable[[Descended], Any] = lambda descended: None,
 ) -> list[Descended]:
-    """``Descent.run`` of several that meet the same batches, of equal size and number: what one trip to the rows costs is paid once for all."""
+    """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which are read once.
+
+    ``apart`` are sorted numbers of rows that are not learned from.  ``after_epoch`` sees what was reached, and ends a descent if it returns
+    True.  With ``held_out``, a loss of an expansion on other rows, the result is the best of the start and of all epochs by it; the whole
+    schedule runs, as its end is its best part.
+    """
     first = descents[0]
     standardization = standardization or Standardization.none(rows.n_features)
     rows, standardization = _standardized(rows, standardization, parameters[0].vector.dtype)

@@ -34,14 +34,12 @@ from .kernel_systems import (
     largest_residual,
 )
 from .priors import Laplace, SpectralPrior
-from .repetitions import draw_held_out, equal_rows
+from .repetitions import draw_held_out, equal_rows, held_out_size
 from .ridge.alphas import check_alphas
 from .targets import Values
 
 # Up to here a direct solution is a matter of seconds, and knows its leave-one-out errors.
 _EXACT_ROWS = 4000
-# Rows that choose between ridges where leave-one-out is out of reach: a share of all, between two numbers.
-_HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 # Columns of the preconditioner: a quarter of all, between two numbers.
 _NYSTROM = (100, 1000)
 # Looser than this, float32 is precise enough for the kernel matrix of conjugate gradients.
@@ -335,7 +333,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
 
         Weaker ones than the first that is worse than the one before it are not tried, because they take the most steps: infinite.
         """
-        n_held = min(max(len(X) // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], len(X) // 2)
+        n_held = held_out_size(len(X), 2)
         if n_held == 0:
             raise ValueError(f"A choice between {len(alphas)} ridges needs rows to hold out, got n_samples = {len(X)}.")
         held = draw_held_out(equal, len(X), n_held, rng)

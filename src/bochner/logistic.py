@@ -18,7 +18,7 @@ from ._state import all_or_nothing
 from ._validation import check_count, check_flag, check_positive, check_rows, check_transformer
 from .expansions import Expansion, ExpansionModel
 from .features import FeatureMap, SpectralFeatures, fitted_transformer
-from .losses import Logistic, Loss, Multinomial, class_probabilities
+from .losses import Logistic, Loss, Multinomial, class_probabilities, predicted_codes
 from .measures import FourierMeasure
 from .scoring import ClassifierScore
 from .solvers import feature_block
@@ -211,8 +211,7 @@ def _linear_block(features, coefficients, intercept, X, out=None):
 
 
 def _labels_block(scores, classes, X, out):
-    found = scores(X)
-    out[...] = classes[(found[:, 0] > 0).astype(int) if found.shape[1] == 1 else np.argmax(found, axis=1)]
+    out[...] = classes[predicted_codes(scores(X))]
 
 
 def _chances_block(scores, loss, X, out):

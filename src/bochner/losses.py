@@ -356,6 +356,11 @@ def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
     return np.concatenate([1 - predicted, predicted], axis=1) if predicted.shape[1] == 1 else predicted
 
 
+def predicted_codes(scores: np.ndarray) -> np.ndarray:
+    """Numbers of the predicted classes: the largest score, or the second of two classes if its only score is positive."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
+
+
 def _miss(targets, scores):
     """1/(1 + exp(yH)) by way of tanh, which NumPy vectorises; scipy's expit is ten times slower."""
     miss = np.tanh(targets * scores * scores.dtype.type(0.5))
@@ -391,11 +396,13 @@ def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) ->
     >>> weighted_quantile(np.array([[1.0], [2.0], [9.0]]), np.ones(3), 0.5)
     array([2.])
     """
-    result = np.empty(targets.shape[1])
-    for k, column in enumerate(targets.T):
-        order = np.argsort(column, kind="stable")
-        cumulative = np.cumsum(weights[order], dtype=np.float64)
-        # A hair below the level, so that equal weights and repeated rows meet the same row in spite of rounding.
-        position = np.searchsorted(cumulative, level * cumulative[-1] * (1 - 1e-12))
-        result[k] = column[order[min(position, len(order) - 1)]]
-    return result
+    return np.array([lower_quantiles(column, weights, level) for column in targets.T])
+
+
+def lower_quantiles(values: np.ndarray, weights: np.ndarray, levels: float | np.ndarray) -> np.ndarray:
+    """The smallest of the values (n_rows,) below which at least each level of the weight lies."""
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(weights[order], dtype=np.float64)
+    # A hair below the level, so that equal weights and repeated rows meet the same row in spite of rounding.
+    positions = np.searchsorted(cumulative, np.multiply(levels, cumulative[-1]) * (1 - 1e-12))
+    return values[order[np.minimum(positions, len(order) - 1)]]

@@ -31,6 +31,7 @@ from .losses import (
     Quantile,
     Squared,
     class_probabilities,
+    predicted_codes,
 )
 from .operators import Decomposable, OperatorKernel, OperatorMeasure
 from .ridge.fields import FieldMethods
@@ -351,8 +352,7 @@ def _linked_block(scores, loss, X, out):
 
 
 def _labels_block(scores, classes, X, out):
-    found = scores(X)
-    out[...] = classes[(found[:, 0] > 0).astype(int) if found.shape[1] == 1 else np.argmax(found, axis=1)]
+    out[...] = classes[predicted_codes(scores(X))]
 
 
 def _chances_block(scores, loss, X, out):

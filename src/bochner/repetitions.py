@@ -33,6 +33,8 @@ _SMALLEST_UNIT = 1e-3
 # Rows that are compared with each other: so many, of so many numbers in all.
 FEW_ROWS = 4000
 _MOST_COMPARED = 2**24
+# Rows that judge a model: a share of all, between two numbers.
+_HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +208,11 @@ def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = 
         return None
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
     return EqualRows.of(first, groups.ravel(), inputs, target, weights)
+
+
+def held_out_size(n_rows: int, share: int) -> int:
+    """Return how many rows judge a model: a sixth of them, 600 to 2500, but at most one of ``share``."""
+    return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // share)
 
 
 def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 from test_dask_travel import watched  # noqa: F401
 
-from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
+from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows, repetitions
 from bochner._compute import RemoteTable, dask_rows, dask_tables
 from bochner.front_door import base, waves
 from bochner.learners import joint_descent
@@ -158,7 +158,7 @@ def test_few_rows_of_a_cluster_are_brought_here():
 def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # noqa: F811
     """With four times the rows, a few numbers for each further row and a gradient for each batch come here."""
     monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
-    monkeypatch.setattr(base, "_HELD_OUT", (100, 100))
+    monkeypatch.setattr(repetitions, "_HELD_OUT", (100, 100))
     monkeypatch.setattr(joint_descent, "_START_ROWS", 200)
     monkeypatch.setattr(waves, "_WAVES", 4)
     monkeypatch.setattr(waves, "_EPOCHS", (1, 1))

@@ -98,7 +98,7 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
 
 def test_a_stream_without_some_rows_has_no_copies_of_them_either():
     X = np.repeat(noisy(4)[0], 3, axis=0)
-    stream = Stream(LocalRows(X), X[:, :1], np.ones(12, dtype=bool))
+    stream = Stream(LocalRows(X), X[:, :1], np.ones(12, dtype=bool), np.ones(12))
     numbers = np.array([1, 9])
     left = stream.without(numbers, and_equal=True)
     np.testing.assert_array_equal(np.flatnonzero(left.kept), np.arange(3, 9))

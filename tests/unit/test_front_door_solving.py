@@ -8,7 +8,7 @@ from front_door_samples import LEARNED, QUICK, problem, refit, regression
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor, repetitions
 from bochner._compute import LocalRows
 from bochner.evidence import Evidence, LearnedPrior
 from bochner.expansions import Expansion
@@ -220,7 +220,7 @@ def test_families_learn_from_all_rows_or_from_rows_of_their_own():
 
 def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
     monkeypatch.setattr(base, "_LEAVE_ONE_OUT_ROWS", 200)
-    monkeypatch.setattr(base, "_HELD_OUT", (60, 100))
+    monkeypatch.setattr(repetitions, "_HELD_OUT", (60, 100))
     X, y = regression(500)
     model = SpectralRegressor(evidence=QUICK, random_state=0).fit(X[:400], y[:400])
     assert "conjugate gradients" in model.path_
@@ -281,7 +281,9 @@ def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
     wrong[2500:] = Y[2500:, ::-1] if labels == 3 else (1 if labels else 0) - Y[2500:]
     judge = Problem(X[2000:2500], Y[2000:2500], np.ones(500), np.ones(500))
     learned = Evidence(n_rows=200, standardize=False).learn(Anova(), X[:200], y[:200], np.random.default_rng(0))
-    solved = solve_descending(Stream(LocalRows(X), wrong, kept), learned, labels > 0, judge, np.random.default_rng(0))
+    solved = solve_descending(
+        Stream(LocalRows(X), wrong, kept, np.ones(len(X))), learned, labels > 0, judge, np.random.default_rng(0)
+    )
     np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z))
     spread = np.mean((judge.Y - judge.Y.mean(axis=0)) ** 2)
     assert np.mean((solved.held_out - judge.Y) ** 2) < 0.5 * spread
@@ -298,7 +300,9 @@ def test_targets_of_excluded_rows_change_nothing(monkeypatch):
     judge = Problem(X[400:500], y[400:500, None], np.ones(100), np.ones(100))
     learned = Evidence(n_rows=100, n_iterations=3, standardize=False).learn(Anova(), X[:100], y[:100], 0)
     plain, other = (
-        solve_descending(Stream(LocalRows(X), Y[:, None], kept), learned, False, judge, np.random.default_rng(0))
+        solve_descending(
+            Stream(LocalRows(X), Y[:, None], kept, np.ones(len(X))), learned, False, judge, np.random.default_rng(0)
+        )
         for Y in (y, np.where(kept, y, 5.0))
     )
     np.testing.assert_array_equal(other.held_out, plain.held_out)

@@ -22,7 +22,7 @@ from .._validation import (
     check_weights,
     refuse_class,
 )
-from ..descent import Descent
+from ..descent import Descent, run_together
 from ..expansions import Expansion
 from ..losses import Multinomial
 from ..priors import SpectralMixture
@@ -228,8 +228,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         fit, stopped = self._boost(rounds, fit, sample, checked, stopping.patience, tasks, published)
         if n_epochs and len(fit) and not stopped:
             parameters = WaveParameters.of(fit)
-            descended = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None).run(
-                parameters, rows, targets, np.random.default_rng([self._seed, 2, len(fit)]),
+            descent = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None)
+            (descended,) = run_together(
+                [descent], [parameters], rows, targets, np.random.default_rng([self._seed, 2, len(fit)]),
                 weights=weights, apart=apart, standardization=standardization,
                 held_out=None if checked is None else lambda fit: rounds.mean_loss(checked, checked.scores(fit)),
                 after_epoch=lambda reached: tasks.finished("epoch", lambda: published(reached.expansion)),

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compute import Block, Rows, of_predictions
 from .._validation import check_rows
 from ..expansions import ExpansionModel
-from ..losses import Loss, class_probabilities
+from ..losses import Loss, class_probabilities, predicted_codes
 from ..scoring import ClassifierScore
 from ..targets import Labels
 
@@ -68,7 +68,7 @@ class ExpansionClassifier(ClassifierScore, ExpansionPredictor):
         return map(self._columns, self._staged_scores(X))
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class of each row; a score of exactly zero counts as positive."""
+        """The class of the largest score; of two classes, the second if its score is positive."""
         check_is_fitted(self, "expansion_")
         return self._of_scores(X, partial(_likeliest, self.classes_), None, self.classes_.dtype)
 
@@ -102,4 +102,4 @@ def _chances(loss, slope, scores):
 
 
 def _likeliest(classes, scores):
-    return classes[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
+    return classes[predicted_codes(scores)]

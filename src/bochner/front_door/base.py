@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin, FitTasks
 from .._columns import is_frame
-from .._compute import thread_count
+from .._compute import RemoteTable, thread_count
 from .._defaults import NestedDefaults
 from .._validation import check_count, check_flag, refuse_class
 from ..blending import blend_weights
 from ..evidence import Evidence, LearnedPrior, with_rates
 from ..inputs import TableInputs
 from ..priors import SpectralPrior
+from ..repetitions import held_out_size
 from ..targets import Target
 from .door import TableDoor
 from .effects import column_importances, table_effects
@@ -31,7 +32,6 @@ from .parameters import on_n_jobs
 from .preparation import (
     Prepared,
     all_prepared,
-    is_elsewhere,
     merge_equal_rows,
     repetition_note,
     select_rows,
@@ -43,8 +43,6 @@ from .waves import Stream, solve_descending
 
 # Up to here the inverse of the kernel matrix is a matter of seconds, and with it exact leave-one-out scores.
 _LEAVE_ONE_OUT_ROWS = 3500
-# Rows held out above that: a share of all, between two numbers.
-_HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 # Kernel matrices of several families are made at once while one is not larger than this.
 _TOGETHER_BYTES = 2**29
 # How priors are learned: labels of many rows from more of them, which pays for labels alone, and is quick in float32.
@@ -93,23 +91,21 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
     def _without_repetitions(self, X, target, weights):
         """Merge equal rows if there are too many rows in memory for exact kernels; others are merged by ``_prepared``."""
         self._repetitions = ""
-        if is_elsewhere(X) or X.shape[0] <= self.max_exact_rows:
+        if isinstance(X, RemoteTable) or X.shape[0] <= self.max_exact_rows:
             return X, target, weights
         X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)
         return X, target, weights
 
-    def _prepared(self, X, target, kept, weights, rng) -> Prepared:
+    def _prepared(self, X, target, weights, rng) -> Prepared:
         """Fit the preparation of columns, and prepare all rows, or a sample if there are too many for exact kernels."""
         many = X.shape[0] > self.max_exact_rows
         rows = np.arange(X.shape[0])
         if many:
-            n_rows = int(kept.sum()) if is_elsewhere(X) else X.shape[0]
-            rows = np.sort(rng.choice(n_rows, min(self.max_exact_rows + _n_held(n_rows), n_rows), replace=False))
-            if n_rows < X.shape[0]:  # elsewhere, where rows without a weight are still among the others
-                rows = np.flatnonzero(kept)[rows]
-            X = select_rows(X, rows)
-            target = target.take(rows)
-            weights = np.ones(len(rows)) if weights is None else weights[rows]
+            present = np.flatnonzero(weights > 0)
+            n_rows = len(present)
+            n_drawn = min(self.max_exact_rows + held_out_size(n_rows, 4), n_rows)
+            rows = present[np.sort(rng.choice(n_rows, n_drawn, replace=False))]
+            X, target, weights = select_rows(X, rows), target.take(rows), weights[rows]
         inputs = TableInputs(self.categorical_features).fit(X, sample_weight=weights)
         prepared, equal = Prepared.of(inputs.transform(X), target, weights, 0 if many else _LEAVE_ONE_OUT_ROWS)
         self._repetitions = self._repetitions or repetition_note(equal)
@@ -123,13 +119,12 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         Z = prepared.Z if self.inputs_ is inputs else self.inputs_.transform(X)
         return replace(prepared, Z=Z, rows=rows[prepared.rows])
 
-    def _stream(self, X, Y, kept, weights):
+    def _stream(self, X, Y, weights):
         """All rows, their columns prepared, for passes over them; None where ``_prepared`` has taken them all."""
         if X.shape[0] <= self.max_exact_rows:
             return None
-        if not is_elsewhere(X):
-            kept, weights = np.ones(X.shape[0], dtype=bool), weights / weights.mean()
-        return Stream(all_prepared(self.inputs_, X), Y, kept, weights)
+        kept = weights > 0
+        return Stream(all_prepared(self.inputs_, X), Y, kept, weights / weights[kept].mean())
 
     def _evidence(self, n_rows):
         """The user's, or what is usual for so many rows: labels are learned from more of them."""
@@ -175,7 +170,7 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         """
         n_rows = len(problem.Z)
         exact = stream is None and n_rows <= _LEAVE_ONE_OUT_ROWS
-        n_held = n_rows if exact else _n_held(n_rows if stream is None else int(stream.kept.sum()))
+        n_held = n_rows if exact else held_out_size(n_rows if stream is None else int(stream.kept.sum()), 4)
         n_held = n_held if exact else min(n_held, n_rows // 2)  # a sample with many copies has fewer rows
         order = np.arange(n_rows) if exact else rng.permutation(n_rows)
         problem, judge = problem.take(order), problem.take(order[n_rows - n_held :])
@@ -319,7 +314,3 @@ class SpectralModel(CallbackSupportMixin, TableDoor, NestedDefaults):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _n_held(n_rows):
-    return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // 4)

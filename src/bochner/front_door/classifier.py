@@ -17,7 +17,6 @@ from ..targets import Labels
 from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
-from .preparation import is_elsewhere
 
 _ADVICE = "Use SpectralRegressor for values."
 
@@ -87,19 +86,19 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
         X, n_given, kept, weights = self._received(X, sample_weight)
-        labels = self._read_labels(y, n_given, kept, weights, is_elsewhere(X))
+        labels = self._read_labels(y, n_given, kept, weights)
         X, labels, weights = self._without_repetitions(X, labels, weights)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         for _ in tasks.each("preparing", ["columns"]):
-            prepared = self._prepared(X, labels, kept, weights, rng)
+            prepared = self._prepared(X, labels, weights, rng)
         costs = labels.costs(self.class_weight, weights)
         problem = prepared.problem(
             _columns(prepared.target, np.float64), None if costs is None else costs[prepared.rows]
         )
         own = self._learning_rows(len(prepared.rows), len(priors), rng)
         learned, seconds = self._learn_families(priors, problem, prepared.target, own, tasks)
-        total = costs if weights is None else weights if costs is None else weights * costs
-        stream = self._stream(X, _columns(labels, np.float32), kept, total)
+        total = weights if costs is None else weights * costs
+        stream = self._stream(X, _columns(labels, np.float32), total)
         scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
         self.link_ = ProbabilityLink.of(_class_scores(scores), prepared.target.codes[held], problem.weights[held])
         self.classes_ = labels.classes
@@ -107,23 +106,19 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         tasks.close(dict)
         return self
 
-    def _read_labels(self, y, n_given, kept, counts, elsewhere):
-        """The labels of the rows that take part, and no other classes than theirs."""
+    def _read_labels(self, y, n_given, kept, weights):
+        """Return the labels of the rows that take part; classes without weight are left out."""
         owner = type(self).__name__
-        given = Labels.of(y, n_given, owner=owner, advice=_ADVICE)
-        if not elsewhere:  # read again
-            labels = Labels.of(given.decode(given.codes[kept]), fewest=2, owner=owner)
-            if len(labels.classes) == len(labels.codes):
-                raise ValueError(
-                    f"{owner} needs at least 2 rows of some class, but each of the {len(labels.classes)} classes has only one. "
-                    "Give more rows of each class, or use SpectralRegressor if y holds values."
-                )
-            return labels
-        labels = given.present(counts)
+        labels = Labels.of(y, n_given, owner=owner, advice=_ADVICE).take(kept).present(weights)
         if len(labels.classes) < 2:
             raise ValueError(
                 f"{owner} needs at least 2 classes, but y has only 1 class: {labels.classes.tolist()[0]!r}. "
                 "Check how the rows were selected."
+            )
+        if len(labels.classes) == len(labels.codes):
+            raise ValueError(
+                f"{owner} needs at least 2 rows of some class, but each of the {len(labels.classes)} classes has only one. "
+                "Give more rows of each class, or use SpectralRegressor if y holds values."
             )
         return labels
 

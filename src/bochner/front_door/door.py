@@ -15,7 +15,7 @@ from .._compute import Block, LocalRows, RemoteTable, as_dense, is_remote, opene
 from .._unfamiliar import warn_of_unfamiliar
 from .._validation import check_numbers, check_weights
 from ..inputs import TableInputs
-from .preparation import is_elsewhere, select_rows
+from .preparation import select_rows
 
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
@@ -35,18 +35,18 @@ class TableDoor:
     def _received(self, X, sample_weight):
         """Return the rows that have a weight, how many rows were given, their numbers, and their weights.
 
-        For Dask, return all rows, a mask in place of numbers, and weights of mean one, or None.
+        A table on Dask is returned whole, with weights that may be zero.
         """
         X = self._rows_at_the_door(X)
         n_rows = X.shape[0]
         if n_rows < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
-        weights = check_weights(sample_weight, n_rows)
-        if is_elsewhere(X):
-            kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
-            return X, n_rows, kept, None if weights is None else weights / weights[kept].mean()
-        kept = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
-        return select_rows(X, kept), n_rows, kept, np.ones(n_rows) if weights is None else weights[kept]
+        given = check_weights(sample_weight, n_rows)
+        weights = np.ones(n_rows) if given is None else given
+        kept = np.flatnonzero(weights > 0)
+        if isinstance(X, RemoteTable):
+            return X, n_rows, np.arange(n_rows), weights
+        return select_rows(X, kept), n_rows, kept, weights[kept]
 
     def _rows_at_the_door(self, X):
         """Rows in memory or a memory map as they are; those of a cluster brought here if they are few, else left there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,12 +90,20 @@ def table_effects(
     )
 
 
+def column_changes(blend: Blend, sources: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each column of a table and the squared changes of the scores when it is taken from another row.
+
+    ``sources`` are the columns of the table that the prepared columns of ``rows`` come from.
+    """
+    others, before = np.roll(rows, len(rows) // 2, axis=0), blend.evaluate(rows)
+    for j in np.unique(sources):
+        yield j, (blend.evaluate(np.where(sources == j, others, rows)) - before) ** 2
+
+
 def column_importances(blend: Blend, inputs: TableInputs, rows: np.ndarray) -> np.ndarray:
     """Jansen's total effects of the columns of a table over prepared ``rows``, divided by their sum, (n_features_in,)."""
-    others = np.roll(rows, len(rows) // 2, axis=0)
-    before = blend.evaluate(rows)
     changes = np.zeros(inputs.n_features_in_)
-    for j in np.unique(inputs.sources_):
-        changes[j] = np.sum((blend.evaluate(np.where(inputs.sources_ == j, others, rows)) - before) ** 2)
+    for j, squares in column_changes(blend, inputs.sources_, rows):
+        changes[j] = np.sum(squares)
     total = changes.sum()
     return changes / total if total > 0 else changes

@@ -35,14 +35,9 @@ _RANKS, _CLEARLY = 0.5, 1e-3
 _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
 
 
-def is_elsewhere(X: Any) -> bool:
-    """Whether rows are on a cluster: some of them are taken, and sums go over all."""
-    return isinstance(X, RemoteTable)
-
-
 def select_rows(X: Any, rows: np.ndarray) -> Any:
     """Return some rows as a frame or an array in memory."""
-    if is_elsewhere(X):
+    if isinstance(X, RemoteTable):
         return X.take(rows)
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X

@@ -17,7 +17,6 @@ from ..targets import Values
 from .base import SpectralModel
 from .effects import TableEffects
 from .parameters import PARAMETERS, on_n_jobs
-from .preparation import is_elsewhere
 from .solving import solve_leaving_out
 from .spread import Spread
 from .target_scales import TargetScale, ends_of, other_scales
@@ -70,11 +69,11 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         X_given = X
         X, n_given, kept, weights = self._received(X, sample_weight)
         values = Values.of(y, n_given, owner=type(self).__name__)
-        values = values if is_elsewhere(X) else values.take(kept)
+        values = values.take(kept)
         X, values, weights = self._without_repetitions(X, values, weights)
         tasks = self._tasks(priors, X.shape[0], X_given, y)
         for _ in tasks.each("preparing", ["columns and target"]):
-            prepared = self._prepared(X, values, kept, weights, rng)
+            prepared = self._prepared(X, values, weights, rng)
             own = self._learning_rows(len(prepared.rows), len(priors), rng)
             begun = time.perf_counter()
             ends = None
@@ -86,7 +85,7 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         problem = prepared.problem(scale.forward(prepared.target.rows))
         learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
         seconds[0] += choosing
-        stream = self._stream(X, scale.forward(values.rows), kept, weights)
+        stream = self._stream(X, scale.forward(values.rows), weights)
         scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
         strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
         of_strongest = next(one for one in learned if one.prior is strongest)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..evidence import LearnedPrior
 from ..kernel_expansions import KernelExpansion
+from ..losses import lower_quantiles
 from .solving import Problem, solve_leaving_out
 
 # Rows that the size of residuals is learned from, and the fewest that say something about it.
@@ -84,10 +85,4 @@ class Spread:
     def quantiles(self) -> np.ndarray:
         """(101, n_outputs) scores that stand for all of them."""
         shares = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
-        return np.column_stack([_quantiles(scores, self.weights, shares) for scores in self.scores.T])
-
-
-def _quantiles(values, weights, shares):
-    order = np.argsort(values)
-    below = np.cumsum(weights[order])
-    return values[order[np.minimum(np.searchsorted(below, shares * below[-1]), len(order) - 1)]]
+        return np.column_stack([lower_quantiles(scores, self.weights, shares) for scores in self.scores.T])

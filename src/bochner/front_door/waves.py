@@ -27,13 +27,13 @@ _FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
 class Stream:
     """All rows with their columns prepared, wherever they are; ``kept`` marks those that take part.
 
-    ``Y`` is (n_samples, n_outputs); without ``weights`` every row weighs the same.
+    ``Y`` is (n_samples, n_outputs).
     """
 
     rows: Rows
-    Y: Any
+    Y: np.ndarray
     kept: np.ndarray
-    weights: Any = None
+    weights: np.ndarray
 
     def without(self, numbers: np.ndarray, and_equal: bool) -> Stream:
         """Return the same rows without some of them, and without all rows that are equal to these (``and_equal``)."""
@@ -48,8 +48,7 @@ class Stream:
     def problem(self) -> Problem:
         """The rows that take part, in memory."""
         kept = np.flatnonzero(self.kept)
-        weights = np.ones(len(kept)) if self.weights is None else self.weights[kept]
-        return Problem(self.rows.take(kept), self.Y[kept], np.ones(len(kept)), weights)
+        return Problem(self.rows.take(kept), self.Y[kept], np.ones(len(kept)), self.weights[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +83,8 @@ def solve_descending(
     The loss is that of logistic regression for ``labels``, the squared one for values; the rows ``judge`` keep the best epoch and penalty.
     """
     loss, targets = _problem(stream.Y, labels)
-    kept, weights = stream.kept, stream.weights
-    if weights is not None and np.ptp(weights[kept]) == 0:
-        weights = None
+    kept = stream.kept
+    weights = None if np.ptp(stream.weights[kept]) == 0 else stream.weights
     counted = kept.astype(np.float64) if weights is None else weights * kept
     measure = learned.prior.sample(_WAVES, stream.rows.n_features, rng)
     start = ridge_start(measure, stream.rows, loss, targets, rng, counted)

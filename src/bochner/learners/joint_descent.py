@@ -8,7 +8,7 @@ import numpy as np
 from .._compute import Rows, threads_for_rows_only
 from .._deprecations import keyword_only_from
 from .._validation import check_choice, check_count, check_positive
-from ..descent import Descent
+from ..descent import Descent, run_together
 from ..expansions import Expansion
 from ..losses import Logistic, Loss, Multinomial, Squared
 from ..measures import FourierMeasure
@@ -121,7 +121,7 @@ class JointDescent(Learner):
             penalties=parameters.like(amplitudes=held),
             second_decay=0.999,
         )
-        descended = descent.run(parameters, rows, targets, rng, weights=weights)
+        (descended,) = run_together([descent], [parameters], rows, targets, rng, weights=weights)
         report = DescentReport(np.array(descended.losses), descended.expansion)
         return Learned(FourierMeasure(descended.expansion.frequencies, measure.weights), report)
 

@@ -48,13 +48,13 @@ class GameReport:
     """What a game leaves besides its measure.
 
     ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and F(α_t, λ_t).
-    ``dual_weights`` is the last α; None for rows on a cluster, whose numbers are not brought here.  ``certificate`` is None when it
+    ``dual_weights`` is the last α.  ``certificate`` is None when it
     was not asked for.
     """
 
     potentials: np.ndarray
     values: np.ndarray
-    dual_weights: np.ndarray | None
+    dual_weights: np.ndarray
     certificate: GameCertificate | None
 
     @property

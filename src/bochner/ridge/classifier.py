@@ -16,6 +16,7 @@ from .._compute import Block, as_rows, of_predictions
 from .._state import all_or_nothing
 from .._validation import check_rows, check_weights
 from ..expansions import Expansion, ExpansionModel
+from ..losses import predicted_codes
 from ..scoring import ClassifierScore
 from ..targets import Labels, Values, simplex_code
 from .operator import OperatorParameters, OperatorRidge
@@ -235,4 +236,4 @@ def _log_loss_block(corner_products, left, inverse, scores, codes, weights=None)
 
 
 def _labels_block(scores, classes, X, out):
-    out[...] = classes[np.argmax(scores(X), axis=1)]
+    out[...] = classes[predicted_codes(scores(X))]

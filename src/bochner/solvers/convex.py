@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, tiles
+from .._compute import Block, Rows, tiles
 from .._progress import track
 from ..losses import Loss
 from ..operators import OperatorMeasure
-from .newton import Minimum, Reached, cholesky_factor
+from .newton import Minimum, Reached, cholesky_factor, with_constant
 from .statistics import TILE_ROWS
 
 # Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
@@ -217,20 +217,12 @@ def _with_loss(problem, loss):
     )
 
 
-def _tile(features, X):
-    """The scalar features of some rows in float64, and a column of ones."""
-    columns = as_dense(features(X))
-    design = np.ones((columns.shape[0], columns.shape[1] + 1))
-    design[:, :-1] = columns
-    return design
-
-
 def _sums_block(features, loss, coefficients, constants, pairs, whole, X, targets, weights=None):
     size, n_outputs = len(coefficients) + 1, len(constants)
     total, pull = 0.0, np.zeros((size, n_outputs))
     curvature = np.zeros((len(pairs), size, size) if whole else (len(pairs), size))
     for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
         h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
         scores = A[:, :-1] @ coefficients + constants
         total += h @ (loss.values(y, scores) - loss.least(y))
@@ -250,7 +242,7 @@ def _values_block(features, loss, coefficients, constants, direction, shift, len
     """Σ_i h_i ℓ after steps of these lengths along a direction."""
     totals = np.zeros(len(lengths))
     for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
         h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         totals += [h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths]
@@ -261,7 +253,7 @@ def _product_block(features, loss, coefficients, constants, direction, shift, X,
     """Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian of the loss times a direction."""
     product = np.zeros((len(coefficients) + 1, len(constants)))
     for rows in tiles(X.shape[0], TILE_ROWS):
-        A, y = _tile(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
+        A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
         h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
         product += A.T @ (h[:, None] * loss.bend(y, scores, moved))

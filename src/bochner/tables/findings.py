@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from ..front_door import SpectralClassifier, SpectralRegressor
+from ..front_door.effects import column_changes
 from .columns import ColumnReader
 from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
 from .reading import needed
@@ -88,13 +89,11 @@ def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any
     """
     rows = thinned(np.arange(len(X)), _IMPORTANCE_ROWS)
     Z = model.inputs_.transform(X.iloc[rows])
-    others, before = np.roll(Z, len(Z) // 2, axis=0), model.blend_.evaluate(Z)
     names = list(reader.roles_)
     changes = np.zeros((len(Z), len(names)))
     sources = np.array([names.index(reader.sources_[made]) for made in model.inputs_.names_])[model.inputs_.sources_]
-    for k in np.unique(sources):
-        moved = model.blend_.evaluate(np.where(sources == k, others, Z)) - before
-        changes[:, k] = np.sum(moved**2, axis=1)
+    for k, squares in column_changes(model.blend_, sources, Z):
+        changes[:, k] = np.sum(squares, axis=1)
     total = changes.sum(axis=1)
     shares = changes.mean(axis=0) / total.mean() if total.any() else np.zeros(len(names))
     influence = (changes - np.outer(total, shares)) / (total.mean() or 1.0)
