@@ -598,7 +598,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_row_draws.py unit/test_targets.py",
         {
             "draws-copies": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
-            "draws-members": ("present = slice(None) if weights is None else weights > 0", "present = slice(None)"),
+            "draws-members": ("order = order[weights[order] > 0]", "pass"),
             "draws-size": ("(copies - first) * size", "copies * size"),
             "draws-first": ("[:n_first]] = True", "[n_first:]] = True"),
             "target-regressed": ("    if target.guessed:", '    if target.classes.dtype.kind in "fiu":'),
@@ -772,10 +772,7 @@ MUTANTS: list[Mutant] = [
                 "log_sizes[rows] = solved.held_out",
                 "log_sizes[rows] += 0.0",
             ),
-            "tabular-spread-weights": (
-                "below = np.cumsum(weights[order])\n    return",
-                "below = np.cumsum(np.ones(len(order)))\n    return",
-            ),
+            "tabular-spread-weights": ("lower_quantiles(scores, self.weights, shares)", "lower_quantiles(scores, np.ones(len(scores)), shares)"),
         },
     ),
     # --- ridges ------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ _MOST_COPIES = 4000
 
 def members(codes: np.ndarray | None, n_codes: int, n_rows: int, weights: np.ndarray | None) -> list[np.ndarray]:
     """Return the sorted numbers of the rows of each code that have a weight; without codes, one list."""
-    codes = np.zeros(n_rows, np.uint8) if codes is None else codes
-    present = slice(None) if weights is None else weights > 0
-    numbers = np.arange(n_rows)[present]
-    order = np.argsort(codes[present], kind="stable")
-    return np.split(numbers[order], np.cumsum(np.bincount(codes[present], minlength=n_codes))[:-1])
+    order = np.arange(n_rows) if codes is None else np.argsort(codes, kind="stable")
+    if weights is not None:
+        order = order[weights[order] > 0]
+    if codes is None:
+        return [order]
+    return np.split(order, np.cumsum(np.bincount(codes[order], minlength=n_codes))[:-1])
 
 
 def split_counts(counts: np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -7,11 +7,16 @@ from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
 from bochner._compute import as_rows
-from bochner.descent import Descent
+from bochner.descent import Descent, run_together
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 from bochner.wave_gradients import CHUNK_ROWS, BatchGradient, Standardization, WaveParameters
 
 LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
+
+
+def run_one(descent, parameters, *arguments, **keywords):
+    (descended,) = run_together([descent], [parameters], *arguments, **keywords)
+    return descended
 
 
 def problem(loss, rng, n_rows=40):
@@ -83,7 +88,8 @@ def test_steps_are_adam_as_published_with_its_bias_corrections(second_decay):
     expected = list(published_adam(gradient, *paces, parameters.vector, second_decay, 4))
     descent = Descent(loss, 4, 20, rates, decays, penalties, second_decay)
     reached = []
-    descent.run(
+    run_one(
+        descent,
         parameters,
         as_rows(X),
         targets,
@@ -103,8 +109,12 @@ def test_epochs_do_not_depend_on_the_number_of_threads(loss):
         parameters = WaveParameters.of(start.expansion(with_slopes=True))
         rates = parameters.like(0.01, 0.01, 0.01, 0.01)
         with threadpool_limits(n_threads, user_api="blas"):
-            Descent(loss, 2, 2 * CHUNK_ROWS, rates).run(
-                parameters, as_rows(X), targets.astype(np.float32), np.random.default_rng(1)
+            run_one(
+                Descent(loss, 2, 2 * CHUNK_ROWS, rates),
+                parameters,
+                as_rows(X),
+                targets.astype(np.float32),
+                np.random.default_rng(1),
             )
         results.append(parameters.vector.copy())
     np.testing.assert_array_equal(*results)
@@ -123,7 +133,7 @@ def test_weights_are_repetitions_when_a_batch_holds_all_rows():
         parameters = WaveParameters.of(start.expansion(with_slopes=True), np.float64)
         rates = parameters.like(0.01, 0.01, 0.01, 0.01)
         descent = Descent(Logistic(), 10, 1000, rates)
-        results.append(descent.run(parameters, as_rows(rows), signs, rng, weights=weights))
+        results.append(run_one(descent, parameters, as_rows(rows), signs, rng, weights=weights))
     np.testing.assert_allclose(results[0].losses, results[1].losses, rtol=1e-9)
     np.testing.assert_allclose(results[0].expansion.frequencies, results[1].expansion.frequencies, rtol=1e-6)
 
@@ -136,8 +146,13 @@ def test_rows_that_are_kept_apart_are_not_met():
     for signs in (targets, np.where(kept[:, None], targets, -targets)):
         parameters = WaveParameters.of(start.expansion(with_slopes=True))
         descent = Descent(Logistic(), 3, 32, parameters.like(0.01, 0.01, 0.01, 0.01))
-        descent.run(
-            parameters, as_rows(X), signs.astype(np.float32), np.random.default_rng(1), apart=np.flatnonzero(~kept)
+        run_one(
+            descent,
+            parameters,
+            as_rows(X),
+            signs.astype(np.float32),
+            np.random.default_rng(1),
+            apart=np.flatnonzero(~kept),
         )
         results.append(parameters.vector)
     np.testing.assert_array_equal(*results)
@@ -155,7 +170,7 @@ def test_the_best_epoch_is_kept(order):
         return next(answers)
 
     descent = Descent(Logistic(), 3, 20, parameters.like(0.01, 0.01, 0.01, 0.01))
-    descended = descent.run(parameters, as_rows(X), targets, rng, held_out=held_out)
+    descended = run_one(descent, parameters, as_rows(X), targets, rng, held_out=held_out)
     assert descended.held_out_losses == order
     assert len(met) == 4
     best = int(np.argmin([4.0, *order]))
@@ -168,7 +183,9 @@ def test_a_word_ends_the_descent_and_an_interruption_goes_through():
     rng = np.random.default_rng(0)
     X, targets, parameters = problem(Logistic(), rng)
     descent = Descent(Logistic(), 10, 20, parameters.like(0.01))
-    descended = descent.run(parameters, as_rows(X), targets, rng, after_epoch=lambda reached: len(reached.losses) == 2)
+    descended = run_one(
+        descent, parameters, as_rows(X), targets, rng, after_epoch=lambda reached: len(reached.losses) == 2
+    )
     assert len(descended.losses) == 2
     assert descended.expansion.slopes is not None
 
@@ -176,7 +193,7 @@ def test_a_word_ends_the_descent_and_an_interruption_goes_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        descent.run(parameters, as_rows(X), targets, rng, after_epoch=interrupt)
+        run_one(descent, parameters, as_rows(X), targets, rng, after_epoch=interrupt)
 
 
 def test_losses_that_nobody_reads_are_not_summed():
@@ -184,6 +201,6 @@ def test_losses_that_nobody_reads_are_not_summed():
     for with_losses in (True, False):
         X, targets, parameters = problem(Logistic(), np.random.default_rng(0))
         descent = Descent(Logistic(), 3, 20, parameters.like(0.01), with_losses=with_losses)
-        found.append(descent.run(parameters, as_rows(X), targets, np.random.default_rng(1)))
+        found.append(run_one(descent, parameters, as_rows(X), targets, np.random.default_rng(1)))
     assert [len(descended.losses) for descended in found] == [3, 0]
     np.testing.assert_array_equal(found[0].expansion.frequencies, found[1].expansion.frequencies)

@@ -1,5 +1,7 @@
 """What travels to and from a cluster, how many tasks there are, and that sums depend on neither."""
 
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -266,3 +268,14 @@ def test_bad_targets_are_refused_before_rows_are_read():
     with pytest.raises(ValueError, match="Input y contains NaN"):
         SpectralRidge().fit(rows, chunked(np.where(SIGNAL > 2, np.nan, SIGNAL), 700))
     assert not reads
+
+
+def test_settings_of_distributed_outlive_sums_made_before_its_import():
+    code = """
+import numpy as np, dask, dask.array as da
+from bochner import SpectralRidge, SpectralFeatures
+SpectralRidge(SpectralFeatures(n_components=5)).fit(da.arange(50, chunks=20)[:, None], np.arange(50.0))
+import distributed
+dask.config.get("distributed.comm.compression")
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 _HELD_SHARE = 0.5
 
 
-# One number per row travels with the tasks that need it, which Dask would warn of.
+# One number per row travels with the tasks that need it.  Dask would warn of the size.
 _LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
@@ -22,7 +22,7 @@ def computed(*collections: Any) -> tuple:
     """``dask.compute``; a scheduler that is lost meanwhile is told in a sentence."""
     import dask
 
-    with with_the_scheduler(), dask.config.set(_LARGE_GRAPHS):
+    with with_the_scheduler(), _large_graphs():
         return dask.compute(*collections)
 
 
@@ -30,7 +30,7 @@ def persisted(*collections: Any) -> tuple:
     """``dask.persist``, see ``computed``."""
     import dask
 
-    with with_the_scheduler(), dask.config.set(_LARGE_GRAPHS):
+    with with_the_scheduler(), _large_graphs():
         return dask.persist(*collections)
 
 
@@ -42,6 +42,13 @@ def sent(arrays: list[np.ndarray]) -> list:
     import dask
 
     return list(persisted(*(dask.delayed(array, pure=False, traverse=False) for array in arrays)))
+
+
+def _large_graphs() -> Any:
+    """Settings of distributed, which must have been imported before: its own defaults would be lost otherwise."""
+    import dask
+
+    return nullcontext() if _client() is None else dask.config.set(_LARGE_GRAPHS)
 
 
 @contextmanager

@@ -99,7 +99,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         else:
             self._check_same_classes(labels)
         rows, signs = in_few_blocks(rows), _one_a_row(labels.signs())
-        counts = np.broadcast_to(1.0, len(rows)) if weights is None else weights
+        counts = np.ones(len(rows)) if weights is None else weights
         self._boost(rows, signs, counts, continued)
         self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)

@@ -117,9 +117,7 @@ def _boosting_classifier(estimator: ExpansionClassifier, graph: Graph) -> tuple[
     chances = link(estimator.loss_, scores if estimator.slope_ == 1 else estimator.slope_ * scores, f.n_outputs)
     if f.n_outputs > 1:
         return labels(first_largest(scores), estimator.classes_), chances
-    # A score of exactly zero counts as positive.
-    positive = graph.node("Not", scores.flat() < 0.0)
-    return labels(graph.cast(positive, np.int64), estimator.classes_), both_classes(chances)
+    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(chances)
 
 
 @written.register
