@@ -63,7 +63,7 @@ def customers(tmp_path):
 
 @pytest.mark.parametrize(
     "page",
-    long_except(with_python(), *(ROOT / page for page in ("README.md", "docs/three_lines.md", "docs/command.md"))),
+    long_except(with_python(), *(ROOT / page for page in ("README.md", "docs/three_lines.md"))),
     ids=name_of,
 )
 def test_python_on_a_page_runs(page, tmp_path, monkeypatch, customers):

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ._compute import gathered
+from ._compute import gathered, with_the_scheduler
 
 
 class _InMemory:
@@ -12,7 +12,8 @@ class _InMemory:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier or R² of a regressor, as scikit-learn does."""
-        return super().score(X, gathered(y), gathered(sample_weight))  # type: ignore[misc]
+        with with_the_scheduler():
+            return super().score(X, gathered(y), gathered(sample_weight))  # type: ignore[misc]
 
 
 class ClassifierScore(_InMemory, ClassifierMixin):

@@ -239,5 +239,6 @@ def test_every_form_of_rows_gives_the_model_of_arrays(name, form):
     model = clone(estimator).fit(rows, target)
     named = hasattr(model, "feature_names_in_") and name in ("SpectralClassifier", "SpectralRegressor")
     asked = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd")) if named else X
-    bound = tolerance(model)
+    # Rows of frames are predicted in other blocks, by sums in float32.
+    bound = tolerance(model) * (10 if named else 1)
     assert_same(answers(model, asked), expected, bound, bound)

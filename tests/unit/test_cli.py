@@ -194,6 +194,7 @@ def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
     assert all(json.loads(line)["seconds"] > 0 for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_control_c_leaves_a_resumable_state_and_exit_code_130(tmp_path):
     out = tmp_path / "out"

@@ -77,7 +77,7 @@ def watched(monkeypatch):
 
 
 # Numbers of each row that come to the client: y, weights and keys of rows, and those of a step or round.
-_NUMBERS_A_ROW = {"GBRFF1": 60, "GBRFF1 of random rows": 60, "GBRFF2": 60, "GBRFF2 of several": 60}
+_NUMBERS_A_ROW = {"certified": 60, "GBRFF1": 60, "GBRFF1 of random rows": 60, "GBRFF2": 60, "GBRFF2 of several": 60}
 
 
 @pytest.mark.parametrize("name", long_except(CASES, *(set(QUICK) - {"certified", "GBRFF2", "logistic"})))

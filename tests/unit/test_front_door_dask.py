@@ -107,6 +107,7 @@ def test_the_model_on_a_cluster_is_that_of_arrays_and_answers_are_lazy(name, wat
     assert model.score(there(X), there(y, 350)) == pytest.approx(score(y, predicted), abs=1e-12)
 
 
+@pytest.mark.long
 def test_unknown_lengths_empty_partitions_targets_here_and_single_precision():
     estimator, y = CASES["three classes"]
     single = X.astype(np.float32)
@@ -121,7 +122,7 @@ def test_unknown_lengths_empty_partitions_targets_here_and_single_precision():
     assert model.scores(unknown).dtype == np.float32
 
 
-@pytest.mark.parametrize("kind", ["values", "three classes"])
+@pytest.mark.parametrize("kind", long_except(["values", "three classes"], "three classes"))
 def test_weights_there_are_those_here(kind):
     estimator, y = CASES[kind]
     weights = np.random.default_rng(2).uniform(0.1, 0.9, size=N)
@@ -173,7 +174,7 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
     assert travelled[1] <= 1.1 * travelled[0] + 50_000 + 20 * 8 * 3 * len(X)
 
 
-@pytest.mark.parametrize("place", [there, np.asarray])
+@pytest.mark.parametrize("place", [there, pytest.param(np.asarray, marks=pytest.mark.long)])
 def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
     seen, solve = [], base.solve_descending
     monkeypatch.setattr(base, "solve_descending", lambda *given: seen.append(given) or solve(*given))
@@ -183,6 +184,7 @@ def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
     np.testing.assert_allclose(np.sort(held, axis=0), np.sort(judge.Z, axis=0), atol=1e-6)
 
 
+@pytest.mark.long
 def test_prepared_rows_without_room_are_computed_again_with_a_warning(monkeypatch):
     estimator, y = CASES["values"]
     expected = clone(estimator).fit(there(X), there(y))
@@ -262,7 +264,14 @@ def test_arrays_of_a_cluster_with_named_categories():
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_exact_rows": 1000}, {"trees": True, "n_jobs": 1}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"max_exact_rows": 1000}, marks=pytest.mark.long),
+        pytest.param({"trees": True, "n_jobs": 1}, marks=pytest.mark.long),
+    ],
+)
 def test_the_model_of_a_file_is_that_of_arrays(settings, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(streaming, "_HELD_BYTES", 0)

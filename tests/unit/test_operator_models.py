@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from selection import long_except
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -116,6 +117,16 @@ def test_the_minimum_is_that_of_scipy(name):
     options = {"maxiter": 5000, "maxfun": 10_000, "gtol": 1e-9, "ftol": 1e-15}
     by_scipy = minimize(value_and_gradient, np.zeros(problem.n_unknowns), jac=True, method="L-BFGS-B", options=options)
     assert problem.at(found.coefficients).value <= by_scipy.fun * (1 + 1e-9)
+
+
+def test_the_covariance_of_weighted_targets_is_that_of_repeated_rows():
+    rng = np.random.default_rng(0)
+    rows, counts = rng.normal(size=(30, 2)), rng.integers(0, 4, size=30)
+    targets = np.column_stack([rows[:, 0] + 3 * (counts > 1), rows[:, 1] - counts])
+    model = OperatorRegressor(Decomposable(output_matrix="covariance"), n_components=5, random_state=0)
+    weighted = clone(model).fit(rows, targets, counts).kernel_.output_matrix
+    repeated = model.fit(np.repeat(rows, counts, axis=0), np.repeat(targets, counts, axis=0)).kernel_.output_matrix
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
 
 
 def test_with_the_squared_loss_it_is_the_ridge():

@@ -85,7 +85,7 @@ def test_features_of_another_library_are_those_of_numpy(name, dtype, here):
     close(tensor_rows.on_host(found), wanted, dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float64, marks=pytest.mark.long), np.float32])
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_predictions_for_another_library_are_those_of_numpy(name, dtype, here):
     X, y = diabetes()

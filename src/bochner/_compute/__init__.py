@@ -5,6 +5,7 @@ Nothing above this package knows about any of them: algorithms say *what* is sum
 
 from .batches import BatchPlan, enough_rows
 from .blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block, tiles
+from .clusters import with_the_scheduler
 from .dask_inputs import gathered, is_remote, of_predictions, opened, remote_frame
 from .dask_rows import as_rows
 from .dask_tables import RemoteTable

@@ -53,7 +53,7 @@ def _large_graphs() -> Any:
 
 @contextmanager
 def with_the_scheduler() -> Iterator[None]:
-    """What needs the scheduler to the end: tasks that were cancelled because it is gone are a lost connection."""
+    """Work that needs the scheduler to the end: tasks that were cancelled because it is gone are a lost connection."""
     client = _client()
     address = None if client is None else client.scheduler.address
     try:
