@@ -10,6 +10,7 @@ from bochner import Laplace, SpectralClassifier, SpectralRegressor
 from bochner._compute import LocalRows
 from bochner.front_door import base
 from bochner.front_door.waves import Stream
+from bochner.targets import Values
 
 pd = pytest.importorskip("pandas")
 
@@ -162,6 +163,15 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
     else:
         weights = rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
     assert 0.86 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.94
+
+
+def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
+    X, y = noisy(400)
+    weights = np.arange(400) % 2.0
+    model = SpectralRegressor(max_exact_rows=100)
+    model._repetitions = ""
+    prepared = model._prepared(X, Values.of(y), weights, np.random.default_rng(0))
+    assert np.all(weights[prepared.rows] == 1)
 
 
 @pytest.mark.parametrize("model", [SpectralRegressor, SpectralClassifier])
