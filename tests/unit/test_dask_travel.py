@@ -93,10 +93,10 @@ def test_rows_do_not_come_to_the_client(name, watched, monkeypatch):
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
-    travelled = []
+    wide, travelled = np.hstack([X] * 25), []  # rows of 100 numbers, many more than may come for each
     for copies in (1, 3):
         before = watched.bytes
-        rows, column = chunked(np.tile(X, (copies, 1)), 1600), chunked(np.concatenate([y] * copies), 2100)
+        rows, column = chunked(np.tile(wide, (copies, 1)), 1600), chunked(np.concatenate([y] * copies), 2100)
         model = clone(estimator).set_params(random_state=0)
         if isinstance(model, OperatorClassifier | OperatorRegressor):  # whose objective is summed in as many steps then
             model.set_params(alpha=copies)

@@ -131,8 +131,8 @@ class DaskRows(Rows):
     def epochs(self, plan, apart, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
             (numbers,) = computed(self.source)
-            (checked,) = _checked(0, _declared(self.source), self.names, numbers)
-            return LocalRows(checked).epochs(plan, apart, *signals)
+            assert_unmasked(numbers, "X")
+            return as_rows(numbers, names=self.names).epochs(plan, apart, *signals)
         return DaskShards(self.source, plan, apart, signals)
 
     def batches(self, size, rng, kept=None):
