@@ -13,10 +13,10 @@ demo: $(VENV)/.installed-demo  ## models for tables that ship with scikit-learn;
 	$(BIN)/python -m bochner.demo
 
 test: $(VENV)/.installed-dev  ## the quick tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-all: $(VENV)/.installed-dev  ## the quick tests and those that take minutes
-	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto --dist loadfile -m ""
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m ""
 
 test-oldest: $(OLDEST)/.installed  ## the quick tests with the lowest versions that pyproject.toml allows; tests="tests/unit/test_features.py" for some of them
 	$(OLDEST)/bin/python -m pytest -n auto $(tests)

@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,21 @@ def _close_figures():
 def seed(request):
     """Seed of a random claim: one in the quick tests, three in `make test-all`."""
     return request.param
+
+
+# Compiling all loops takes a minute.  These files need different loops and run first, each on a worker
+# of its own, so that a loop is compiled once and the other worker reads it from the cache on disk.
+COMPILING_FIRST = [
+    "unit/test_grams.py",
+    "unit/test_batches.py",
+    "unit/test_boosting_kernels.py",
+    "unit/test_kernels.py",
+]
+
+
+def pytest_collection_modifyitems(items):
+    """Run files that compile first, then those with many tests, so that workers end at the same time."""
+    root = Path(__file__).parent
+    order = {root / name: place for place, name in enumerate(COMPILING_FIRST)}
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (order.get(item.path, len(order)), -sizes[item.path], str(item.path)))

@@ -73,12 +73,18 @@ def parsed(path):
     return ast.parse(path.read_text())
 
 
+@functools.cache
+def walked(path):
+    """Return all nodes of the tree of a file."""
+    return list(ast.walk(parsed(path)))
+
+
 def imports(path):
     """(absolute module name, written at module level?) of each import statement."""
     tree = parsed(path)
     package = ["bochner", *path.relative_to(PACKAGE).parts[:-1]]
-    top_level = {id(node) for statement in tree.body for node in ast.walk(statement) if _is_import(statement)}
-    for node in ast.walk(tree):
+    top_level = {id(statement) for statement in tree.body if _is_import(statement)}
+    for node in walked(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, id(node) in top_level
@@ -129,7 +135,7 @@ def location_faults(path):
     if room_of(path) == "_compute":
         return []
     faults = []
-    for node in ast.walk(parsed(path)):
+    for node in walked(path):
         for field in ("id", "attr", "name", "arg", "module"):
             name = getattr(node, field, None)
             if isinstance(name, str) and ("dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")):

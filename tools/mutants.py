@@ -46,14 +46,16 @@ running: set[subprocess.Popen] = set()
 stopped = threading.Event()
 
 
-def place(package: Path, mutant: Mutant) -> Path | str:
+def place(package: Path, mutant: Mutant, sources: dict[Path, str] | None = None) -> Path | str:
     """Return the only file that contains the mutant's text, or the reason if there is none.
 
-    The files that the mutant names are searched first, then the whole package.
+    The files that the mutant names are searched first, then the whole package, whose texts are read
+    unless they are given as ``sources``.
     """
-    named = [package / name for name in mutant.files if (package / name).is_file()]
-    for files in (named, sorted(package.rglob("*.py"))):
-        counts = {file: file.read_text().count(mutant.text) for file in files}
+    sources = {file: file.read_text() for file in sorted(package.rglob("*.py"))} if sources is None else sources
+    named = [package / name for name in mutant.files if package / name in sources]
+    for files in (named, sources):
+        counts = {file: sources[file].count(mutant.text) for file in files}
         if sum(counts.values()) == 1:
             return next(file for file, count in counts.items() if count)
         if any(counts.values()):

@@ -159,7 +159,7 @@ def test_bandwidth_of_breast_is_found_again():
     ("name", "printed"),
     [
         ("breast", 4.90),
-        ("farm", 11.58),
+        pytest.param("farm", 11.58, marks=pytest.mark.long),
         pytest.param("mnist17", 0.34, marks=pytest.mark.long),
         pytest.param("mnist49", 1.16, marks=pytest.mark.long),
         pytest.param("mnist56", 0.55, marks=pytest.mark.long),

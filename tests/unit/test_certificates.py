@@ -176,7 +176,7 @@ def test_votes_are_the_shares_of_drawn_weights(n_classes, seed):
     assert np.abs(np.bincount(drawn, minlength=n_classes) / 100_000 - shares[0]).max() < 5 * np.sqrt(0.25 / 100_000)
 
 
-@pytest.mark.parametrize("n_first", [1, 300])
+@pytest.mark.parametrize("n_first", long_except([1, 300], 300))
 def test_three_classes_are_certified_by_the_theorem_at_their_own_posterior(n_first):
     X, y = load_iris(return_X_y=True)
     X = np.tile(X, (4, 1)) + 0.05 * np.random.default_rng(0).normal(size=(600, 4))

@@ -270,6 +270,7 @@ def test_bad_targets_are_refused_before_rows_are_read():
     assert not reads
 
 
+@pytest.mark.long
 def test_settings_of_distributed_outlive_sums_made_before_its_import():
     code = """
 import numpy as np, dask, dask.array as da

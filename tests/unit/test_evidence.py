@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from selection import long_except
 from sklearn.base import clone
 
 import bochner.evidence as evidence_module
@@ -113,7 +114,7 @@ def test_learning_never_raises_the_objective_and_stays_in_the_family(prior):
     assert after.linear.shape == (4,)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", long_except(range(4), 0))
 @pytest.mark.parametrize("prior", [Anova(), Gaussian(), Laplace()], ids=repr)
 def test_columns_that_do_not_matter_are_found(prior, seed):
     """A target of 3 out of 30 columns: what those have, the others have a small share of."""

@@ -169,6 +169,7 @@ def test_a_disk_without_room_is_refused_before_the_copy(tmp_path, monkeypatch):
         open_rows(path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are counted by /proc")
 def test_large_files_are_never_whole_in_memory(tmp_path, monkeypatch):
     """Pages of the map are given back after each piece."""

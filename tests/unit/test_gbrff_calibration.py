@@ -22,7 +22,6 @@ def noisy(n_classes):
     "case",
     long_except(
         [(cls, n_classes) for cls in (GBRFF1Classifier, GBRFF2Classifier) for n_classes in (2, 3)],
-        (GBRFF1Classifier, 2),
         (GBRFF2Classifier, 3),
     ),
     ids=lambda case: f"{case[0].__name__} of {case[1]} classes",

@@ -64,6 +64,7 @@ def test_a_table_of_values_with_money_dates_and_identifiers(tmp_path):
     np.testing.assert_allclose(one_by_one, model.predict(table)[:5])
 
 
+@pytest.mark.long
 def test_a_table_of_classes_with_holes_and_names_that_come_again(tmp_path):
     rng = np.random.default_rng(0)
     clean = load_breast_cancer(as_frame=True).frame

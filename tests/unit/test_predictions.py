@@ -205,7 +205,7 @@ def test_an_interrupted_writer_leaves_no_file(capsys, values, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", long_except(["csv", "jsonl", "parquet"], "csv", "parquet"))
+@pytest.mark.parametrize("kind", long_except(["csv", "jsonl", "parquet"], "parquet"))
 def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path, monkeypatch, kind):
     """To the last digit, with columns that are carried over, notes and dates, for files of every kind."""
     n = 5_000  # more than one block of rows

@@ -168,6 +168,7 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
     assert loaded.facts_ == model.facts_
 
 
+@pytest.mark.long
 def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
     model = fit_table(rare, "found", roles={"patient": "drop"}, threshold="balanced", positive="no", compare=False)
     facts = model.facts_
@@ -261,6 +262,7 @@ def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
         assert 0.15 < len(split.test) / len(y) < 0.35
 
 
+@pytest.mark.long
 def test_what_is_certified_is_said_for_each_split(rare):
     group = fit_table(rare, "found", split="group:patient", refit=True)
     assert group.facts_["columns"]["patient"] == ["left out", "the groups that rows are held out by"]

@@ -118,6 +118,7 @@ def test_models_are_alike(everything_large, target, options):
     assert not list(_SCRATCHES.values())
 
 
+@pytest.mark.long
 def test_others_get_a_sample_of_a_large_table(monkeypatch):
     from bochner.tables import rivals
 

@@ -185,6 +185,7 @@ def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
     assert facts["judged"]["bochner"]["r2"] > 0.95
 
 
+@pytest.mark.long
 def test_a_category_with_more_levels_than_trees_have_bins_costs_no_rival():
     rng = np.random.default_rng(0)
     city = np.repeat(np.arange(280), 3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import long_except
 
 from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures, harmonics
 from bochner.datasets import sphere_checkerboard
@@ -75,7 +76,7 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
     np.testing.assert_allclose(chain.weights, 1 / 3)
 
 
-@pytest.mark.parametrize("draw", [False, True])
+@pytest.mark.parametrize("draw", long_except([False, True], False))
 def test_the_game_can_be_played_by_a_chain(draw):
     ball, new = sphere_checkerboard(600, 0), sphere_checkerboard(2000, 1)
     game = MarginGame(n_rounds=60, peaks=HarmonicChain(max_degree=12, n_walkers=30, n_steps=60, draw=draw))

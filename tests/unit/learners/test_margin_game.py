@@ -306,7 +306,11 @@ SEARCHES = {
 
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
-@pytest.mark.parametrize("settings", [{}, {"projection": "alternating"}, {"step": "theory"}], ids=repr)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, *(pytest.param(one, marks=pytest.mark.long) for one in ({"projection": "alternating"}, {"step": "theory"}))],
+    ids=repr,
+)
 def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(name, loss, settings, seed, monkeypatch):
     """A class of weight zero is no class, and the dual weights of equal rows are equal."""
     if seed:  # what is merged is equal whatever the formula
