@@ -1,5 +1,6 @@
 """Shared fixtures; data sets come from BOCHNER_DATA and BOCHNER_TABLES, by default folders beside the checkout when there are any."""
 
+import gc
 import os
 import sys
 import warnings
@@ -62,3 +63,8 @@ def pytest_collection_modifyitems(items):
     order = {root / name: place for place, name in enumerate(COMPILING_FIRST)}
     sizes = Counter(item.path for item in items)
     items.sort(key=lambda item: (order.get(item.path, len(order)), -sizes[item.path], str(item.path)))
+
+
+def pytest_collection_finish():
+    """Leave modules and collected tests out of every later garbage collection; they live to the end."""
+    gc.freeze()

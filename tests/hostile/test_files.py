@@ -31,6 +31,7 @@ def made(tmp_path_factory):
     return samples(tmp_path_factory.mktemp("models"), few=True)
 
 
+@pytest.mark.long
 def test_some_mutated_files(made, tmp_path):
     found = outcomes(made, tmp_path, 24, crafted={})
     assert {name for counts in found.values() for name in counts} <= set(EXPECTED), table(found)

@@ -33,6 +33,7 @@ def assert_repelled(reports):
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < _MEGABYTES
 
 
+@pytest.mark.long
 def test_some_mutated_tables(arena):
     assert_repelled(Report(target, mutant.name, arena.tried(target, mutant)) for target, mutant in mutants(3, seed=1))
 

@@ -41,6 +41,7 @@ def _single(item):
     return [f"{kind.removesuffix('s')} {number}" for number in numbers.split(", ")]
 
 
+@pytest.mark.long
 def test_the_page_is_what_the_results_say():
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     made = page_with_atlas(page, atlas(ROOT / "results"))

@@ -5,6 +5,7 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_any_text_is_shown_as_it_is(text, attribute):
     assert read.attributes == [("title", attribute)]
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(dictionaries, st.dictionaries(st.sampled_from(["a", "b"]), st.floats(-1, 1)))))
 def test_averages_count_every_number_once(pairs):
     table = averaged(pairs)

@@ -255,6 +255,7 @@ def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
     np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, atol=1e-12)
 
 
+@pytest.mark.long
 def test_importing_bochner_brings_no_optional_library_and_no_compiler():
     # scikit-learn itself imports pandas, and its callbacks rich, where they are: what counts is what bochner adds.
     code = "import sys, sklearn.base, importlib.util as u; u.find_spec('sklearn.callback') and __import__('sklearn.callback'); "

@@ -364,6 +364,7 @@ def test_weights_count_in_the_epochs(large):
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.long
 def test_multiclass_and_several_outputs_on_large_data(large):
     X = large[0][:5000]
     labels = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)

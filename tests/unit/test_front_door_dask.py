@@ -155,6 +155,7 @@ def test_few_rows_of_a_cluster_are_brought_here():
     assert_says(said(model, X), said(here, X), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", long_except(["values", "two classes", "three classes"], "three classes"))
 def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # noqa: F811
     """With four times the rows, a few numbers for each further row and a gradient for each batch come here."""

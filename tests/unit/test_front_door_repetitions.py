@@ -108,6 +108,7 @@ def test_a_stream_without_some_rows_has_no_copies_of_them_either():
     assert stream.kept.all()
 
 
+@pytest.mark.long
 def test_copies_of_held_out_rows_are_not_descended_over(monkeypatch):
     """Rows of a file are too many to be merged first: those equal to held-out rows are excluded."""
     X, _ = noisy(600)
@@ -174,6 +175,7 @@ def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
     assert np.all(weights[prepared.rows] == 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", long_except([SpectralRegressor, SpectralClassifier], SpectralRegressor))
 def test_more_different_rows_than_max_exact_rows_may_be_repeated(model):
     """Copies are merged first; the sample for exact kernels is drawn from the rows that remain."""

@@ -77,6 +77,7 @@ def test_what_is_not_positive_definite_has_no_inverse(dtype, rtol):
     assert matrices.invert(indefinite.copy()) is None
 
 
+@pytest.mark.long
 def test_python_goes_on_while_a_matrix_is_factorized():
     """Another thread is never kept waiting for most of the call: LAPACK does not hold the interpreter's lock."""
     lower, _ = lower_and_whole(np.float64, 2000)

@@ -37,6 +37,7 @@ def test_grid_shows_the_models_own_values(background, model_of_the_plane):
     assert (display.grid.min(), display.grid.max()) == (X.min(), X.max()) or np.ptp(display.grid) > 1.5
 
 
+@pytest.mark.long
 def test_a_field_in_time_is_drawn_at_one_moment():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(200, 3))

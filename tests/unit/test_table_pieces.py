@@ -125,6 +125,7 @@ def test_columns_are_decided_alike(tables, monkeypatch):
         assert reasons[0] == reasons[1]
 
 
+@pytest.mark.long
 def test_random_columns_are_alike(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     cells = ["1", "2.5", "", "NA", "True", "false", "x", " 7", "007", "1e3", "-4", "1,5", "inf", "9007199254740993"]  # fmt: skip

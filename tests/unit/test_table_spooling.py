@@ -93,7 +93,7 @@ def test_rows_are_taken_alike(everything_large):
     ("target", "options"),
     [
         pytest.param("y", {}, marks=pytest.mark.long),
-        ("y", {"split": "time:day", "refit": True}),
+        pytest.param("y", {"split": "time:day", "refit": True}, marks=pytest.mark.long),
         pytest.param("truth", {"split": "group:whole"}, marks=pytest.mark.long),
         pytest.param("truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long),
         pytest.param("kind", {"roles": {"money": "category"}}, marks=pytest.mark.long),

@@ -103,6 +103,7 @@ def test_the_pac_bayes_bound_of_one_predictor_misses_at_most_delta(n):
 POSTERIORS = [(0.5, 3.0), (0.05, 30.0), (0.0, 1.0), (1.0, 1.0)]  # error rate and beta
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", SIMULATED_SIZES)
 @pytest.mark.parametrize("rate_and_beta", long_except(POSTERIORS, (0.5, 3.0)), ids=str)
 def test_the_pac_bayes_bound_of_learned_posteriors_holds(rate_and_beta, n):

@@ -76,6 +76,7 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
     np.testing.assert_allclose(chain.weights, 1 / 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", long_except([False, True], False))
 def test_the_game_can_be_played_by_a_chain(draw):
     ball, new = sphere_checkerboard(600, 0), sphere_checkerboard(2000, 1)

@@ -211,6 +211,7 @@ def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
         plot_harmonics(learned_features().fit(*moons))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("background", long_except(["divergence", "curl"], "curl"))
 def test_a_field_behind_a_scaler_has_the_derivatives_of_its_predictions(background):
     rng = np.random.default_rng(0)
