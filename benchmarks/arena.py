@@ -29,7 +29,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from bochner import SpectralClassifier, SpectralRegressor, __version__
-from bochner.tables.rivals import catboost, histogram_trees, installed, lightgbm
+from bochner.tables.evaluate.baselines import catboost, histogram_trees, installed, lightgbm
 
 OURS = "front door"
 TIE = 0.002

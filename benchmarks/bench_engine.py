@@ -10,8 +10,9 @@ from measure import best_times, machine_facts, one_thread, table
 from sklearn.kernel_approximation import RBFSampler
 
 from bochner import FourierMeasure
-from bochner._compute import Block, LocalRows, features_block, gram_block
-from bochner.alignment import fourier_sums, potential_and_gradient
+from bochner._loops.blocks import features_block, gram_block
+from bochner.data import Block, LocalRows
+from bochner.learners.alignment import fourier_sums, potential_and_gradient
 
 DTYPES = (np.float32, np.float64)
 
@@ -109,7 +110,7 @@ import sys
 import numpy as np
 sys.path.insert(0, "benchmarks")
 from bench_engine import data
-from bochner.alignment import fourier_sums
+from bochner.learners.alignment import fourier_sums
 X, measure, _ = data(10_000, 784, 20_000, np.float32)
 one_hot = np.eye(10, dtype=np.float32)[np.arange(10_000) % 10]
 fourier_sums(measure.take(slice(0, 2000)), X, one_hot)

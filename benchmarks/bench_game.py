@@ -13,8 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bochner import AscentPeaks, FourierMeasure, Gaussian, JointDescent, LangevinPeaks, MarginGame
-from bochner.alignment import potential_and_gradient
 from bochner.datasets import data_folder
+from bochner.learners.alignment import potential_and_gradient
 
 
 def cpu_seconds(action: Callable[[], object]) -> float:
@@ -64,7 +64,7 @@ def linearity_rows() -> Iterator[tuple[str, float, str, str]]:
 
 def authors_rows() -> Iterator[tuple[str, float, str, str]]:
     """100 features on CIFAR-10 automobile/truck: one Langevin peak a round (two rounds measured, 50 extrapolated) / ours."""
-    from bochner.experiments.nsrf_table1 import pair_rows
+    from bochner_papers.nsrf_table1 import pair_rows
 
     X, y, _, _ = pair_rows("automobile/truck")
     rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ TASK_SECONDS, MOST_TASKS = 1.5e-3, 64
 STEP_SECONDS = 0.04
 # An assumption: what two threads are asked to reach, 1.6 times the work of one (bench_threads.py), carried over to all cores of a node.
 EFFICIENCY = 0.8
-# Steps of an epoch, see bochner._compute.batches.
+# Steps of an epoch, see bochner.data.batches.
 STEPS = 512
 
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "unit"))
 from messy_samples import german, identifiers, mixed, money, thousands, truths, with_holes
 
 from bochner.tables import fit_table, load_table
-from bochner.tables.rivals import catboost
+from bochner.tables.evaluate.baselines import catboost
 
 MARGIN = {"classification": 0.01, "regression": 0.02}
 

@@ -1,4 +1,4 @@
-"""Imports point down only, and heavy libraries stay behind their doors."""
+"""Imports point down only, and heavy libraries are imported in one package each."""
 
 import ast
 import functools
@@ -8,41 +8,23 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "bochner"
 
-# A module may import rooms of lower floors, and siblings of its own floor.
-FLOORS = [
-    {"_compute"},
-    {
-        "_validation",
-        "datasets",
-        "_progress",
-        "_random",
-        "_files",
-        "_text",
-        "_defaults",
-        "_deprecations",
-        "_state",
-        "_callbacks",
-        "_columns",
-        "_given_targets",
-        "_environment",
-        "_unfamiliar",
-    },
-    {"measures", "expansions", "harmonics"},
-    {
-        *("alignment", "priors", "bounds", "targets", "losses", "wave_gradients"),
-        *("repetitions", "observations", "row_draws", "scoring"),
-    },
-    {"operators", "learners", "descent", "solvers", "evidence", "kernel_expansions", "kernel_systems"},
-    {
-        *("features", "landmarks", "boosting", "ridge", "certificates", "landmark_choice", "tuning"),
-        *("inputs", "blending", "kernel_machine", "logistic", "operator_models"),
-    },
-    {"front_door"},
-    {"plots", "export", "experiments", "tables", "pages", "storage"},
+# A module may import packages of lower levels, and those of its own level.
+LEVELS = [
+    {"_loops"},
+    {"_checks", "_terminal"},
+    {"data"},
+    {"_estimator", "datasets", "measures"},
+    {"bounds", "losses", "priors"},
+    {"expansions", "operators"},
+    {"learners", "solvers"},
+    {"boosting", "features"},
+    {"models"},
+    {"tabular"},
+    {"export", "plots", "tables"},
     {"cli", "demo"},
 ]
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-DOORS = {"dask": "_compute", "distributed": "_compute", "numba": "_compute"}
+LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
+ONLY_IN = {"dask": "data", "distributed": "data", "numba": "_loops"}
 NEVER_AT_IMPORT = {
     *(
         "charset_normalizer",
@@ -63,7 +45,7 @@ NEVER_AT_IMPORT = {
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(path):
+def package_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
@@ -101,20 +83,20 @@ def _is_import(statement):
 
 def import_faults(path):
     """Return a sentence for each import that points up."""
-    here = room_of(path)
+    here = package_of(path)
     if here in ("__init__", "__main__"):
         return []
-    if here not in FLOOR_OF:
-        return [f"{here} has no floor yet: add it to FLOORS"]
+    if here not in LEVEL_OF:
+        return [f"{here} has no level yet: add it to LEVELS"]
     faults = []
     for name, _ in imports(path):
         parts = name.split(".")
         if parts[0] != "bochner" or len(parts) < 2:
             continue
-        if parts[1] not in FLOOR_OF:
-            faults.append(f"{path} imports {name}, which has no floor")
-        elif FLOOR_OF[parts[1]] > FLOOR_OF[here]:
-            faults.append(f"{path} must not import {name}, which is on a higher floor")
+        if parts[1] not in LEVEL_OF:
+            faults.append(f"{path} imports {name}, which has no level")
+        elif LEVEL_OF[parts[1]] > LEVEL_OF[here]:
+            faults.append(f"{path} must not import {name}, which is on a higher level")
     return faults
 
 
@@ -123,16 +105,16 @@ def library_faults(path):
     faults = []
     for name, at_module_level in imports(path):
         library = name.split(".")[0]
-        if library in DOORS and room_of(path) != DOORS[library]:
-            faults.append(f"{path} imports {library}; only {DOORS[library]} may")
+        if library in ONLY_IN and package_of(path) != ONLY_IN[library]:
+            faults.append(f"{path} imports {library}; only {ONLY_IN[library]} may")
         if library in NEVER_AT_IMPORT and at_module_level:
             faults.append(f"{path} imports {library} at module level; import it inside a function")
     return faults
 
 
 def location_faults(path):
-    """Return a sentence for each name of Dask in code outside ``_compute``; texts may mention it."""
-    if room_of(path) == "_compute":
+    """Return a sentence for each name of Dask in code outside ``data``; texts may mention it."""
+    if package_of(path) == "data":
         return []
     faults = []
     for node in walked(path):
@@ -151,7 +133,7 @@ def test_heavy_libraries_are_imported_in_one_package_and_not_at_import_time():
     assert not [fault for path in MODULES for fault in library_faults(path)]
 
 
-def test_only_compute_knows_where_rows_live():
+def test_only_data_knows_where_rows_live():
     assert not [fault for path in MODULES for fault in location_faults(path)]
 
 
@@ -161,7 +143,7 @@ def test_only_compute_knows_where_rows_live():
         (import_faults, "measures.py", "from .features import SpectralFeatures"),
         (import_faults, "nowhere.py", "import numpy"),
         (library_faults, "measures.py", "def f():\n    import dask"),
-        (library_faults, "_compute/rows.py", "import pandas"),
+        (library_faults, "data/rows.py", "import pandas"),
         (location_faults, "measures.py", "X.map_blocks(f)"),
     ],
 )
@@ -174,6 +156,6 @@ def test_faults_are_found(check, file, line, tmp_path, monkeypatch):
 
 
 def test_the_walk_sees_relative_imports():
-    seen = {name for name, _ in imports(PACKAGE / "measures.py")}
-    assert "bochner._compute.as_rows" in seen
+    seen = {name for name, _ in imports(PACKAGE / "measures" / "fourier.py")}
+    assert "bochner.data.as_rows" in seen
     assert "numpy" in seen

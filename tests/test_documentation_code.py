@@ -9,7 +9,7 @@ import pytest
 from selection import long_except
 
 from bochner import cli
-from bochner.experiments import _catalog
+from bochner_papers.runner import catalog as _catalog
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = {"_build", "generated", "gallery"}  # what `make docs` leaves behind

@@ -16,15 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bochner import (
-    Anova,
-    Evidence,
-    Gaussian,
-    Laplace,
-    SpectralClassifier,
-    SpectralRegressor,
-    TableInputs,
-)
+from bochner import Anova, Evidence, Gaussian, Laplace, SpectralClassifier, SpectralRegressor, TableInputs
 from bochner.cli import main as bochner_command
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -32,7 +32,7 @@ def page(folder, experiments):
 
 
 def write(app):
-    from bochner.experiments import _catalog
+    from bochner_papers.runner import catalog as _catalog
 
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)

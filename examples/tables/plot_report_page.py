@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from bochner import fit_table
-from bochner.pages import model_page
+from bochner.tables.pages import model_page
 
 table = load_diabetes(as_frame=True, scaled=False).frame
 model = fit_table(table, "target", seed=0)

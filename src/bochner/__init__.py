@@ -1,7 +1,6 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
 from . import bounds
-from .alignment import alignment_losses, alignment_losses_and_gradient
 from .boosting import (
     EarlyStopping,
     FourierBoostingClassifier,
@@ -11,16 +10,12 @@ from .boosting import (
     JointEpochs,
     WaveSearch,
 )
-from .certificates import CertifiedClassifier, certify
-from .evidence import Evidence, LearnedPrior
-from .expansions import Expansion
-from .features import SpectralFeatures
-from .front_door import SpectralClassifier, SpectralRegressor
-from .harmonics import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
-from .inputs import SmoothScaler, TableInputs
-from .kernel_expansions import KernelExpansion
-from .kernel_machine import KernelMachine
-from .landmarks import LandmarkFeatures
+from .data.inputs import SmoothScaler, TableInputs
+from .data.targets import TargetSimilarity, simplex_code
+from .expansions.kernels import KernelExpansion
+from .expansions.waves import Expansion
+from .features.landmarks import LandmarkFeatures
+from .features.spectral import SpectralFeatures
 from .learners import (
     AlignmentLearner,
     AlignmentReport,
@@ -42,9 +37,16 @@ from .learners import (
     gibbs_weights,
     project_dual,
 )
-from .logistic import SpectralLogistic
-from .measures import FourierMeasure, concatenate
-from .operator_models import OperatorClassifier, OperatorRegressor
+from .learners.alignment import alignment_losses, alignment_losses_and_gradient
+from .learners.evidence import Evidence, LearnedPrior
+from .measures.fourier import FourierMeasure, concatenate
+from .measures.harmonic import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .models.certified import CertifiedClassifier, certify
+from .models.kernel_machine import KernelMachine
+from .models.logistic import SpectralLogistic
+from .models.operator import OperatorClassifier, OperatorRegressor
+from .models.ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
+from .models.tuning import tune_on_validation
 from .operators import (
     CurlFree,
     CustomKernel,
@@ -67,11 +69,9 @@ from .priors import (
     SpectralMixture,
     SpectralPrior,
 )
-from .ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .tables import TableModel, fit_table, load, load_table, open_rows, save
-from .targets import TargetSimilarity, simplex_code
-from .tuning import tune_on_validation
+from .tabular import SpectralClassifier, SpectralRegressor
 
 __version__ = "0.2.0"
 

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import bochner
 
-from ._files import write_whole
-from ._progress import stages
-from ._text import one_line
+from ._terminal.files import write_whole
+from ._terminal.progress import stages
+from ._terminal.text import one_line
 
 EXIT_FAILED_CASES = 1
 EXIT_ERROR = 2
@@ -85,7 +85,7 @@ def _drop_output() -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from .experiments._listing import entry_text, listing, listing_text
+    from bochner_papers.runner.listing import entry_text, listing, listing_text
 
     entries = listing(options.names or ["all"])
     if options.json:
@@ -98,10 +98,10 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from .experiments._catalog import choose, discover
-    from .experiments._runner import drawn, reproduce
-    from .experiments._text import overview_text, summary_text
-    from .pages import write_experiment, write_index
+    from bochner_papers.runner.catalog import choose, discover
+    from bochner_papers.runner.pages import write_experiment, write_index
+    from bochner_papers.runner.reproduction import drawn, reproduce
+    from bochner_papers.runner.text import overview_text, summary_text
 
     experiments = {experiment.name: experiment for experiment in choose(options.names)}
     out, summaries = Path(options.out), []
@@ -133,7 +133,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _atlas(options: argparse.Namespace) -> int:
-    from .experiments._atlas import atlas, atlas_markdown, atlas_text, write_pages
+    from bochner_papers.runner.atlas import atlas, atlas_markdown, atlas_text, write_pages
 
     out, failed = Path(options.out), 0
     if options.pages:
@@ -160,7 +160,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from ._environment import environment, environment_text
+    from ._terminal.environment import environment, environment_text
 
     facts = {"bochner": bochner.__version__} | environment()
     print(json.dumps(facts, indent=2) if options.json else environment_text(facts))
@@ -237,9 +237,9 @@ def _names(given: list[str], columns: list[str]) -> list[str]:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from ._unfamiliar import UnfamiliarCells
-    from .tables.column_kinds import Strays
-    from .tables.columns import in_words
+    from .data.unfamiliar import UnfamiliarCells
+    from .tables.columns.column_kinds import Strays
+    from .tables.columns.reader import in_words
     from .tables.model_file import load_table_model
     from .tables.predictions import (
         as_csv,
@@ -250,7 +250,7 @@ def _predict(options: argparse.Namespace) -> int:
         prediction_pieces,
         write_predictions,
     )
-    from .tables.reading import read_pieces
+    from .tables.read.reading import read_pieces
 
     check_out(options.out, as_json=options.json, safe_cells=options.safe_cells)
     model = load_table_model(options.model)
@@ -285,7 +285,7 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _like_training(options: argparse.Namespace, model: Any) -> Any:
     """Return how to read a table for predictions: as asked for, otherwise like the training table."""
-    from .tables.dialects import TextOptions, Training
+    from .tables.read.dialects import TextOptions, Training
 
     facts = model.facts_
     file = facts.get("file", {"unnamed": [], "sep": None, "skip_rows": None})
@@ -296,8 +296,8 @@ def _like_training(options: argparse.Namespace, model: Any) -> Any:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from .pages import model_page
     from .tables.model_file import ModelFileError, load_table_model
+    from .tables.pages import model_page
 
     facts = load_table_model(options.model).facts_
     if options.json:

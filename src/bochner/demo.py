@@ -21,11 +21,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from ._files import written_whole
-from ._progress import track
-from ._text import aligned
-from .front_door import SpectralClassifier, SpectralRegressor
+from ._terminal.files import written_whole
+from ._terminal.progress import track
+from ._terminal.text import aligned
 from .plots import plot_effects
+from .tabular import SpectralClassifier, SpectralRegressor
 
 # Frames name the columns of the picture; without the extras there are arrays, and no picture.
 _HAS_FRAMES = importlib.util.find_spec("pandas") is not None

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-from ._validation import refuse_class
+from ._checks import refuse_class
 
 __all__ = [
     "Exponential",

@@ -26,9 +26,9 @@ from bochner import (
     SpectralRidge,
     open_rows,
 )
-from bochner._compute import LocalRows
 from bochner.boosting.booster import FourierBooster
-from bochner.tables import streaming
+from bochner.data import LocalRows
+from bochner.tables.read import streaming
 
 N_ROWS = 90
 # Exact comparisons refuse rows on a cluster.
@@ -136,7 +136,7 @@ def on_cluster(X, y):
 def parts_of(estimator):
     """The estimator, its parameters, and theirs; what None stands for too."""
     parts = [estimator, *estimator.get_params().values()]
-    peaks = [part._part("peaks") for part in parts if isinstance(part, MarginGame)]
+    peaks = [part._component("peaks") for part in parts if isinstance(part, MarginGame)]
     return parts + peaks
 
 

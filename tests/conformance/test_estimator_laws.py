@@ -44,8 +44,8 @@ from bochner import (
     SpectralLogistic,
     SpectralRegressor,
     SpectralRidge,
-    repetitions,
 )
+from bochner.data import repetitions
 from bochner.export import to_onnx
 
 

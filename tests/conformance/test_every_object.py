@@ -19,7 +19,7 @@ from cases import (
 from sklearn.base import BaseEstimator, clone
 
 from bochner import EarlyStopping, Evidence, Gaussian, HarmonicChain, JointEpochs, WaveSearch
-from bochner.storage import trusted_types
+from bochner.tables.storage import trusted_types
 
 PARAMETER_OBJECTS = [
     *(prior(3) for prior in PRIORS.values()),

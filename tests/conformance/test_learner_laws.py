@@ -7,7 +7,8 @@ import pytest
 from cases import LEARNERS, SEARCHING
 from selection import long_except
 
-from bochner import Gaussian, SpectralFeatures, repetitions
+from bochner import Gaussian, SpectralFeatures
+from bochner.data import repetitions
 from bochner.learners import Learner
 
 RNG = np.random.default_rng(0)
@@ -107,7 +108,7 @@ def test_an_interruption_is_passed_on_and_leaves_the_old_model(name, monkeypatch
             raise KeyboardInterrupt
         return original(block, *arguments)
 
-    from bochner._compute.rows import LocalRows
+    from bochner.data import LocalRows
 
     original = LocalRows._on_block
     monkeypatch.setattr(LocalRows, "_on_block", interrupted)

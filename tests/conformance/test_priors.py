@@ -11,7 +11,7 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import Gaussian, Matern
-from bochner.measures import FourierMeasure
+from bochner.measures.fourier import FourierMeasure
 
 DIMENSIONS = long_except([1, 3, 6], 3)
 

@@ -20,7 +20,7 @@ from bochner import (
     StochasticGradient,
     datasets,
 )
-from bochner._random import as_generator
+from bochner._checks import as_generator
 from bochner.datasets import generators
 from bochner.operators import CurlFree, suggest_n_components
 

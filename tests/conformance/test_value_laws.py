@@ -9,11 +9,7 @@ import scipy.sparse as sp
 from cases import EXPANSIONS, MEASURES, expansion
 from laws import stored
 
-from bochner import (
-    Expansion,
-    HarmonicMeasure,
-    concatenate,
-)
+from bochner import Expansion, HarmonicMeasure, concatenate
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

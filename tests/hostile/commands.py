@@ -63,7 +63,7 @@ def asked(model: Path, table: Path, target: str, out: Path) -> Ran:
 
 def without_heavy_rivals():
     """LightGBM and CatBoost would take most of the time, and see no byte of a file."""
-    return mock.patch("bochner.tables.rivals.installed", return_value=())
+    return mock.patch("bochner.tables.evaluate.baselines.installed", return_value=())
 
 
 class Arena:

@@ -268,7 +268,7 @@ def _long_integer(payload, parts):
 def _shadowing(payload, parts):
     return node(
         "ObjectNode",
-        "bochner.kernel_machine",
+        "bochner.models.kernel_machine",
         "KernelMachine",
         content=mapping(predict=text("x"), __class__=text("y")),
     )

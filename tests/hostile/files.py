@@ -70,7 +70,7 @@ CLASSES = (
     ("bochner.measures", "FourierMeasure"),
     ("bochner.expansions", "Expansion"),
     ("bochner.priors.gaussian", "Gaussian"),
-    ("bochner.front_door.members", "Blend"),
+    ("bochner.tabular.members", "Blend"),
 )
 VALUES = (
     *(None, -1, 0, 3, 10**9, 10**30, 1e308, 0.5, "", "x" * 10_000, [], {}, True, "NaN", "null", "1000000000"),

@@ -32,7 +32,7 @@ from bochner import (
     SpectralRidge,
     StochasticGradient,
 )
-from bochner._compute import thread_count
+from bochner._loops.threads import thread_count
 
 from .verdicts import answers
 

@@ -12,7 +12,7 @@ resource = pytest.importorskip("resource")
 pytest.importorskip("pandas")
 
 from bochner.cli import main  # noqa: E402
-from bochner.experiments._store import ResultFile, finished_records  # noqa: E402
+from bochner_papers.runner.store import ResultFile, finished_records  # noqa: E402
 from tests.hostile.commands import run, without_heavy_rivals  # noqa: E402
 from tests.hostile.tables import as_text, clean_table  # noqa: E402
 

@@ -13,9 +13,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 resource = pytest.importorskip("resource")
 
-from bochner.tables.findings import column_effects  # noqa: E402
-from bochner.tables.written_dates import date_formats  # noqa: E402
-from bochner.tables.written_numbers import number_of  # noqa: E402
+from bochner.tables.columns.written_dates import date_formats  # noqa: E402
+from bochner.tables.columns.written_numbers import number_of  # noqa: E402
+from bochner.tables.evaluate.findings import column_effects  # noqa: E402
 from tests.hostile.battle import Report, failures  # noqa: E402
 from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals  # noqa: E402
 from tests.hostile.inputs import SAME  # noqa: E402
@@ -129,7 +129,7 @@ def test_targets_whose_squares_overflow_are_refused(tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena):
     from bochner import load
-    from bochner.tables.metrics import Truth
+    from bochner.tables.evaluate.metrics import Truth
 
     model, frame = load(arena.file("price", "skops")), clean_table("price")
     levels = ["plain", "süß"]

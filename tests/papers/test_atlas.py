@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bochner.cli import main
-from bochner.experiments import _atlas
-from bochner.experiments._atlas import ENTRIES, atlas, atlas_markdown, atlas_text, page_with_atlas
-from bochner.experiments._catalog import choose, discover
-from bochner.experiments._runner import result_path
+from bochner_papers.runner import atlas as _atlas
+from bochner_papers.runner.atlas import ENTRIES, atlas, atlas_markdown, atlas_text, page_with_atlas
+from bochner_papers.runner.catalog import choose, discover
+from bochner_papers.runner.reproduction import result_path
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = ("gbrff_figure1", "gbrff_figure4", "gbrff_table2")
@@ -45,7 +45,7 @@ def _single(item):
 def test_the_page_is_what_the_results_say():
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     made = page_with_atlas(page, atlas(ROOT / "results"))
-    assert page == made, "run python -m bochner.experiments._atlas docs/results.md results"
+    assert page == made, "run python -m bochner_papers.runner.atlas docs/results.md results"
 
 
 @pytest.mark.usefixtures("few_entries")
@@ -120,7 +120,7 @@ def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys
     assert f"{tmp_path} holds no finished results. Write bochner reproduce NAME" in capsys.readouterr().err
     for name in ("gbrff_figure4.paper.jsonl", "gbrff_table2.quick.jsonl"):
         (tmp_path / name).write_bytes((ROOT / "results" / name).read_bytes())
-    monkeypatch.setattr("bochner.experiments._runner.run_tasks", None)
+    monkeypatch.setattr("bochner_papers.runner.reproduction.run_tasks", None)
     assert main(["atlas", "--out", str(tmp_path), "--pages", "--json"]) == 0
     said = capsys.readouterr()
     assert f"Index of all pages: {tmp_path / 'index.html'}" in said.err

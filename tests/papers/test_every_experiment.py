@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bochner.datasets import DatasetNotFound, where
-from bochner.experiments._catalog import SCALES, as_json, discover
-from bochner.experiments._summary import averaged, beside_published, published
-from bochner.experiments._workers import Task, case_rng
+from bochner_papers.runner.catalog import SCALES, as_json, discover
+from bochner_papers.runner.summary import averaged, beside_published, published
+from bochner_papers.runner.workers import Task, case_rng
 
 FOUND, BROKEN = discover()
 EXPERIMENTS = [pytest.param(experiment, id=name) for name, experiment in FOUND.items()]

@@ -9,8 +9,8 @@ import pytest
 from selection import long_except
 
 from bochner.datasets import data_folder, load
-from bochner.experiments import fourier_boosting_regression, gbrff_figure5, gbrff_table2
-from bochner.experiments.rivals import (
+from bochner_papers import fourier_boosting_regression, gbrff_figure5, gbrff_table2
+from bochner_papers.rivals import (
     BoostedKernelRegression,
     GreedyFourierFeatures,
     RandomLandmarks,
@@ -23,7 +23,7 @@ NAMES += ["fourier_boosting_regression"]
 
 @pytest.mark.parametrize("name", long_except(NAMES, "gbrff_table2", "gbrff_figure2", "gbrff_figure4"))
 def test_smallest_scale_runs_and_draws(name):
-    module = importlib.import_module(f"bochner.experiments.{name}")
+    module = importlib.import_module(f"bochner_papers.{name}")
     if getattr(module, "NEEDS", None) and data_folder() is None:
         pytest.skip("needs BOCHNER_DATA")
     cases = module.cases("smoke")

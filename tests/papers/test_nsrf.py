@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bochner.datasets import data_folder
-from bochner.experiments import nsrf_figure1, nsrf_table1
+from bochner_papers import nsrf_figure1, nsrf_table1
 
 
 def smoke(experiment):

@@ -9,13 +9,13 @@ from selection import long_except
 
 from bochner import CurlFree, Decomposable, Gaussian, OperatorKernelRidge
 from bochner.datasets import data_folder
-from bochner.experiments.orff_protocol import two_fold_lambda
+from bochner_papers.orff_protocol import two_fold_lambda
 
 NAMES = ["orff_figure1", "orff_figure2", "orff_figure3", "orff_real"]
 
 
 def module(name):
-    return importlib.import_module(f"bochner.experiments.{name}")
+    return importlib.import_module(f"bochner_papers.{name}")
 
 
 def available(experiment):

@@ -10,8 +10,8 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from bochner.datasets import DatasetNotFound, load
-from bochner.experiments import pbrff_figure1, pbrff_figure2, pbrff_figure3, pbrff_table1, risk_certificates
-from bochner.experiments.pbrff_protocol import (
+from bochner_papers import pbrff_figure1, pbrff_figure2, pbrff_figure3, pbrff_table1, risk_certificates
+from bochner_papers.pbrff_protocol import (
     COSTS,
     FOUND_GAMMAS,
     AuthorsSVM,

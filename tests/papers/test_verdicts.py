@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from bochner.experiments._catalog import discover
+from bochner_papers.runner.catalog import discover
 
 FOUND, _ = discover()
 THREE = ("holds", "does not hold", "cannot tell")
 
 
 def module(name):
-    return importlib.import_module(f"bochner.experiments.{name}")
+    return importlib.import_module(f"bochner_papers.{name}")
 
 
 def quick(name, result):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bochner.experiments._catalog import as_json, case_key
-from bochner.experiments._store import ResultFile, finished_records
-from bochner.experiments._summary import averaged
-from bochner.pages.document import tag
+from bochner.tables.pages.document import tag
+from bochner_papers.runner.catalog import as_json, case_key
+from bochner_papers.runner.store import ResultFile, finished_records
+from bochner_papers.runner.summary import averaged
 
 values = st.one_of(st.integers(-5, 5), st.floats(-10, 10), st.text(max_size=5), st.none(), st.booleans())
 dictionaries = st.dictionaries(st.text(min_size=1, max_size=5), values, max_size=4)

@@ -16,7 +16,7 @@ from bochner import (
     graph_output_matrix,
     simplex_code,
 )
-from bochner.expansions import Expansion
+from bochner.expansions.waves import Expansion
 from bochner.operators import learned_output_matrix
 
 numbers = st.floats(-5, 5, allow_subnormal=False)

@@ -12,9 +12,9 @@ from bochner import (
     alignment_losses,
     alignment_losses_and_gradient,
 )
-from bochner._compute import as_rows
-from bochner.alignment import alignment_sums
-from bochner.targets import as_target
+from bochner.data import as_rows
+from bochner.data.targets import as_target
+from bochner.learners.alignment import alignment_sums
 
 
 def pairwise_alignment_loss(omega, X, similarity):

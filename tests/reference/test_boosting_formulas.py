@@ -12,7 +12,7 @@ from bochner.boosting.margins import bound_minimizer
 from bochner.boosting.published import in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
 from bochner.losses import Exponential, Logistic, Multinomial, Squared
-from bochner.measures import FourierMeasure
+from bochner.measures.fourier import FourierMeasure
 
 
 def log_odds(y):

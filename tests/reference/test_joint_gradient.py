@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
-from bochner._compute import as_rows
-from bochner.descent import Descent, run_together
+from bochner.data import as_rows
+from bochner.learners.descent.gradients import CHUNK_ROWS, BatchGradient, Standardization, WaveParameters
+from bochner.learners.descent.loop import Descent, run_together
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
-from bochner.wave_gradients import CHUNK_ROWS, BatchGradient, Standardization, WaveParameters
 
 LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
 

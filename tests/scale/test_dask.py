@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from bochner import CertifiedClassifier, Gaussian, SpectralFeatures, SpectralLogistic
-from bochner._compute import Block, as_rows, dask_rows, gram_block
-from bochner._compute.blocks import features_block
-from bochner.alignment import fourier_sums, potential_and_gradient
+from bochner._loops.blocks import features_block, gram_block
+from bochner.data import Block, as_rows
+from bochner.data.dask import rows as dask_rows
+from bochner.learners.alignment import fourier_sums, potential_and_gradient
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")

@@ -17,7 +17,7 @@ from bochner import (
     SpectralClassifier,
     SpectralFeatures,
 )
-from bochner._compute import dask_rows
+from bochner.data.dask import rows as dask_rows
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")

@@ -17,7 +17,7 @@ from bochner import (
     SpectralRidge,
     alignment_losses,
 )
-from bochner._compute import batches
+from bochner.data import batches
 
 MB = 2**20
 

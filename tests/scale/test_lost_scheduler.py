@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from bochner import JointDescent, PacBayes, SpectralFeatures, SpectralRidge
-from bochner._compute import clusters
+from bochner.data.dask import clusters
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")

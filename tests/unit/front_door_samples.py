@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bochner import Anova, Evidence
-from bochner.evidence import LearnedPrior
-from bochner.front_door import preparation, waves
-from bochner.front_door.solving import Problem, learned_gram
+from bochner.learners.evidence import LearnedPrior
+from bochner.tabular import preparation, waves
+from bochner.tabular.solving import Problem, learned_gram
 
 pd = pytest.importorskip("pandas")
 QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)

@@ -1,7 +1,8 @@
 """Pages for tests, with text that would do harm if it were not escaped."""
 
-from bochner.experiments._summary import averaged, beside_published
-from bochner.pages import model_page, write_experiment, write_index
+from bochner.tables.pages import model_page
+from bochner_papers.runner.pages import write_experiment, write_index
+from bochner_papers.runner.summary import averaged, beside_published
 
 EVIL = "<script>window.hacked = 1</script>"
 EVIL_ATTRIBUTE = '"><img src=x onerror="window.hacked = 2">'

@@ -7,9 +7,10 @@ import textwrap
 
 import pytest
 
-from bochner.experiments import _runner, _workers
-from bochner.experiments._catalog import choose
-from bochner.experiments._runner import reproduce
+from bochner_papers.runner import reproduction as _runner
+from bochner_papers.runner import workers as _workers
+from bochner_papers.runner.catalog import choose
+from bochner_papers.runner.reproduction import reproduce
 
 EXPERIMENT = """
 import os, time

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import pytest
 
 from bochner import Evidence
-from bochner.front_door.base import SpectralModel
-from bochner.tables import rivals as rivals_module
+from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tabular.base import SpectralModel
 
 QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
 

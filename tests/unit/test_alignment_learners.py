@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from bochner import Gaussian, OptimalAlignment, PacBayes, alignment_losses, divergence_ball_weights, gibbs_weights
-from bochner.alignment import alignment_sums
+from bochner.learners.alignment import alignment_sums
 from bochner.learners.pac_bayes import BETA_GRID
 
 

@@ -19,12 +19,12 @@ from bochner import (
     MarginGame,
     SpectralFeatures,
 )
-from bochner._compute import BatchPlan, LocalRows, as_rows, batches
-from bochner._compute.blocks import fourier_sums_block
-from bochner._compute.wave_kernels import few_fourier_sums
-from bochner.learners import duals
+from bochner._loops.blocks import fourier_sums_block
+from bochner._loops.wave_kernels import few_fourier_sums
+from bochner.data import BatchPlan, LocalRows, as_rows, batches
+from bochner.learners.descent.gradients import BatchGradient, Standardization, WaveParameters
+from bochner.learners.game import duals
 from bochner.losses import Logistic, Multinomial, Squared
-from bochner.wave_gradients import BatchGradient, Standardization, WaveParameters
 
 N_ROWS = 5003
 PLACES = ["map", "dask"]

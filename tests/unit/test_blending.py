@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bochner import blending
-from bochner.blending import ProbabilityLink, blend_weights
+from bochner.tabular import blending
+from bochner.tabular.blending import ProbabilityLink, blend_weights
 
 
 def problem(seed, n=80):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner._compute.boosting_kernels import exponential, phase_losses_block
+from bochner._loops.boosting_kernels import exponential, phase_losses_block
 
 
 @pytest.mark.parametrize(

@@ -17,19 +17,12 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bochner import (
-    CertifiedClassifier,
-    Gaussian,
-    PacBayes,
-    SpectralFeatures,
-    SpectralRidge,
-    certificates,
-    certify,
-    repetitions,
-)
+from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, SpectralRidge, certify
 from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
 from bochner.bounds.risk import inverse_binary_kl
-from bochner.certificates import shares_for
+from bochner.data import repetitions
+from bochner.models import certified as certificates
+from bochner.models.certified import shares_for
 
 
 @pytest.fixture

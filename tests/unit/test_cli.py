@@ -12,7 +12,7 @@ from table_samples import quick_models
 
 import bochner
 from bochner import cli
-from bochner.experiments import _listing
+from bochner_papers.runner import listing as _listing
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -293,7 +293,7 @@ def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, 
 def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(capsys, tmp_path, monkeypatch):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")
-    from bochner.tables import rivals
+    from bochner.tables.evaluate import baselines as rivals
 
     monkeypatch.setattr(rivals, "installed", list)
     monkeypatch.chdir(tmp_path)
@@ -321,7 +321,7 @@ def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(capsys, tm
 def test_the_command_knows_every_metric():
     """They are written out there, since the room of tables is not imported for a parser."""
     pytest.importorskip("pandas")
-    from bochner.tables.metrics import METRICS
+    from bochner.tables.evaluate.metrics import METRICS
 
     for name in METRICS:
         assert cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric == name

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner.tables.column_kinds import DateColumn, NumberColumn
+from bochner.tables.columns.column_kinds import DateColumn, NumberColumn
 
 pd = pytest.importorskip("pandas")
 

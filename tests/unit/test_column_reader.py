@@ -12,8 +12,8 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_breast_cancer  # noqa: E402
 
 from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables.written_dates import date_formats, formats_in_words, parsed  # noqa: E402
-from bochner.tables.written_numbers import decimal_of, number_of  # noqa: E402
+from bochner.tables.columns.written_dates import date_formats, formats_in_words, parsed  # noqa: E402
+from bochner.tables.columns.written_numbers import decimal_of, number_of  # noqa: E402
 
 N = 60
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bochner
-from bochner._compute import compiling
+from bochner._loops import compiling
 
 NOBODY = 65534
 
@@ -99,7 +99,7 @@ def test_a_cache_that_vanishes_is_no_reason_to_stop(tmp_path):
     code = """
 import shutil, sys, warnings
 import numpy as np
-from bochner._compute import kernels
+from bochner._loops import kernels
 
 shutil.rmtree(sys.argv[1])
 open(sys.argv[1], "w").close()
@@ -120,7 +120,7 @@ assert ["NUMBA_CACHE_DIR" in str(one.message) for one in caught] == [True], caug
 def test_a_second_process_finds_what_the_first_compiled(tmp_path):
     code = """
 import numpy as np
-from bochner._compute import kernels
+from bochner._loops import kernels
 
 kernels.sincos(np.zeros(2), np.empty(2), np.empty(2))
 print(sum(kernels.sincos.stats.cache_hits.values()))

@@ -5,11 +5,13 @@ import pytest
 import scipy.sparse as sp
 from selection import long_except
 
-from bochner._compute import BatchPlan, as_rows, batches, dask_batches, dask_rows
-from bochner.descent import Descent, run_together
-from bochner.expansions import Expansion
+from bochner.data import BatchPlan, as_rows, batches
+from bochner.data.dask import batches as dask_batches
+from bochner.data.dask import rows as dask_rows
+from bochner.expansions.waves import Expansion
+from bochner.learners.descent.gradients import WaveParameters
+from bochner.learners.descent.loop import Descent, run_together
 from bochner.losses import Logistic, Multinomial, Squared
-from bochner.wave_gradients import WaveParameters
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -18,7 +18,7 @@ from bochner import (
     SpectralRegressor,
     SpectralRidge,
 )
-from bochner.targets import Labels
+from bochner.data.targets import Labels
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

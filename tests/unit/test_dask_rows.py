@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bochner._compute import RemoteTable
-from bochner._compute.dask_inputs import group_bounds
-from bochner._compute.dask_rows import DaskRows
+from bochner.data import RemoteTable
+from bochner.data.dask.inputs import group_bounds
+from bochner.data.dask.rows import DaskRows
 
 da = pytest.importorskip("dask.array")
 N = 150

@@ -11,23 +11,16 @@ from dask_samples import CASES, NAMES, QUICK, SIGNAL, TWO, N, X, chunked, every_
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import (
-    LandmarkFeatures,
-    OperatorClassifier,
-    OperatorRegressor,
-    SpectralRidge,
-    certificates,
-)
-from bochner._compute import (
-    as_rows,
-    batches,
-    clusters,
-    dask_rows,
-)
-from bochner._compute.dask_inputs import group_bounds, group_sizes
+from bochner import LandmarkFeatures, OperatorClassifier, OperatorRegressor, SpectralRidge
 from bochner.boosting import calibration, published
-from bochner.learners import game_value, joint_descent
-from bochner.targets import Labels, Values, as_target
+from bochner.data import as_rows, batches
+from bochner.data.dask import clusters
+from bochner.data.dask import rows as dask_rows
+from bochner.data.dask.inputs import group_bounds, group_sizes
+from bochner.data.targets import Labels, Values, as_target
+from bochner.learners.descent import joint_descent
+from bochner.learners.game import value as game_value
+from bochner.models import certified as certificates
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

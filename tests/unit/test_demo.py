@@ -6,7 +6,7 @@ import pytest
 from selection import long_except
 
 from bochner import Evidence, demo
-from bochner.front_door.base import SpectralModel
+from bochner.tabular.base import SpectralModel
 
 
 @pytest.mark.parametrize("as_json", long_except([False, True], True))

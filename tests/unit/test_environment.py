@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import bochner
-from bochner import _environment, cli
+from bochner import cli
+from bochner._terminal import environment as _environment
 
 
 @pytest.fixture

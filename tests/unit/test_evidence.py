@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from selection import long_except
 from sklearn.base import clone
 
-import bochner.evidence as evidence_module
+import bochner.learners.evidence as evidence_module
 from bochner import (
     Anova,
     Cauchy,
@@ -21,8 +21,8 @@ from bochner import (
     SpectralRidge,
     TargetSimilarity,
 )
-from bochner.evidence import _NegativeEvidence, shrinkage
-from bochner.targets import Labels, Values
+from bochner.data.targets import Labels, Values
+from bochner.learners.evidence import _NegativeEvidence, shrinkage
 
 FAMILIES = [
     Anova(),

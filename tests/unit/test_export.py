@@ -173,7 +173,7 @@ def test_what_has_no_graph_is_refused_by_name(model, message):
 
 
 def test_unknown_measures_are_refused_by_name():
-    class OtherMeasure(bochner.measures.AtomicMeasure):
+    class OtherMeasure(bochner.measures.fourier.AtomicMeasure):
         pass
 
     fitted = features().fit(X)

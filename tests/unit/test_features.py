@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bochner import Gaussian, Laplace, MarginGame, Matern, OptimalAlignment, PacBayes, SpectralFeatures
+from bochner.data.targets import Labels, Values
 from bochner.learners import Learned, Learner
-from bochner.targets import Labels, Values
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))

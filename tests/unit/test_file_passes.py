@@ -18,8 +18,8 @@ from bochner import (
     SpectralLogistic,
     SpectralRidge,
 )
-from bochner._compute import LocalRows, batches, is_mapped
-from bochner._compute import rows as rows_module
+from bochner.data import LocalRows, batches, is_mapped
+from bochner.data import rows as rows_module
 
 N_ROWS = 20_000
 # Passes that look for NaN and infinity before any work.

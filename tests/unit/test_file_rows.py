@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bochner import Gaussian, SpectralFeatures, SpectralLogistic, SpectralRidge, load_table, open_rows
-from bochner._compute import LocalRows, as_rows, is_mapped
-from bochner._compute.maps import _SCRATCHES
-from bochner.tables import pieces, streaming
+from bochner.data import LocalRows, as_rows, is_mapped
+from bochner.data.maps import _SCRATCHES
+from bochner.tables.read import pieces, streaming
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")

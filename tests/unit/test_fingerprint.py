@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 import bochner
-from bochner.experiments._catalog import discover
-from bochner.experiments._fingerprint import run_fingerprint, token_lines
+from bochner_papers.runner.catalog import discover
+from bochner_papers.runner.fingerprint import run_fingerprint, token_lines
 
 PROTOCOL = """
 from .rivals import Rival as Other
@@ -91,7 +91,7 @@ def test_experiments_that_share_a_protocol_are_told_apart_and_known():
 
 def test_the_version_is_that_of_the_library_that_runs(monkeypatch):
     before = discover()[0]["rff_sampling"].source
-    assert before == run_fingerprint("bochner.experiments.rff_sampling", bochner.__version__)
+    assert before == run_fingerprint("bochner_papers.rff_sampling", bochner.__version__)
     monkeypatch.setattr(bochner, "__version__", "99.0")
     assert discover()[0]["rff_sampling"].source != before
 

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
 from bochner import SpectralClassifier, SpectralRegressor
-from bochner._compute import at_most_threads, thread_count
-from bochner.front_door import base
-from bochner.front_door.families import each_family
+from bochner._loops.threads import at_most_threads, thread_count
+from bochner.tabular import base
+from bochner.tabular.families import each_family
 
 pytestmark = pytest.mark.usefixtures("few_waves", "short_choice_of_ranks")
 callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")

@@ -11,11 +11,13 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 from test_dask_travel import watched  # noqa: F401
 
-from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows, repetitions
-from bochner._compute import RemoteTable, dask_rows, dask_tables
-from bochner.front_door import base, waves
-from bochner.learners import joint_descent
-from bochner.tables import streaming
+from bochner import Anova, Evidence, SpectralClassifier, SpectralRegressor, open_rows
+from bochner.data import RemoteTable, repetitions
+from bochner.data.dask import rows as dask_rows
+from bochner.data.dask import tables as dask_tables
+from bochner.learners.descent import joint_descent
+from bochner.tables.read import streaming
+from bochner.tabular import base, waves
 
 pd = pytest.importorskip("pandas")
 dask = pytest.importorskip("dask")

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, roc_auc_score
 
 from bochner import Anova, SpectralClassifier, open_rows
-from bochner.blending import ProbabilityLink
+from bochner.tabular.blending import ProbabilityLink
 
 X, SIGNAL = regression(150)
 TWO = np.where(SIGNAL > 0.2, "yes", "no")

@@ -8,8 +8,8 @@ from front_door_samples import QUICK, regression, table
 from sklearn.exceptions import NotFittedError
 
 from bochner import Anova, Laplace, Matern, SpectralClassifier, SpectralRegressor
-from bochner.blending import ProbabilityLink
-from bochner.front_door.target_scales import TargetScale
+from bochner.tabular.blending import ProbabilityLink
+from bochner.tabular.target_scales import TargetScale
 
 pd = pytest.importorskip("pandas")
 
@@ -76,7 +76,7 @@ def test_gradients_of_probabilities_are_differences(n_classes):
 def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
     """Every row lies on kinks, those of kernels and of ranks alike."""
     monkeypatch.setattr(
-        "bochner.front_door.base.with_ranks_where_better", lambda inputs, *_: copy(inputs).set_params(ranks=ranks)
+        "bochner.tabular.base.with_ranks_where_better", lambda inputs, *_: copy(inputs).set_params(ranks=ranks)
     )
     rng = np.random.default_rng(0)
     X = rng.poisson(2.0, size=(150, 2)).astype(float)

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
 from bochner import SpectralClassifier, SpectralRegressor
-from bochner.front_door import notebook
+from bochner.tabular import notebook
 
 pd = pytest.importorskip("pandas")
 

@@ -7,10 +7,10 @@ from selection import long_except
 from sklearn.metrics import log_loss
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor
-from bochner._compute import LocalRows
-from bochner.front_door import base
-from bochner.front_door.waves import Stream
-from bochner.targets import Values
+from bochner.data import LocalRows
+from bochner.data.targets import Values
+from bochner.tabular import base
+from bochner.tabular.waves import Stream
 
 pd = pytest.importorskip("pandas")
 

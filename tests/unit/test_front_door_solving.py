@@ -8,24 +8,18 @@ from front_door_samples import LEARNED, QUICK, problem, refit, regression
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor, repetitions
-from bochner._compute import LocalRows
-from bochner.evidence import Evidence, LearnedPrior
-from bochner.expansions import Expansion
-from bochner.front_door import base, preparation, solving, waves
-from bochner.front_door.preparation import Prepared, with_ranks_where_better
-from bochner.front_door.solving import (
-    Problem,
-    expansion_of,
-    learned_gram,
-    solve_holding_out,
-    solve_leaving_out,
-)
-from bochner.front_door.waves import Stream, WaveMember, solve_descending
-from bochner.inputs import TableInputs
-from bochner.kernel_systems import InverseSystem
+from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
+from bochner.data import LocalRows, repetitions
+from bochner.data.inputs import TableInputs
+from bochner.data.targets import Labels, Values
+from bochner.expansions.waves import Expansion
+from bochner.learners.evidence import Evidence, LearnedPrior
 from bochner.losses import Logistic, Multinomial, Squared
-from bochner.targets import Labels, Values
+from bochner.solvers.dual import InverseSystem
+from bochner.tabular import base, preparation, solving, waves
+from bochner.tabular.preparation import Prepared, with_ranks_where_better
+from bochner.tabular.solving import Problem, expansion_of, learned_gram, solve_holding_out, solve_leaving_out
+from bochner.tabular.waves import Stream, WaveMember, solve_descending
 
 pd = pytest.importorskip("pandas")
 
@@ -233,7 +227,7 @@ def test_many_rows_are_solved_by_conjugate_gradients(monkeypatch):
 def test_an_expansion_of_a_solution_carries_the_linear_part():
     parts = problem()
     dual, intercept = refit(parts, LEARNED, 0.1, parts.weights)
-    from bochner.kernel_systems import Solution
+    from bochner.solvers.dual import Solution
 
     function = expansion_of(LEARNED, parts.Z, Solution(dual, intercept), np.float64)
     np.testing.assert_allclose(

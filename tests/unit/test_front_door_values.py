@@ -9,7 +9,7 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import Evidence, SpectralRegressor
-from bochner.front_door.target_scales import TargetScale, other_scales
+from bochner.tabular.target_scales import TargetScale, other_scales
 
 pd = pytest.importorskip("pandas")
 

@@ -168,8 +168,8 @@ def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, m
 
 
 def test_waves_are_kept_where_the_rows_themselves_have_room_for_as_much(tmp_path, monkeypatch):
-    from bochner._compute import LocalRows
     from bochner.boosting import gbrff1
+    from bochner.data import LocalRows
 
     X = np.zeros((100, 6))
     np.save(tmp_path / "rows.npy", X)

@@ -5,8 +5,9 @@ import pytest
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, repetitions
+from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment
 from bochner.boosting import calibration, gbrff2
+from bochner.data import repetitions
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")

@@ -5,13 +5,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from bochner import Anova, Gaussian, Laplace, Matern
-from bochner._compute import grams
-from bochner._compute.grams import (
-    GAUSSIAN,
-    ProductKernel,
-    RadialKernel,
-    skinny_product,
-)
+from bochner._loops import grams
+from bochner._loops.grams import GAUSSIAN, ProductKernel, RadialKernel, skinny_product
 
 POLYNOMIALS = {0: lambda t: 1.0, 1: lambda t: 1 + t, 2: lambda t: 1 + t + t**2 / 3}
 

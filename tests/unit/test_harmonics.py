@@ -5,8 +5,14 @@ import pytest
 from scipy.special import eval_gegenbauer, roots_gegenbauer
 
 from bochner import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
-from bochner import harmonics as module
-from bochner.harmonics import basis_size, harmonic_columns, harmonic_count, harmonic_indices, sphere_area
+from bochner.measures import harmonic as module
+from bochner.measures.harmonic import (
+    basis_size,
+    harmonic_columns,
+    harmonic_count,
+    harmonic_indices,
+    sphere_area,
+)
 
 DIMENSIONS = [(2, 9), (3, 12), (4, 6), (5, 4)]
 

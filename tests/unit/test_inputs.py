@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from bochner.inputs import SmoothScaler, TableInputs
+from bochner.data.inputs import SmoothScaler, TableInputs
 
 pd = pytest.importorskip("pandas")
 

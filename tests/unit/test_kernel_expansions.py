@@ -75,7 +75,7 @@ def test_at_a_kink_the_derivative_is_the_mean_of_both_sides(prior, precision):
 def test_blocks_of_rows_change_nothing(monkeypatch):
     f, X = expansion(PRIORS[6]), rows(40)
     values, slopes, effects = f.evaluate(X), f.jacobian(X), f.effects(X)
-    monkeypatch.setattr("bochner.kernel_expansions._BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr("bochner.expansions.kernels._BLOCK_BYTES", 8 * 30 * 7)
     np.testing.assert_allclose(f.evaluate(X), values, atol=1e-12)
     np.testing.assert_allclose(f.jacobian(X), slopes, atol=1e-12)
     np.testing.assert_allclose(f.effects(X).pairs, effects.pairs, atol=1e-12)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner._compute import blocks, kernels
-from bochner._compute.blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block
+from bochner._loops import blocks, kernels
+from bochner._loops.blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block
 
 DTYPES = [np.float32, np.float64]
 # What rounding of the inputs to the kernels may cost: a few units in the last place of a number of size 1.

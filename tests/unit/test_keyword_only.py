@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import bochner
 from bochner import AscentPeaks, Gaussian, Matern, PacBayes
-from bochner._deprecations import keyword_only_from
+from bochner._estimator import keyword_only_from
 
 # What could be given by position up to 0.2, with values for all of it.
 OLD_POSITIONS = {

@@ -6,9 +6,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from bochner import Gaussian, LandmarkFeatures, Laplace, MarginGame, OptimalAlignment, PacBayes, repetitions
-from bochner.expansions import Expansion, ExpansionStack
-from bochner.landmark_choice import shares
+from bochner import Gaussian, LandmarkFeatures, Laplace, MarginGame, OptimalAlignment, PacBayes
+from bochner.data import repetitions
+from bochner.expansions.waves import Expansion, ExpansionStack
+from bochner.features.landmark_choice import shares
 
 
 @pytest.fixture

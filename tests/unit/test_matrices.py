@@ -6,7 +6,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from bochner._compute import matrices
+from bochner._loops import matrices
 
 PRECISIONS = pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 2e-4), (np.float64, 1e-11)])
 

@@ -36,17 +36,9 @@ from sklearn.preprocessing import (  # noqa: E402
     TargetEncoder,
 )
 
-from bochner import (  # noqa: E402
-    KernelMachine,
-    OperatorRidge,
-    SpectralFeatures,
-    SpectralRidge,
-    fit_table,
-    load,
-    save,
-)
-from bochner.storage import STORED_CLASSES, stored_class  # noqa: E402
+from bochner import KernelMachine, OperatorRidge, SpectralFeatures, SpectralRidge, fit_table, load, save  # noqa: E402
 from bochner.tables import ModelFileError, model_schema  # noqa: E402
+from bochner.tables.storage import STORED_CLASSES, stored_class  # noqa: E402
 
 
 @pytest.fixture(scope="module")

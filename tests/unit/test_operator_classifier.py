@@ -171,7 +171,7 @@ def test_a_part_that_is_struck_changes_nothing(monkeypatch):
     def struck(*arguments, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bochner.ridge.model.RidgeStatistics.of", struck)
+    monkeypatch.setattr("bochner.models.ridge.model.RidgeStatistics.of", struck)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[1::2], y[1::2])
     np.testing.assert_array_equal(model.decision_function(X), before)

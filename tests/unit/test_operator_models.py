@@ -23,7 +23,7 @@ from bochner import (
     PacBayes,
     SpectralFeatures,
 )
-from bochner._compute import as_rows
+from bochner.data import as_rows
 from bochner.losses import Exponential, Hinge, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 from bochner.solvers import convex
 from bochner.solvers.convex import ConvexProblem

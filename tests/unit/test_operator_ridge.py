@@ -29,7 +29,7 @@ from bochner import (
     StochasticGradient,
     graph_output_matrix,
 )
-from bochner.alignment import potential
+from bochner.learners.alignment import potential
 from bochner.learners.base import Learned, Learner
 
 MATRIX = np.array([[2.0, 0.5, 0.3], [0.5, 1.0, 0.0], [0.3, 0.0, 0.7]])

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import page_samples
 import pytest
 
-from bochner.experiments._summary import averaged
-from bochner.pages import charts, model_page, write_experiment, write_index
-from bochner.pages.document import document, table, tag
+from bochner.tables.pages import charts, model_page
+from bochner.tables.pages.document import document, table, tag
+from bochner_papers.runner.pages import write_experiment, write_index
+from bochner_papers.runner.summary import averaged
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -79,7 +80,7 @@ def test_figures_have_words(pages):
 
 def test_large_clouds_become_images(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
-    from bochner.pages.drawing import matplotlib_svg
+    from bochner.tables.pages.drawing import matplotlib_svg
 
     sizes = {}
     for count in (100, 20_000):

@@ -16,8 +16,8 @@ from table_samples import quick_models  # noqa: E402
 
 import bochner  # noqa: E402
 from bochner import cli  # noqa: E402
-from bochner.front_door.door import FRAME_BLOCK  # noqa: E402
-from bochner.tables import pieces as pieces_module  # noqa: E402
+from bochner.tables.read import pieces as pieces_module  # noqa: E402
+from bochner.tabular.reader import FRAME_BLOCK  # noqa: E402
 
 
 def run(capsys, *arguments):

@@ -12,17 +12,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from bochner import (
-    Anova,
-    Cauchy,
-    Gaussian,
-    Laplace,
-    Matern,
-    RationalQuadratic,
-    Sinc,
-    SpectralFeatures,
-    SpectralMixture,
-)
+from bochner import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralFeatures, SpectralMixture
 from bochner.priors.anova import sparse_student_quantile
 from bochner.priors.base import typical_length
 

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from bochner import _progress
-from bochner._progress import stages, track
+from bochner._terminal import progress as _progress
+from bochner._terminal.progress import stages, track
 
 
 class Terminal(io.StringIO):

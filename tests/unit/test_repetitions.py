@@ -14,11 +14,11 @@ from bochner import (
     OperatorRidgeClassifier,
     SpectralRidge,
 )
-from bochner._compute import LocalRows, column_keys, row_keys
-from bochner.evidence import Evidence
+from bochner.data import LocalRows, column_keys, row_keys
+from bochner.data.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows
+from bochner.data.targets import Labels, Values
+from bochner.learners.evidence import Evidence
 from bochner.priors import Anova
-from bochner.repetitions import EqualRows, _common_unit, draw_held_out, equal_rows
-from bochner.targets import Labels, Values
 
 
 def numbers(n=60, seed=0):

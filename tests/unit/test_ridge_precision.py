@@ -5,15 +5,8 @@ import pytest
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import (
-    CurlFree,
-    Gaussian,
-    OperatorRidge,
-    OperatorRidgeClassifier,
-    SpectralFeatures,
-    SpectralRidge,
-)
-from bochner._compute import as_rows
+from bochner import CurlFree, Gaussian, OperatorRidge, OperatorRidgeClassifier, SpectralFeatures, SpectralRidge
+from bochner.data import as_rows
 from bochner.solvers import RidgeStatistics, TrainingRows, precision
 from bochner.solvers.precision import condition
 
@@ -35,7 +28,7 @@ def sound(**parameters):
 def in_float64(model, X, y, monkeypatch, **settings):
     """The same fit without tiles."""
     with monkeypatch.context() as patched:
-        patched.setattr("bochner.ridge.model.tiles_seem_enough", lambda *arguments: False)
+        patched.setattr("bochner.models.ridge.model.tiles_seem_enough", lambda *arguments: False)
         return clone(model).fit(X, y, **settings)
 
 
@@ -126,7 +119,7 @@ def test_ill_conditioned_systems_are_summed_in_float64_from_the_start(monkeypatc
     X, y = data(2)
     model = SpectralRidge(SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0)
     passes = []
-    monkeypatch.setattr("bochner.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
+    monkeypatch.setattr("bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
     found = clone(model).fit(X, y)
     assert passes == [False]
     assert not found._statistics.tiled
@@ -137,7 +130,7 @@ def test_where_the_guess_was_wrong_the_sums_are_made_again(monkeypatch):
     model = SpectralRidge(SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0)
     wanted, passes = in_float64(model, X, y, monkeypatch), []
     monkeypatch.setattr(precision, "_SLACK", np.inf)
-    monkeypatch.setattr("bochner.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
+    monkeypatch.setattr("bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
     found = clone(model).fit(X, y)
     assert passes == [True, False]
     np.testing.assert_array_equal(found.coef_, wanted.coef_)
@@ -202,7 +195,7 @@ def test_rows_that_no_worker_can_hold_are_summed_in_float64(monkeypatch):
     """A look at some of them, to know whether tiles will do, would read them once more."""
     da = pytest.importorskip("dask.array")
     X, y = data()
-    monkeypatch.setattr("bochner._compute.dask_rows.has_room", lambda n_bytes: False)
+    monkeypatch.setattr("bochner.data.dask.rows.has_room", lambda n_bytes: False)
     with pytest.warns(UserWarning, match="no room to hold them"):
         found = sound(alpha=[0.1, 1.0]).fit(da.from_array(X, chunks=(9000, -1)), y)
     assert not found._statistics.tiled

@@ -13,20 +13,11 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bochner._compute import (
-    Block,
-    LocalRows,
-    as_rows,
-    blocks_of,
-    fourier_sums_block,
-    ordered_map,
-    rows,
-    thread_count,
-    threads_for_matrices,
-    threads_for_rows_only,
-)
-from bochner.alignment import fourier_sums, potential, potential_and_gradient
-from bochner.measures import FourierMeasure
+from bochner._loops.blocks import fourier_sums_block
+from bochner._loops.threads import ordered_map, thread_count, threads_for_matrices, threads_for_rows_only
+from bochner.data import Block, LocalRows, as_rows, blocks_of, rows
+from bochner.learners.alignment import fourier_sums, potential, potential_and_gradient
+from bochner.measures.fourier import FourierMeasure
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2500, 4))
@@ -178,7 +169,7 @@ def test_an_interruption_stops_the_remaining_blocks(monkeypatch):
 @pytest.mark.parametrize("kept_bytes", [0, 2**27])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
 def test_potential_and_gradient_agree_with_finite_differences(kept_bytes, storage, monkeypatch):
-    monkeypatch.setattr("bochner.alignment._KEPT_PROJECTION_BYTES", kept_bytes)
+    monkeypatch.setattr("bochner.learners.alignment._KEPT_PROJECTION_BYTES", kept_bytes)
     signs = [1.0, -0.5]
     value, gradient = potential_and_gradient(MEASURE, storage(X), SIGNAL, signs)
     waves = SIGNAL.T @ np.exp(1j * X @ MEASURE.frequencies.T)
@@ -242,7 +233,7 @@ def test_results_that_nobody_takes_keep_the_others_waiting(n_threads):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
-    from bochner._compute import threads
+    from bochner._loops import threads
 
     def fail(total, part):
         raise MemoryError("no room for the sum")
@@ -260,7 +251,7 @@ def test_an_error_while_adding_leaves_no_thread_waiting(n_threads, monkeypatch):
 
 
 def test_a_helper_that_wakes_up_late_keeps_nothing_alive():
-    from bochner._compute import threads
+    from bochner._loops import threads
 
     class Work:
         def __call__(self, k):
@@ -281,7 +272,7 @@ def test_a_helper_that_wakes_up_late_keeps_nothing_alive():
 
 
 def test_an_interruption_while_threads_are_given_back_does_not_keep_them(monkeypatch):
-    from bochner._compute import threads
+    from bochner._loops import threads
 
     def interrupted():
         raise KeyboardInterrupt

@@ -10,11 +10,11 @@ import pytest
 from runner_samples import EXPERIMENT, errors, run_all
 from selection import long_except
 
-from bochner import _progress
-from bochner.experiments._catalog import ExperimentError, case_key, choose, discover
-from bochner.experiments._runner import reproduce, result_path
-from bochner.experiments._store import ResultFile, finished_records
-from bochner.experiments._workers import Task, case_rng
+from bochner._terminal import progress as _progress
+from bochner_papers.runner.catalog import ExperimentError, case_key, choose, discover
+from bochner_papers.runner.reproduction import reproduce, result_path
+from bochner_papers.runner.store import ResultFile, finished_records
+from bochner_papers.runner.workers import Task, case_rng
 
 
 @pytest.mark.parametrize("workers", long_except(["in process", "spawned"], "in process"))
@@ -99,7 +99,7 @@ def test_a_crashing_worker_costs_one_case(workers, lab, request):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_workers_draw_no_bars_of_their_own(lab):
     pytest.importorskip("rich")
-    drawn = "import io, sys\n    from bochner._progress import track\n"
+    drawn = "import io, sys\n    from bochner._terminal.progress import track\n"
     drawn += "    sys.stderr = io.StringIO()\n    sys.stderr.isatty = lambda: True\n"
     drawn += "    list(track([1, 2], 'inner'))\n"
     lab("one", **{'return {"error"': drawn + '    return {"drawn": sys.stderr.getvalue(), "error"'})

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from runner_samples import errors, lines, run_all
 
-from bochner.experiments._catalog import case_key, choose
-from bochner.experiments._runner import result_path
-from bochner.experiments._store import finished_records
-from bochner.experiments._workers import Outcome, Task, case_rng, run_tasks
+from bochner_papers.runner.catalog import case_key, choose
+from bochner_papers.runner.reproduction import result_path
+from bochner_papers.runner.store import finished_records
+from bochner_papers.runner.workers import Outcome, Task, case_rng, run_tasks
 
 DRIVER = """
 import sys
 from pathlib import Path
-from bochner.experiments._catalog import choose
-from bochner.experiments._runner import reproduce
+from bochner_papers.runner.catalog import choose
+from bochner_papers.runner.reproduction import reproduce
 for summary in reproduce(choose(["slow"], sys.argv[1]), "quick", Path(sys.argv[2]), n_jobs=2):
     print(summary["n_finished"])
 """
@@ -89,9 +89,9 @@ def test_a_killed_run_goes_on_without_losing_or_repeating_a_case(lab, tmp_path):
 QUICK_STARTS = """
 import multiprocessing, os, sys, time
 from pathlib import Path
-from bochner.experiments._catalog import ExperimentError, choose
-from bochner.experiments._runner import reproduce
-from bochner.experiments import _workers
+from bochner_papers.runner.catalog import ExperimentError, choose
+from bochner_papers.runner.reproduction import reproduce
+from bochner_papers import _workers
 forks = multiprocessing.get_context("fork")
 _workers.multiprocessing.get_context = lambda kind: forks
 experiments = choose(["slow"], sys.argv[1])

@@ -28,7 +28,7 @@ from bochner import (
     SpectralRidge,
     StochasticGradient,
 )
-from bochner._compute import as_rows
+from bochner.data import as_rows
 from bochner.solvers import (
     CenteredRows,
     CoupledOutputs,

@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bochner import Gaussian, PacBayes, SpectralFeatures, SpectralLogistic
-from bochner._compute import LocalRows
+from bochner.data import LocalRows
+from bochner.data.targets import Labels
 from bochner.solvers import newton
 from bochner.solvers.newton import SoftmaxProblem, class_code, without_constant
-from bochner.targets import Labels
 
 FEATURES = SpectralFeatures(Gaussian(0.5), n_components=15, random_state=0)
 

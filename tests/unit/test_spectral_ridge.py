@@ -12,8 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from bochner import Decomposable, Gaussian, Matern, OperatorRidge, SpectralFeatures, SpectralRidge
-from bochner._compute import as_rows
-from bochner.alignment import potential
+from bochner.data import as_rows
+from bochner.learners.alignment import potential
 from bochner.learners.base import Learned, Learner
 from bochner.solvers import RidgeStatistics, TrainingRows
 

@@ -5,10 +5,10 @@ from importlib.resources import files
 
 import pytest
 
-from bochner import experiments
-from bochner._text import aligned, cell_text
-from bochner.experiments._summary import averaged, beside_published, published
-from bochner.experiments._text import overview_text, summary_text
+import bochner_papers as experiments
+from bochner._terminal.text import aligned, cell_text
+from bochner_papers.runner.summary import averaged, beside_published, published
+from bochner_papers.runner.text import overview_text, summary_text
 
 PUBLISHED = sorted(
     path.name[:-5] for path in (files(experiments) / "published").iterdir() if path.name.endswith(".json")

@@ -8,15 +8,15 @@ from sklearn.neighbors import KNeighborsClassifier
 pandas = pytest.importorskip("pandas")
 
 from bochner import fit_table  # noqa: E402
-from bochner.pages import model_page  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables import rivals as rivals_module  # noqa: E402
-from bochner.tables.copies import Observations, seen_inputs  # noqa: E402
-from bochner.tables.rivals import rivals  # noqa: E402
-from bochner.tables.splitting import SplitWish, split_rows  # noqa: E402
+from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
+from bochner.tables.evaluate.baselines import rivals  # noqa: E402
+from bochner.tables.evaluate.copies import Observations, seen_inputs  # noqa: E402
+from bochner.tables.evaluate.splitting import SplitWish, split_rows  # noqa: E402
+from bochner.tables.evaluate.thresholds import out_of_sample_scores  # noqa: E402
+from bochner.tables.evaluate.usable_rows import usable_rows  # noqa: E402
+from bochner.tables.pages import model_page  # noqa: E402
 from bochner.tables.text import fit_text, repeated_text  # noqa: E402
-from bochner.tables.thresholds import out_of_sample_scores  # noqa: E402
-from bochner.tables.usable_rows import usable_rows  # noqa: E402
 
 
 def noisy_table(rng, n_rows):

@@ -15,8 +15,8 @@ pytest.importorskip("pyarrow")
 
 from bochner import load_table  # noqa: E402
 from bochner.tables import TableError  # noqa: E402
-from bochner.tables.dialects import TextOptions, dialect_of  # noqa: E402
-from bochner.tables.reading import read_file  # noqa: E402
+from bochner.tables.read.dialects import TextOptions, dialect_of  # noqa: E402
+from bochner.tables.read.reading import read_file  # noqa: E402
 
 FRAME = pandas.DataFrame(
     {

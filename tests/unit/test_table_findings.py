@@ -10,12 +10,19 @@ from sklearn.metrics import roc_auc_score
 pandas = pytest.importorskip("pandas")
 
 from bochner import SpectralClassifier, SpectralRegressor, fit_table  # noqa: E402
-from bochner.front_door.effects import column_importances  # noqa: E402
 from bochner.tables import ColumnReader  # noqa: E402
-from bochner.tables import findings as findings_module  # noqa: E402
-from bochner.tables import rivals as rivals_module  # noqa: E402
-from bochner.tables.findings import class_curves, column_effects, importances, thinned, value_findings, worst_rows  # noqa: E402
-from bochner.tables.metrics import Predicted, Truth  # noqa: E402
+from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
+from bochner.tables.evaluate import findings as findings_module  # noqa: E402
+from bochner.tables.evaluate.findings import (  # noqa: E402
+    class_curves,
+    column_effects,
+    importances,
+    thinned,
+    value_findings,
+    worst_rows,
+)
+from bochner.tables.evaluate.metrics import Predicted, Truth  # noqa: E402
+from bochner.tabular.effects import column_importances  # noqa: E402
 
 
 @pytest.fixture(scope="module")

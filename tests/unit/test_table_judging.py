@@ -10,14 +10,14 @@ from table_samples import quick_models  # noqa: E402
 
 from bochner import fit_table, load, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables import rivals as rivals_module  # noqa: E402
-from bochner.tables.judging import judged  # noqa: E402
-from bochner.tables.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error  # noqa: E402
+from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
+from bochner.tables.evaluate.evaluation import judged  # noqa: E402
+from bochner.tables.evaluate.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error  # noqa: E402
+from bochner.tables.evaluate.splitting import SplitWish, split_rows  # noqa: E402
+from bochner.tables.evaluate.target import counted_labels  # noqa: E402
+from bochner.tables.evaluate.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold  # noqa: E402
 from bochner.tables.provenance import fingerprint  # noqa: E402
-from bochner.tables.splitting import SplitWish, split_rows  # noqa: E402
-from bochner.tables.target import counted_labels  # noqa: E402
 from bochner.tables.text import certificate_text, fit_text, refit_text  # noqa: E402
-from bochner.tables.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold  # noqa: E402
 
 # Each metric as scikit-learn has it, of rows with weights.
 OF_SKLEARN = {
@@ -98,7 +98,7 @@ def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
 
 
 def _certified(truth, predicted):
-    from bochner.tables.judging import _certificate
+    from bochner.tables.evaluate.evaluation import _certificate
 
     return _certificate(predicted, truth)["certified"]
 

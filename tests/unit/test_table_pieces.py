@@ -13,9 +13,10 @@ import messy_samples as messy  # noqa: E402
 from selection import long_except  # noqa: E402
 
 from bochner import load_table  # noqa: E402
-from bochner.front_door.door import FRAME_BLOCK  # noqa: E402
-from bochner.tables import ColumnReader, pieces  # noqa: E402
-from bochner.tables.reading import read_file, read_pieces  # noqa: E402
+from bochner.tables import ColumnReader  # noqa: E402
+from bochner.tables.read import pieces  # noqa: E402
+from bochner.tables.read.reading import read_file, read_pieces  # noqa: E402
+from bochner.tabular.reader import FRAME_BLOCK  # noqa: E402
 
 N, ALL = 60, 50_000
 

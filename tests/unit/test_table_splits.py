@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bochner.tables.splitting import SplitWish, split_rows
-from bochner.tables.thresholds import ThresholdWish, cheapest_threshold
+from bochner.tables.evaluate.splitting import SplitWish, split_rows
+from bochner.tables.evaluate.thresholds import ThresholdWish, cheapest_threshold
 
 pd = pytest.importorskip("pandas")
 

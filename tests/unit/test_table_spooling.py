@@ -13,9 +13,9 @@ import messy_samples as messy  # noqa: E402
 from table_samples import quick_models  # noqa: E402
 
 from bochner import fit_table, load_table  # noqa: E402
-from bochner._compute import is_mapped  # noqa: E402
-from bochner._compute.maps import _SCRATCHES  # noqa: E402
-from bochner.tables import pieces, spooling  # noqa: E402
+from bochner.data import is_mapped  # noqa: E402
+from bochner.data.maps import _SCRATCHES  # noqa: E402
+from bochner.tables.read import pieces, spooling  # noqa: E402
 
 N = 300
 
@@ -120,7 +120,7 @@ def test_models_are_alike(everything_large, target, options):
 
 @pytest.mark.long
 def test_others_get_a_sample_of_a_large_table(monkeypatch):
-    from bochner.tables import rivals
+    from bochner.tables.evaluate import baselines as rivals
 
     monkeypatch.setattr(rivals, "_RIVAL_CELLS", 400)
     monkeypatch.setattr(rivals, "_SVM_ROWS", 50)
@@ -135,7 +135,7 @@ def test_others_get_a_sample_of_a_large_table(monkeypatch):
 def test_a_full_disk_is_one_sentence(monkeypatch):
     """Behind a map it would end the process, so room is asked for before."""
     resource = pytest.importorskip("resource")
-    from bochner._compute import scratch
+    from bochner.data import scratch
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # bytecode would be cut off
@@ -152,7 +152,7 @@ import sys
 from bochner.tables import spooling
 spooling.HELD_CELLS = 0
 from bochner import load_table
-from bochner.tables.columns import ColumnReader
+from bochner.tables.columns.reader import ColumnReader
 from bochner.tables.provenance import peak_bytes
 ColumnReader().fit_transform(load_table(sys.argv[1]))
 before = peak_bytes()

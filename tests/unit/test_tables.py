@@ -22,10 +22,10 @@ import bochner  # noqa: E402
 from bochner import SpectralClassifier, SpectralRegressor, datasets, fit_table, load, load_table, save  # noqa: E402
 from bochner.tables import ColumnReader, TableError  # noqa: E402
 from bochner.tables import fitting as fitting_module  # noqa: E402
-from bochner.tables import rivals as rivals_module  # noqa: E402
-from bochner.tables.judging import interval_certificate, judged, verdict  # noqa: E402
-from bochner.tables.metrics import Predicted, Truth  # noqa: E402
-from bochner.tables.target import task_of  # noqa: E402
+from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
+from bochner.tables.evaluate.evaluation import interval_certificate, judged, verdict  # noqa: E402
+from bochner.tables.evaluate.metrics import Predicted, Truth  # noqa: E402
+from bochner.tables.evaluate.target import task_of  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)

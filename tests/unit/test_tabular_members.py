@@ -7,12 +7,12 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from bochner import Anova, Gaussian, Laplace, SpectralClassifier, SpectralRegressor
-from bochner.evidence import LearnedPrior
-from bochner.front_door.families import family_names
-from bochner.front_door.members import Blend
-from bochner.front_door.solving import Problem, solve_leaving_out
-from bochner.front_door.spread import Spread
-from bochner.front_door.trees import TreeMember, cross_fitted_trees
+from bochner.learners.evidence import LearnedPrior
+from bochner.tabular.families import family_names
+from bochner.tabular.members import Blend
+from bochner.tabular.solving import Problem, solve_leaving_out
+from bochner.tabular.spread import Spread
+from bochner.tabular.trees import TreeMember, cross_fitted_trees
 
 
 class _Constant:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bochner.targets import Labels, TargetSimilarity
+from bochner.data.targets import Labels, TargetSimilarity
 
 
 def test_equal_labels_are_alike_and_others_opposite():

@@ -14,7 +14,7 @@ from bochner import (
     SpectralRidge,
     TargetSimilarity,
 )
-from bochner.targets import Labels, Values, as_target, regressed, simplex_code
+from bochner.data.targets import Labels, Values, as_target, regressed, simplex_code
 
 
 def test_labels_are_codes_signs_corners_and_labels_again():

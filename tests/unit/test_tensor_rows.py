@@ -24,8 +24,8 @@ from bochner import (
     SpectralFeatures,
     SpectralRidge,
 )
-from bochner._compute import Block, as_rows, tensor_rows
-from bochner.alignment import alignment_losses_and_gradient
+from bochner.data import Block, as_rows, tensor_rows
+from bochner.learners.alignment import alignment_losses_and_gradient
 
 strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")

@@ -12,11 +12,12 @@ pytest.importorskip("pyarrow")
 
 from bochner import load_table, open_rows  # noqa: E402
 from bochner.cli import main  # noqa: E402
-from bochner.tables import TableError, sources  # noqa: E402
-from bochner.tables.dialects import TextOptions, Training, dialect_of  # noqa: E402
-from bochner.tables.encodings import encoding_of, undecodable_byte  # noqa: E402
-from bochner.tables.names import column_named  # noqa: E402
-from bochner.tables.reading import read_file  # noqa: E402
+from bochner.tables import TableError  # noqa: E402
+from bochner.tables.columns.names import column_named  # noqa: E402
+from bochner.tables.read import sources  # noqa: E402
+from bochner.tables.read.dialects import TextOptions, Training, dialect_of  # noqa: E402
+from bochner.tables.read.encodings import encoding_of, undecodable_byte  # noqa: E402
+from bochner.tables.read.reading import read_file  # noqa: E402
 
 NO_HEADER = "The file has no line of column names, so its columns are called column_1 to column_{} (--header reads the first line as names)."
 
@@ -270,7 +271,7 @@ def test_damaged_utf8_is_refused_with_its_place(saved):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932", "utf-16"])
 def test_the_first_byte_that_cannot_be_decoded(encoding, monkeypatch):
-    from bochner.tables import encodings
+    from bochner.tables.read import encodings
 
     monkeypatch.setattr(encodings, "_CHUNK", 7)
     content = "名前,都市\n".encode(encoding) * 20

@@ -7,8 +7,8 @@ import pytest
 from front_door_samples import QUICK
 
 from bochner import Laplace, SpectralClassifier, SpectralRegressor, TableInputs
-from bochner._unfamiliar import UnfamiliarCells, collect_unfamiliar
-from bochner.front_door import door
+from bochner.data.unfamiliar import UnfamiliarCells, collect_unfamiliar
+from bochner.tabular import reader as door
 
 pd = pytest.importorskip("pandas")
 SETTINGS = {"priors": Laplace(), "evidence": QUICK, "random_state": 0}

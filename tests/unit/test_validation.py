@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bochner import SpectralRidge
-from bochner._validation import check_count, check_positive, check_share, check_weights
+from bochner._checks import check_count, check_positive, check_share
+from bochner.data.checks import check_weights
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bochner import cli
-from bochner._files import write_whole, written_whole
+from bochner._terminal.files import write_whole, written_whole
 from bochner.cli import EXIT_TERMINATED
 
 

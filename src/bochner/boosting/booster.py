@@ -6,31 +6,30 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._callbacks import CallbackSupportMixin, FitTasks
-from .._compute import row_numbers, threads_for_rows_only
-from .._defaults import NestedDefaults
-from .._deprecations import keyword_only_from
-from .._progress import track
-from .._random import Seed, as_generator
-from .._validation import (
+from .._checks import (
+    Seed,
+    as_generator,
     check_auto_count,
     check_count,
     check_flag,
     check_positive,
-    check_rows,
     check_share,
-    check_weights,
     refuse_class,
 )
-from ..descent import Descent, run_together
-from ..expansions import Expansion
+from .._estimator import CallbackSupportMixin, FitTasks, NestedDefaults, keyword_only_from
+from .._loops.threads import threads_for_rows_only
+from .._terminal.progress import track
+from ..data import row_numbers
+from ..data.checks import check_rows, check_weights
+from ..data.repetitions import FEW_ROWS, equal_rows, without_repetitions
+from ..data.row_draws import members
+from ..data.targets import Labels, Values
+from ..expansions.waves import Expansion
+from ..learners.descent.gradients import Standardization, WaveParameters
+from ..learners.descent.loop import Descent, run_together
 from ..losses import Multinomial
 from ..priors import SpectralMixture
 from ..priors.base import SpectralPrior
-from ..repetitions import FEW_ROWS, equal_rows, without_repetitions
-from ..row_draws import members
-from ..targets import Labels, Values
-from ..wave_gradients import Standardization, WaveParameters
 from .fitting import Rounds, draw_sample, others_at_most, with_waves
 from .held_out import MOST_NUMBERS, ValidationRows, of_validation_rows, validation_given
 from .importances import IMPORTANCE_ROWS, derivative_importances
@@ -190,7 +189,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         ``strata`` are codes of classes, of which each keeps its share of rows apart.  ``validation`` are the user's own
         ``ValidationRows``, in place of some of the rows that are kept apart.
         """
-        search, epochs = self._part("search", WaveSearch), self._part("epochs", JointEpochs)
+        search, epochs = self._component("search", WaveSearch), self._component("epochs", JointEpochs)
         rng = np.random.default_rng([self._seed, 0])
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
@@ -305,7 +304,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     def _stopping_for(self, n_rows: int, validated: bool) -> EarlyStopping:
         if self.stopping is None and n_rows <= LARGE and not validated:
             return EarlyStopping(fraction=0)
-        stopping = self._part("stopping", EarlyStopping)
+        stopping = self._component("stopping", EarlyStopping)
         if validated and stopping.fraction == 0:
             raise ValueError(
                 f"X_val and y_val serve early stopping, which stopping={stopping!r} turns off. "
@@ -339,7 +338,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
                 f"prior must be an object of SpectralPrior, got {self.prior!r}. Write e.g. prior=Gaussian(gamma=0.1)."
             )
         for name, default in self._defaults.items():
-            self._part(name, type(default)).check_parameters()
+            self._component(name, type(default)).check_parameters()
         check_flag(self.linear, "linear")
         check_flag(self.warm_start, "warm_start")
         check_auto_count(self.n_pilots, "n_pilots", minimum=0)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..data.row_draws import members
 from ..losses import Loss, class_probabilities
-from ..row_draws import members
 
 # One row of so many is held out, of every class.
 _HELD_OUT = 4

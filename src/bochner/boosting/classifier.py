@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._callbacks import with_callbacks
-from .._deprecations import keyword_only_from
-from .._state import all_or_nothing
-from .._validation import check_choice, check_rows
+from .._checks import check_choice
+from .._estimator import keyword_only_from, restore_on_failure, with_callbacks
+from ..data.checks import check_rows
+from ..data.targets import Labels
 from ..losses import Exponential, Logistic, Loss, Multinomial
-from ..targets import Labels
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 from .held_out import known_labels
 from .predicting import ExpansionClassifier
@@ -47,7 +46,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     loss: str = "auto"
     class_weight: Any = None
 
-    @all_or_nothing
+    @restore_on_failure
     @with_callbacks
     def fit(
         self,

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._compute import Rows, as_dense, working_dtype
-from ..expansions import Expansion
+from .._loops.arrays import as_dense, working_dtype
+from ..data import Rows
+from ..expansions.waves import Expansion
+from ..learners.descent.gradients import Standardization
 from ..losses import Loss, weighted_quantile
 from ..priors.base import SpectralPrior
-from ..wave_gradients import Standardization
 from .rounds import QuadraticModel, Wave, WaveSearch, exact_step
 
 PILOT_ROUNDS, PILOT_ROWS = 25, 5000

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows, as_dense
-from .._deprecations import keyword_only_from
-from .._validation import check_count
+from .._checks import check_count
+from .._estimator import keyword_only_from
+from .._loops.arrays import as_dense
+from ..data import Block, Rows
 from ..learners import AlignmentLearner, PacBayes
-from ..measures import FourierMeasure
+from ..measures.fourier import FourierMeasure
 from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
 from .published import PublishedBooster, in_few_blocks
@@ -134,7 +135,7 @@ class GBRFF1Classifier(PublishedBooster):
         phases = frequencies @ landmark
         losses = total(frequency_losses_block, phases) / n_samples
         equal = np.full(n_frequencies, 1 / n_frequencies)
-        shares = self._part("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
+        shares = self._component("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
         block = Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies)
         return frequencies, phases, shares, rows.values(block, dtype=np.float64)
@@ -172,7 +173,7 @@ class GBRFF1Classifier(PublishedBooster):
     def _check_parameters(self):
         super()._check_parameters()
         check_count(self.n_components, "n_components")
-        self._part("learner", AlignmentLearner).check_parameters()
+        self._component("learner", AlignmentLearner).check_parameters()
 
 
 def keeps_waves(rows: Rows, n_frequencies: int) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from .._compute import Block, Rows
-from .._compute.lazy import boosting as kernels
-from .._deprecations import keyword_only_from
-from .._validation import check_flag, check_positive
+from .._checks import check_flag, check_positive
+from .._estimator import keyword_only_from
+from .._loops.lazy import boosting as kernels
+from ..data import Block, Rows
 from ..priors.base import SpectralPrior
 from .published import PublishedBooster, in_few_blocks
 

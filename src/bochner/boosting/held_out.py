@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Rows
-from ..targets import Labels
+from ..data import Rows
+from ..data.targets import Labels
 
 # Numbers of validation rows at most, one GiB of doubles: they are held in memory, and looked at whole after each round.
 MOST_NUMBERS = 2**27

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import as_dense
-from ..expansions import Expansion
+from .._loops.arrays import as_dense
+from ..expansions.waves import Expansion
 
 # Rows that a mean over derivatives is taken over: a few digits are all that importances need.
 IMPORTANCE_ROWS = 2000

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compute import Block, Rows, of_predictions
-from .._validation import check_rows
-from ..expansions import ExpansionModel
+from .._estimator import ClassifierScore
+from ..data import Block, Rows, of_predictions
+from ..data.checks import check_rows
+from ..data.targets import Labels
+from ..expansions.waves import ExpansionModel
 from ..losses import Loss, class_probabilities, predicted_codes
-from ..scoring import ClassifierScore
-from ..targets import Labels
 
 
 class ExpansionPredictor(ExpansionModel):

@@ -7,19 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._callbacks import CallbackSupportMixin, reporting
-from .._compute import LocalRows, Rows, as_dense, gathered, threads_for_rows_only
-from .._defaults import NestedDefaults
-from .._progress import track
-from .._random import as_generator
-from .._state import all_or_nothing
-from .._validation import check_count, check_flag, check_rows
-from ..expansions import Expansion
+from .._checks import as_generator, check_count, check_flag
+from .._estimator import CallbackSupportMixin, NestedDefaults, reporting, restore_on_failure
+from .._loops.arrays import as_dense
+from .._loops.threads import threads_for_rows_only
+from .._terminal.progress import track
+from ..data import LocalRows, Rows, gathered
+from ..data.checks import check_rows
+from ..data.repetitions import FEW_ROWS, equal_rows, without_repetitions
+from ..data.targets import Labels
+from ..expansions.waves import Expansion
 from ..losses import Exponential
 from ..priors import Gaussian
 from ..priors.base import SpectralPrior
-from ..repetitions import FEW_ROWS, equal_rows, without_repetitions
-from ..targets import Labels
 from .booster import check_learning_rate, check_more_rounds
 from .calibration import held_out_rows, margin_slope
 from .importances import IMPORTANCE_ROWS, derivative_importances
@@ -76,7 +76,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
     warm_start: bool = False
     random_state: Any = None
 
-    @all_or_nothing
+    @restore_on_failure
     @reporting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Run ``n_rounds`` rounds on X and y; with ``warm_start`` only those that are missing.
@@ -94,7 +94,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         rows.assert_all_finite()  # a first pass, from which on rows of a cluster are held there
         if not continued:
             self.classes_, self.loss_ = labels.classes, Exponential()
-            self.prior_ = self._part("prior", SpectralPrior).resolved(rows, weights)
+            self.prior_ = self._component("prior", SpectralPrior).resolved(rows, weights)
             self._seed = int(as_generator(self.random_state).integers(2**63))
         else:
             self._check_same_classes(labels)
@@ -189,7 +189,7 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         check_count(self.max_iterations, "max_iterations", minimum=0)
         check_flag(self.calibrated, "calibrated")
         check_flag(self.warm_start, "warm_start")
-        self._part("prior", SpectralPrior)
+        self._component("prior", SpectralPrior)
 
 
 def _one_a_row(table):

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin
 
-from .._callbacks import with_callbacks
-from .._deprecations import keyword_only_from
-from .._state import all_or_nothing
-from .._validation import check_choice, check_rows, check_share, check_weights
+from .._checks import check_choice, check_share
+from .._estimator import RegressorScore, keyword_only_from, restore_on_failure, with_callbacks
+from ..data.checks import check_rows, check_weights
+from ..data.targets import Values
 from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
-from ..scoring import RegressorScore
-from ..targets import Values
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 
 # How far predictions may leave the targets they were learned from, as a share of their range.
@@ -52,7 +50,7 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     level: float = 0.9
     n_rounds: int = 300
 
-    @all_or_nothing
+    @restore_on_failure
     @with_callbacks
     def fit(
         self,

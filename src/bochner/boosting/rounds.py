@@ -15,9 +15,9 @@ from scipy.linalg.lapack import dposv
 from scipy.optimize import fmin_l_bfgs_b
 from sklearn.base import BaseEstimator
 
-from .._compute.lazy import waves as kernels
-from .._deprecations import keyword_only_from
-from .._validation import check_count, check_positive, check_share
+from .._checks import check_count, check_positive, check_share
+from .._estimator import keyword_only_from
+from .._loops.lazy import waves as kernels
 from ..losses import Loss
 
 # From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
-from .._validation import check_choice, check_count, check_positive, check_share
+from .._checks import check_choice, check_count, check_positive, check_share
 from .arguments import ROUNDING, check_divergence, check_rate, check_vector
 from .bound import Bound
 

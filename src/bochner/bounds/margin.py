@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_choice, check_count, check_positive, check_share
+from .._checks import check_choice, check_count, check_positive, check_share
 from .arguments import check_vector
 from .bound import Bound
 

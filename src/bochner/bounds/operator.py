@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .._validation import check_choice, check_count, check_positive, check_share
+from .._checks import check_choice, check_count, check_positive, check_share
 from .bound import Bound
 
 

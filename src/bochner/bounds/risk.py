@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import rel_entr
 from scipy.stats import beta
 
-from .._validation import check_count, check_positive, check_share
+from .._checks import check_count, check_positive, check_share
 from .arguments import check_divergence, check_rate, check_vector
 from .bound import Bound
 

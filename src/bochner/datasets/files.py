@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from .._files import written_whole
+from .._terminal.files import written_whole
 from .catalog import CATALOG, Entry, OpenMLCopy
 
 _MNIST_PAIRS = {"mnist17": (1, 7), "mnist49": (4, 9), "mnist56": (5, 6)}

@@ -6,8 +6,7 @@
 import numpy as np
 from sklearn.utils import Bunch, gen_batches
 
-from .._random import Seed, as_generator
-from .._validation import check_count, check_positive
+from .._checks import Seed, as_generator, check_count, check_positive
 
 # Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the other.
 _BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])

@@ -13,8 +13,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._files import written_whole
-from .._validation import check_positive
+from .._checks import check_positive
+from .._terminal.files import written_whole
 from .graph import NotExportable
 from .registration import MISSING, register_converters
 from .steps import FLOAT32_STEPS

@@ -9,29 +9,20 @@ import numpy as np
 
 from ..boosting import FourierBoostingRegressor
 from ..boosting.predicting import ExpansionClassifier
-from ..certificates import CertifiedClassifier
-from ..features import SpectralFeatures
-from ..front_door import SpectralClassifier, SpectralRegressor
-from ..inputs import SmoothScaler, TableInputs
-from ..kernel_machine import KernelMachine
-from ..landmarks import LandmarkFeatures
-from ..logistic import SpectralLogistic
+from ..data.inputs import SmoothScaler, TableInputs
+from ..features.landmarks import LandmarkFeatures
+from ..features.spectral import SpectralFeatures
 from ..losses import Hinge
-from ..measures import FourierMeasure
-from ..operator_models import OperatorClassifier, OperatorRegressor
-from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
-from ..ridge.model import RidgeModel
+from ..measures.fourier import FourierMeasure
+from ..models.certified import CertifiedClassifier
+from ..models.kernel_machine import KernelMachine
+from ..models.logistic import SpectralLogistic
+from ..models.operator import OperatorClassifier, OperatorRegressor
+from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
+from ..models.ridge.model import RidgeModel
+from ..tabular import SpectralClassifier, SpectralRegressor
 from .fields import operator_expansion
-from .functions import (
-    both_classes,
-    expansion,
-    features,
-    first_largest,
-    kernel,
-    labels,
-    link,
-    softmax,
-)
+from .functions import both_classes, expansion, features, first_largest, kernel, labels, link, softmax
 from .graph import Graph, NotExportable, Tensor
 from .tables import blended, linked, means, prepared, smoothly_scaled
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._compute import as_dense
-from ..expansions import Expansion
-from ..measures import FourierMeasure
+from .._loops.arrays import as_dense
+from ..expansions.waves import Expansion
+from ..measures.fourier import FourierMeasure
 from ..operators import Decomposable, OperatorKernel
 from ..operators.vector_field import VectorFieldKernel
 from ..priors import Gaussian, Matern, RationalQuadratic, SpectralPrior

@@ -7,12 +7,12 @@ from math import lgamma
 
 import numpy as np
 
-from .._compute.grams import GAUSSIAN, ProductKernel, RadialKernel
-from ..expansions import Expansion, ExpansionStack
-from ..harmonics import HarmonicMeasure, sphere_area
-from ..kernel_expansions import KernelExpansion
+from .._loops.grams import GAUSSIAN, ProductKernel, RadialKernel
+from ..expansions.kernels import KernelExpansion
+from ..expansions.waves import Expansion, ExpansionStack
 from ..losses import Exponential, Huber, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
-from ..measures import AtomicMeasure, FourierMeasure
+from ..measures.fourier import AtomicMeasure, FourierMeasure
+from ..measures.harmonic import HarmonicMeasure, sphere_area
 from ..priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
 from .graph import NotExportable, Tensor
 

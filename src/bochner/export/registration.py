@@ -9,12 +9,12 @@ from sklearn.base import ClassifierMixin
 
 import bochner
 
-from ..front_door.base import SpectralModel
-from ..kernel_expansions import KernelExpansion
-from ..kernel_machine import KernelMachine
-from ..logistic import SpectralLogistic
-from ..ridge import OperatorKernelRidge, OperatorRidgeClassifier
-from ..ridge.model import RidgeModel
+from ..expansions.kernels import KernelExpansion
+from ..models.kernel_machine import KernelMachine
+from ..models.logistic import SpectralLogistic
+from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
+from ..models.ridge.model import RidgeModel
+from ..tabular.base import SpectralModel
 from .estimators import is_written, written
 from .functions import class_labels
 from .graph import Graph

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..blending import ProbabilityLink
-from ..front_door.members import Blend
-from ..front_door.spread import Spread
-from ..front_door.target_scales import TargetScale
-from ..front_door.trees import TreeMember
-from ..front_door.waves import WaveMember
-from ..inputs import TableInputs
+from ..data.inputs import TableInputs
+from ..tabular.blending import ProbabilityLink
+from ..tabular.members import Blend
+from ..tabular.spread import Spread
+from ..tabular.target_scales import TargetScale
+from ..tabular.trees import TreeMember
+from ..tabular.waves import WaveMember
 from .functions import expansion, link, softmax
 from .graph import Graph, NotExportable, Tensor
 

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from .._columns import column_kind, column_names, float_column, is_frame, is_text, table_column, text_column
-from .._compute import as_dense
+from .._loops.arrays import as_dense
+from ..data.columns import column_kind, column_names, float_column, is_frame, is_text, table_column, text_column
 from .registration import kernel_expansions
 
 _N_ROWS = 100

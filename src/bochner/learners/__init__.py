@@ -1,17 +1,17 @@
 """Stateless rules `measure, rows, target -> measure`."""
 
 from .base import Learned, Learner, check_learner
-from .duals import project_dual
-from .equilibrium import game_equilibrium
-from .game_value import GameCertificate
-from .harmonic_chain import HarmonicChain
-from .harmonic_peaks import HarmonicPeaks
-from .joint_descent import DescentReport, JointDescent
-from .margin_game import GameReport, GameRound, MarginGame
+from .descent.joint_descent import DescentReport, JointDescent
+from .game.duals import project_dual
+from .game.equilibrium import game_equilibrium
+from .game.harmonic_chain import HarmonicChain
+from .game.harmonic_peaks import HarmonicPeaks
+from .game.margin_game import GameReport, GameRound, MarginGame
+from .game.peaks import AscentPeaks, CandidatePeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
+from .game.value import GameCertificate
 from .optimal_alignment import OptimalAlignment, divergence_ball_weights
 from .pac_bayes import PacBayes, gibbs_weights
 from .pac_bayes_langevin import PacBayesLangevin
-from .peaks import AscentPeaks, CandidatePeaks, LangevinPeaks, PeakSearch, QuasiNewtonPeaks
 from .reweighting import AlignmentLearner, AlignmentReport
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._compute import Rows, as_rows
-from .._random import Seed, as_generator
-from .._validation import check_weights, refuse_class, refuse_tensors
-from ..targets import Labels, Target, as_target
+from .._checks import Seed, as_generator, refuse_class
+from ..data import Rows, as_rows
+from ..data.checks import check_weights, refuse_tensors
+from ..data.targets import Labels, Target, as_target
 
 
 @dataclass(frozen=True, eq=False)

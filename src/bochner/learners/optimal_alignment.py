@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._deprecations import keyword_only_from
-from .._validation import check_positive
+from .._checks import check_positive
+from .._estimator import keyword_only_from
 from ..bounds import f_divergence, power_divergence
 from ..bounds.alignment import check_mu
 from .pac_bayes import _aligned

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp, rel_entr
 
-from .._validation import check_positive
+from .._checks import check_positive
 from ..bounds import kl_divergence, second_order
 from .reweighting import AlignmentLearner, AlignmentReport
 

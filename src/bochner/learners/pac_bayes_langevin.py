@@ -8,15 +8,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._compute import Rows
-from .._defaults import NestedDefaults
-from .._progress import track
-from .._validation import check_count, check_positive
-from ..alignment import potential_and_gradient
-from ..measures import FourierMeasure
+from .._checks import check_count, check_positive
+from .._estimator import NestedDefaults
+from .._terminal.progress import track
+from ..data import Rows
+from ..data.targets import Values
+from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
 from ..priors.densities import log_density
-from ..targets import Values
+from .alignment import potential_and_gradient
 from .base import Learned, Learner
 
 # Share of accepted steps at which Langevin proposals get ahead fastest (Roberts and Rosenthal 1998).

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..alignment import AlignmentSums, alignment_sums
 from ..bounds import Bound, kl_divergence, second_order
 from ..bounds.alignment import of_any_losses
-from ..measures import FourierMeasure, effective_atoms
+from ..measures.fourier import FourierMeasure, effective_atoms
+from .alignment import AlignmentSums, alignment_sums
 from .base import Learned, Learner
 
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .._random import Seed, as_generator
-from .._validation import check_choice, check_count, check_positive, refuse_class
+from .._checks import Seed, as_generator, check_choice, check_count, check_positive, refuse_class
 from ..bounds import ApproximationConstants, promised_components
-from ..measures import FourierMeasure
+from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian
 from .base import OperatorKernel
 from .hessian import negative_hessian

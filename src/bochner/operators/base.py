@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._defaults import NestedDefaults
-from .._random import Seed, as_generator
-from .._validation import check_count, check_gram_inputs
-from ..measures import FourierMeasure
+from .._checks import Seed, as_generator, check_count
+from .._estimator import NestedDefaults
+from ..data.checks import check_gram_inputs
+from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
 
@@ -110,7 +110,7 @@ class OperatorKernel(NestedDefaults, ABC):
 
     def checked_prior(self) -> SpectralPrior | FourierMeasure:
         """The prior, or the measure that stands in its place."""
-        prior = self._part("prior")
+        prior = self._component("prior")
         if not isinstance(prior, SpectralPrior | FourierMeasure):
             raise TypeError(
                 f"prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got {self.prior!r}."

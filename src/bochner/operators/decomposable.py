@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._validation import check_choice
+from .._checks import check_choice
 from .base import OperatorKernel
 from .output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix, matrix_factor
 

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._validation import check_gram_inputs
-from ..measures import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate, frozen_array
+from .._loops.arrays import frozen_array
+from ..data.checks import check_gram_inputs
+from ..measures.fourier import AtomicMeasure, FourierMeasure, canonical_frequencies, concatenate
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_positive
+from .._checks import check_positive
 
 
 def check_output_matrix(matrix: Any) -> np.ndarray:

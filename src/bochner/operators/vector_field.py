@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..measures import FourierMeasure
+from ..measures.fourier import FourierMeasure
 from ..priors import Anova, Laplace, Matern
 from .base import OperatorKernel
 from .hessian import negative_hessian

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._columns import is_frame
+from ..data.columns import is_frame
 
 
 def last_step(model: Any, drawn: str, *kinds: type) -> Any:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._columns import is_frame
-from ..front_door import SpectralClassifier, SpectralRegressor
+from ..data.columns import is_frame
+from ..tabular import SpectralClassifier, SpectralRegressor
 from ._canvas import panels
 from ._finding import last_step, prepared
 

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._validation import check_choice, check_count
-from ..ridge import OperatorKernelRidge, OperatorRidge
+from .._checks import check_choice, check_count
+from ..models.ridge import OperatorKernelRidge, OperatorRidge
 from ._canvas import blank
 from ._finding import last_step, like_given
 

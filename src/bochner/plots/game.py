@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from .._random import as_generator
-from ..alignment import potential
-from ..learners.duals import make_dual
-from ..learners.game_value import fit_machine
-from ..learners.margin_game import averaged
-from ..measures import FourierMeasure
+from .._checks import as_generator
+from ..data.targets import Labels
+from ..learners.alignment import potential
+from ..learners.game.duals import make_dual
+from ..learners.game.margin_game import averaged
+from ..learners.game.value import fit_machine
+from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
-from ..targets import Labels
 from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid, plane_points
 from ._finding import like_given, two_class_scores
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..landmarks import LandmarkFeatures
+from ..features.landmarks import LandmarkFeatures
 from ._canvas import BLUE, ORANGE, blank, plane_grid, plane_points
 from ._finding import like_given, prepared, shortly, two_class_scores
 

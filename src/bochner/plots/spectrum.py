@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from .._random import as_generator
-from ..features import SpectralFeatures
+from .._checks import as_generator
+from ..features.spectral import SpectralFeatures
 from ..learners import AlignmentLearner
-from ..measures import FourierMeasure
+from ..measures.fourier import FourierMeasure
 from ._canvas import BLUE, GRAY, given_or_new
 from ._finding import last_step, shortly
 

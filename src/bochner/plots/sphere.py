@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..features import SpectralFeatures
-from ..harmonics import HarmonicMeasure
-from ..targets import Labels
+from ..data.targets import Labels
+from ..features.spectral import SpectralFeatures
+from ..measures.harmonic import HarmonicMeasure
 from ._canvas import blank, class_colors
 from ._finding import last_step, shortly
 

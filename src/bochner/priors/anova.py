@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import stdtrit
 
-from .._compute.grams import ProductKernel
-from .._deprecations import keyword_only_from
-from .._validation import check_positive_vector
+from .._checks import check_positive_vector
+from .._estimator import keyword_only_from
+from .._loops.grams import ProductKernel
 from .base import MATERN_ORDERS, SpectralPrior
 from .sampling import uniforms
 

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
-from .._columns import counted, quantile
-from .._compute import Block, as_dense, as_rows
-from .._compute.grams import ProductKernel, RadialKernel
-from .._random import Seed, as_generator
-from .._validation import check_choice, check_count, check_gram_inputs, check_positive_vector
-from ..measures import FourierMeasure
+from .._checks import Seed, as_generator, check_choice, check_count, check_positive_vector
+from .._loops.arrays import as_dense
+from .._loops.grams import ProductKernel, RadialKernel
+from ..data import Block, as_rows
+from ..data.checks import check_gram_inputs
+from ..data.columns import counted, quantile
+from ..measures.fourier import FourierMeasure
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000

@@ -5,7 +5,7 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import gammaln, kve, logsumexp
 
-from .._validation import check_positive
+from .._checks import check_positive
 from .base import ProductPrior, RadialPrior, SpectralPrior
 from .cauchy import Cauchy
 from .gaussian import Gaussian

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._compute.grams import GAUSSIAN, RadialKernel
+from .._loops.grams import GAUSSIAN, RadialKernel
 from .base import RadialPrior
 
 _DEFAULT_GAMMA = 1.0

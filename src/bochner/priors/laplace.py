@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._compute.grams import ProductKernel
+from .._loops.grams import ProductKernel
 from .base import ProductPrior
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
-from .._compute.grams import RadialKernel
-from .._deprecations import keyword_only_from
-from .._validation import check_positive
+from .._checks import check_positive
+from .._estimator import keyword_only_from
+from .._loops.grams import RadialKernel
 from .base import MATERN_ORDERS, RadialPrior
 
 _LARGE_ORDER = 50

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import gammaincinv
 
-from .._deprecations import keyword_only_from
-from .._validation import check_positive
+from .._checks import check_positive
+from .._estimator import keyword_only_from
 from .base import RadialPrior
 
 

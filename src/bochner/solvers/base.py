@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._compute import as_dense
-from .._random import Seed
-from ..measures import FourierMeasure
+from .._checks import Seed
+from .._loops.arrays import as_dense
+from ..measures.fourier import FourierMeasure
 from .outputs import Outputs
 from .statistics import RidgeStatistics, TrainingRows
 from .systems import Eigensystem

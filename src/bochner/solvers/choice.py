@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._validation import refuse_class
+from .._checks import refuse_class
 from .base import Solver
 from .direct import Cholesky, Eigen
 from .iterative import ConjugateGradient

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, tiles
-from .._progress import track
+from .._loops.blocks import tiles
+from .._terminal.progress import track
+from ..data import Block, Rows
 from ..losses import Loss
 from ..operators import OperatorMeasure
 from .newton import Minimum, Reached, cholesky_factor, with_constant

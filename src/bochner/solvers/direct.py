@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._compute import Block, Rows, tiles
+from .._loops.blocks import tiles
+from ..data import Block, Rows
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
 from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
 from .statistics import RidgeStatistics, TrainingRows

@@ -14,11 +14,11 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from .._compute import Block, tiles
-from .._deprecations import keyword_only_from
-from .._progress import step_done, track
-from .._random import as_generator
-from .._validation import check_count, check_positive
+from .._checks import as_generator, check_count, check_positive
+from .._estimator import keyword_only_from
+from .._loops.blocks import tiles
+from .._terminal.progress import step_done, track
+from ..data import Block
 from .base import Factorization, RidgeProblem, Solution, Solver
 from .statistics import TILE_ROWS, TrainingRows
 

@@ -11,9 +11,12 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .._compute import Block, Rows, as_dense, threads_for_matrices, tiles
-from .._progress import track
-from ..targets import simplex_code
+from .._loops.arrays import as_dense
+from .._loops.blocks import tiles
+from .._loops.threads import threads_for_matrices
+from .._terminal.progress import track
+from ..data import Block, Rows
+from ..data.targets import simplex_code
 from .precision import condition
 from .statistics import TILE_ROWS
 

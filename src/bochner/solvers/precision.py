@@ -12,7 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .._compute import LocalRows, as_dense, single_threaded_blas, threads_for_matrices
+from .._loops.arrays import as_dense
+from .._loops.threads import single_threaded_blas, threads_for_matrices
+from ..data import LocalRows
 from .outputs import Outputs
 from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
 

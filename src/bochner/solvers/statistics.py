@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compute import Block, LocalRows, Rows, as_dense, tiles, twin_of
-from ..repetitions import equal_rows
-from ..targets import Target
+from .._loops.arrays import as_dense
+from .._loops.blocks import tiles
+from ..data import Block, LocalRows, Rows, twin_of
+from ..data.repetitions import equal_rows
+from ..data.targets import Target
 
 # Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
 # up Gram matrices block by block costs as much as computing them when blocks are small.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpotri
 
-from .._compute import threads_for_matrices
+from .._loops.threads import threads_for_matrices
 
 # Where leaving a row out changes its prediction by more than this factor, rounding decides: such a ridge is never chosen.
 SMALLEST_REMAINDER = 1e-9

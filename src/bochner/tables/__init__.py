@@ -1,10 +1,10 @@
 """A model for a table of one's own: read, fit with held-out judgment, save, load, predict."""
 
-from .columns import ColumnReader
+from .columns.reader import ColumnReader
 from .fitting import TableModel, fit_table
 from .model_file import ModelFileError, load, save
-from .reading import TableError, load_table
-from .streaming import open_rows
+from .read.reading import TableError, load_table
+from .read.streaming import open_rows
 
 __all__ = [
     "ColumnReader",

@@ -9,27 +9,27 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
-from .._compute import release_scratches
-from .._progress import stages
-from .._text import one_line
-from .._unfamiliar import collect_unfamiliar
-from ..front_door import SpectralClassifier, SpectralRegressor
-from ..front_door.notebook import prior_in_words
-from .columns import ColumnReader, checked_roles
-from .copies import seen_inputs
-from .findings import class_curves, column_effects, importances, value_findings, worst_rows
-from .judging import judged, verdict
-from .metrics import TWO, Predicted, Truth, chosen_metrics
-from .names import column_named
-from .pieces import ROWS_AT_ONCE
+from .._terminal.progress import stages
+from .._terminal.text import one_line
+from ..data import release_scratches
+from ..data.unfamiliar import collect_unfamiliar
+from ..tabular import SpectralClassifier, SpectralRegressor
+from ..tabular.notebook import prior_in_words
+from .columns.names import column_named
+from .columns.reader import ColumnReader, checked_roles
+from .evaluate.baselines import CONSTANT, rivals, sampled_rows
+from .evaluate.copies import seen_inputs
+from .evaluate.evaluation import judged, verdict
+from .evaluate.findings import class_curves, column_effects, importances, value_findings, worst_rows
+from .evaluate.metrics import TWO, Predicted, Truth, chosen_metrics
+from .evaluate.splitting import GROUP, Split, SplitWish, split_rows
+from .evaluate.target import counted_labels
+from .evaluate.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
+from .evaluate.usable_rows import usable_rows
 from .provenance import cost_since, provenance
-from .reading import TableError, with_different_names
-from .rivals import CONSTANT, rivals, sampled_rows
-from .splitting import GROUP, Split, SplitWish, split_rows
-from .spooling import rows_of
-from .target import counted_labels
-from .thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
-from .usable_rows import usable_rows
+from .read.pieces import ROWS_AT_ONCE
+from .read.reading import TableError, with_different_names
+from .read.spooling import rows_of
 
 _GROUPS = "the groups that rows are held out by"
 _RARE = 0.2  # a class with a smaller part of its equal share is rare
@@ -53,7 +53,7 @@ class TableModel(Pipeline):
 
     Examples
     --------
-    >>> from bochner.tables.columns import ColumnReader
+    >>> from bochner.tables.columns.reader import ColumnReader
     >>> from bochner import SpectralRegressor
     >>> TableModel([("columns", ColumnReader()), ("model", SpectralRegressor())])[-1]
     SpectralRegressor()

@@ -8,14 +8,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._files import written_whole
-from .._text import one_line
+from .._terminal.files import written_whole
+from .._terminal.text import one_line
 from .fitting import TableModel
 from .model_schema import RefusedModel, decode
 from .model_trial import try_model
-from .reading import needed
+from .read.reading import needed
 
-FORMAT = "bochner table model 5"
+FORMAT = "bochner table model 6"
 # What predictions for tables read of ``facts_``.
 _FACTS = {"target": str, "task": str, "identifiers": list, "decimal": str}
 

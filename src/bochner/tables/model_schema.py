@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..storage import STORED_CLASSES, stored_class
+from .storage import STORED_CLASSES, stored_class
 
 # What a file may take: its decoded description and two copies of each array it refers to.
 MEMORY_LIMIT = 512 * 2**20
@@ -121,6 +121,11 @@ class _Decoder:
         builder = _BUILDERS.get(kind)  # type: ignore[arg-type]
         if builder is None:
             loader, module, name = (part[:80] for part in kind)
+            if module.startswith("bochner."):
+                raise RefusedModel(
+                    f"it contains a {name} of {module}, which this version of bochner does not have. It was probably "
+                    "saved by bochner 0.2.0 or earlier: load it with that version, or fit the model again"
+                )
             raise RefusedModel(f"it contains objects of type {module}.{name} ({loader}), which no model of ours needs")
         number = node.get("__id__")
         if isinstance(number, int) and number in self._shared and _is_same(self._shared[number][0], node):

@@ -9,10 +9,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from ..front_door.base import SpectralModel
-from ..inputs import TableInputs
-from .column_kinds import CategoryColumn, NumberColumn
-from .columns import ColumnReader
+from ..data.inputs import TableInputs
+from ..tabular.base import SpectralModel
+from .columns.column_kinds import CategoryColumn, NumberColumn
+from .columns.reader import ColumnReader
 
 _METHODS = ("predict", "predict_proba", "decision_function", "predict_interval", "transform")
 _ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._files import is_device, written_whole
-from .._unfamiliar import UnfamiliarCells, collect_unfamiliar
-from .column_kinds import Strays
+from .._terminal.files import is_device, written_whole
+from ..data.unfamiliar import UnfamiliarCells, collect_unfamiliar
+from .columns.column_kinds import Strays
+from .columns.names import column_named
+from .columns.written_numbers import number_of
 from .fitting import TableModel
-from .names import column_named
-from .reading import TableError, needed
-from .written_numbers import number_of
+from .read.reading import TableError, needed
 
 _PARQUET = (".parquet", ".pq")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

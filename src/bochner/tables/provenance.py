@@ -10,8 +10,8 @@ from typing import Any
 
 from sklearn.utils import gen_batches
 
-from .._compute import release_scratches
-from .reading import needed
+from ..data import release_scratches
+from .read.reading import needed
 
 _ROWS_AT_ONCE = 2**20
 

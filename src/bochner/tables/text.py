@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from .._text import aligned
-from .metrics import METRICS
+from .._terminal.text import aligned
+from .evaluate.metrics import METRICS
 
 _COLUMNS_NAMED, _READINGS_TOLD, _CLASSES_TOLD = 5, 40, 10
 _FOR_RARE = ("average-precision", "balanced-accuracy")

@@ -5,7 +5,7 @@ import pytest
 
 from bochner import Gaussian, PacBayes, bounds
 from bochner.bounds.risk import inverse_binary_kl
-from bochner.targets import TargetSimilarity
+from bochner.data.targets import TargetSimilarity
 
 # Each bound on a mean loss and a divergence, as a function of both.
 OF_A_RISK = {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from bochner import CandidatePeaks, FourierMeasure, Gaussian, MarginGame, bounds, game_equilibrium
-from bochner._compute import as_rows
-from bochner.learners.duals import make_dual
-from bochner.learners.margin_game import dual_gradient, feature_sums
-from bochner.targets import Labels
+from bochner.data import as_rows
+from bochner.data.targets import Labels
+from bochner.learners.game.duals import make_dual
+from bochner.learners.game.margin_game import dual_gradient, feature_sums
 
 
 def small_problem(seed, n_rows=12):

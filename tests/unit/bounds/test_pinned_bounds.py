@@ -30,7 +30,7 @@ from bochner.bounds import (
     promised_components,
     second_order,
 )
-from bochner.tables.judging import interval_certificate
+from bochner.tables.evaluate.evaluation import interval_certificate
 
 EXACT = {"rel": 1e-10}
 AT = {"delta": 0.1, "t": 7.0}

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from bochner import project_dual
-from bochner.learners.duals import LOSSES, HingeDual, make_dual
-from bochner.learners.game_value import fit_machine
-from bochner.targets import as_target
+from bochner.data.targets import as_target
+from bochner.learners.game.duals import LOSSES, HingeDual, make_dual
+from bochner.learners.game.value import fit_machine
 
 
 def nearest_by_quadratic_programme(z, y, C):

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from selection import long_except
 
-from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures, harmonics
+from bochner import HarmonicChain, HarmonicPeaks, MarginGame, SpectralFeatures
 from bochner.datasets import sphere_checkerboard
-from bochner.harmonics import (
+from bochner.learners.game import harmonic_peaks
+from bochner.learners.game.harmonic_chain import _Seen, log_acceptance
+from bochner.measures import harmonic as harmonics
+from bochner.measures.harmonic import (
     basis_size,
     harmonic_columns,
     harmonic_count,
@@ -14,8 +17,6 @@ from bochner.harmonics import (
     sphere_area,
     spherical_harmonics,
 )
-from bochner.learners import harmonic_peaks
-from bochner.learners.harmonic_chain import _Seen, log_acceptance
 
 
 def sphere(n, d, seed):

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, TargetSimilarity, repetitions
-from bochner.targets import Values
+from bochner import FourierMeasure, Gaussian, HarmonicMeasure, JointDescent, TargetSimilarity
+from bochner.data import repetitions
+from bochner.data.targets import Values
 
 
 def ringed(n_rows, seed, n_features=4):
@@ -213,7 +214,7 @@ def test_an_interruption_is_not_caught(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bochner.descent._Steps.take", interrupted)
+    monkeypatch.setattr("bochner.learners.descent.loop._Steps.take", interrupted)
     with pytest.raises(KeyboardInterrupt):
         JointDescent(n_epochs=10).learn(Gaussian(0.5).sample(6, 4, rng), X, y, rng)
 

@@ -19,14 +19,13 @@ from bochner import (
     SpectralFeatures,
     TargetSimilarity,
     game_equilibrium,
-    repetitions,
 )
-from bochner._compute import as_rows
-from bochner.learners.duals import make_dual
-from bochner.learners.game_value import upper_value
-from bochner.learners.margin_game import averaged, feature_sums, response_block
-from bochner.learners.peaks import BoundCandidates, PeakSearch
-from bochner.targets import Labels, Values
+from bochner.data import as_rows, repetitions
+from bochner.data.targets import Labels, Values
+from bochner.learners.game.duals import make_dual
+from bochner.learners.game.margin_game import averaged, feature_sums, response_block
+from bochner.learners.game.peaks import BoundCandidates, PeakSearch
+from bochner.learners.game.value import upper_value
 
 
 def checkered(n_rows, seed, n_features=2):
@@ -189,7 +188,7 @@ def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(limit, monkey
     measure, report = game(X, y, rng)
     whole = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     monkeypatch.setattr(
-        f"bochner.learners.game_value.{limit}", 200 * (measure.n_columns if limit == "_MACHINE_ENTRIES" else 1)
+        f"bochner.learners.game.value.{limit}", 200 * (measure.n_columns if limit == "_MACHINE_ENTRIES" else 1)
     )
     sampled = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     assert report.certificate.upper * (1 - 1e-3) < sampled < 1.5 * report.certificate.upper
@@ -359,7 +358,7 @@ def test_weights_of_the_equilibrium_and_of_a_sampled_upper_value_are_repetitions
     np.testing.assert_allclose(weighted.measure.weights, plain.measure.weights, rtol=1e-4)
     assert weighted.report.upper == pytest.approx(plain.report.upper, rel=1e-6)
     X, y, rng = checkered(500, 1)
-    monkeypatch.setattr("bochner.learners.game_value._MACHINE_ENTRIES", 1)
+    monkeypatch.setattr("bochner.learners.game.value._MACHINE_ENTRIES", 1)
     dual = make_dual("hinge", Labels.of(y), 1.0, np.where(np.arange(500) % 2, 3.0, 0.0))
     thinned = make_dual("hinge", Labels.of(y[1::2]), 3.0)
     sampled = upper_value(start, as_rows(X), dual)

@@ -15,10 +15,10 @@ from bochner import (
     SpectralFeatures,
     alignment_losses,
 )
-from bochner._compute import as_rows
+from bochner.data import as_rows
+from bochner.data.targets import as_target
 from bochner.learners.pac_bayes_langevin import Places, PseudoPosterior, langevin_gain
 from bochner.priors.densities import log_density
-from bochner.targets import as_target
 
 
 def problem(d, seed, n=40):

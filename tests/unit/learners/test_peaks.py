@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner import AscentPeaks, CandidatePeaks, Gaussian, HarmonicPeaks, LangevinPeaks, QuasiNewtonPeaks
-from bochner._compute import as_rows
-from bochner.learners.peaks import Landscape
+from bochner.data import as_rows
+from bochner.learners.game.peaks import Landscape
 
 SEARCHES = {
     "ascent": AscentPeaks(n_walkers=40, n_steps=30),

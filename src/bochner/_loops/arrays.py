@@ -1,0 +1,32 @@
+"""Arrays as the loops need them: their dtype, dense, and read-only."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def working_dtype(X):
+    """float32 stays float32; everything else is computed in float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
+def as_dense(X):
+    """A block of rows as an array."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def frozen_array(values: Any, name: str, ndim: int, *, dtype: Any = None) -> np.ndarray:
+    """A read-only view of ``values``, checked once; float32 is kept, anything else becomes float64."""
+    array = np.asarray(values, dtype=dtype)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    if dtype is None and array.dtype != np.float32:
+        array = array.astype(np.float64, copy=False)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+    if not np.isfinite(np.sum(array)) and not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got NaN or infinity.")
+    view = array.view()
+    view.flags.writeable = False
+    return view

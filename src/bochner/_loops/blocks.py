@@ -1,0 +1,138 @@
+"""What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay in cache."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .arrays import working_dtype
+
+# One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or 8 MB)
+# that no method ever holds an n x N matrix.
+TILE = 1024
+
+
+def tiles(n, size=None):
+    """Slices of at most ``size`` of n rows or atoms, by default ``TILE``."""
+    size = size or TILE
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def atoms_at_once(n_features):
+    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be larger than 64 MB."""
+    return min(TILE, max(1, 2**23 // max(n_features, 1)))  # blocks without a non-zero column have none
+
+
+class Projector:
+    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once`` atoms at a time."""
+
+    def __init__(self, X, frequencies, at_once=None):
+        self.dtype = working_dtype(X)
+        self.X = X if X.dtype == self.dtype else X.astype(self.dtype)
+        self.frequencies = frequencies
+        self.at_once = at_once or atoms_at_once(X.shape[1])
+        self.buffer = np.empty(min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype)
+
+    def tiles(self, kept=None, known=False):
+        """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
+
+        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if they are there already.
+        """
+        if kept is not None:
+            columns = None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+            for rows in tiles(self.X.shape[0]):
+                if not known:
+                    self._project(rows, columns, kept[rows])
+                yield rows, slice(0, len(self.frequencies)), kept[rows]
+            return
+        for atoms in tiles(len(self.frequencies), self.at_once):
+            # Dividing here, tile by tile, costs 1/1024 of the product and never copies all frequencies.
+            columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
+            if sp.issparse(self.X):
+                columns = np.ascontiguousarray(columns)  # else scipy copies it for every row tile
+            for rows in tiles(self.X.shape[0]):
+                shape = rows.stop - rows.start, atoms.stop - atoms.start
+                tile = self.buffer[: shape[0] * shape[1]].reshape(shape)
+                self._project(rows, columns, tile)
+                yield rows, atoms, tile
+
+    def _project(self, rows, columns, out):
+        if sp.issparse(self.X):
+            out[...] = self.X[rows] @ columns
+        else:
+            np.matmul(self.X[rows], columns, out=out)
+
+
+def features_block(frequencies, weights, X, out=None):
+    """[√w_j cos(ω_j·x) ; √w_j sin(ω_j·x)] as (n_rows, 2 n_atoms), written into ``out`` when given."""
+    from . import kernels
+
+    projector = Projector(X, frequencies)
+    if out is None:
+        out = np.empty((X.shape[0], 2 * len(frequencies)), projector.dtype)
+    root_weights = np.sqrt(weights).astype(projector.dtype)
+    target = out if out.dtype == projector.dtype and out.flags.c_contiguous else None
+    for rows, atoms, tile in projector.tiles():
+        if target is not None:
+            kernels.paired_columns(tile, root_weights[atoms], target[rows], atoms.start)
+        else:  # a strided or differently typed output: same kernel, one more copy
+            pair = np.empty((tile.shape[0], 2 * tile.shape[1]), projector.dtype)
+            kernels.paired_columns(tile, root_weights[atoms], pair, 0)
+            out[rows, atoms] = pair[:, : tile.shape[1]]
+            out[rows, len(frequencies) + atoms.start : len(frequencies) + atoms.stop] = pair[:, tile.shape[1] :]
+    return out
+
+
+def fourier_sums_block(frequencies, X, signal, kept_projection=None):
+    """Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms) in float64; no n x N array.
+
+    ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for ``potential_gradient_block``.
+    """
+    from . import kernels
+
+    projector = Projector(X, frequencies)
+    signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
+    sums = np.zeros((signal.shape[1], 2, len(frequencies)))
+    for rows, atoms, tile in projector.tiles(kept_projection):
+        tile_sums = np.zeros((signal.shape[1], 2, tile.shape[1]), projector.dtype)
+        kernels.add_fourier_sums(tile, signal[rows], tile_sums)
+        sums[:, :, atoms] += tile_sums
+    return sums
+
+
+def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):
+    """Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) as (n_atoms, n_features) in float64.
+
+    ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the gradient of
+    Σ_k s_k |û_k|².  ``kept_projection`` (from ``fourier_sums_block``) spares the projection, and is overwritten.
+    """
+    from . import kernels
+
+    projector = Projector(X, frequencies)
+    X = projector.X
+    signal = np.ascontiguousarray(_columns(signal), dtype=projector.dtype)
+    signed_sums = signed_sums.astype(projector.dtype)
+    gradient = np.zeros((len(frequencies), X.shape[1]))
+    for rows, atoms, tile in projector.tiles(kept_projection, known=True):
+        kernels.potential_pull(tile, signal[rows], np.ascontiguousarray(signed_sums[:, :, atoms]))
+        gradient[atoms] += (X[rows].T @ tile).T if sp.issparse(X) else tile.T @ X[rows]
+    return gradient
+
+
+def gram_block(features, X, targets=None, row_weights=None):
+    """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without targets."""
+    block = features(X)
+    scaled_targets: Any = None if targets is None else _columns(targets)
+    if row_weights is not None:
+        root = np.sqrt(row_weights).astype(block.dtype)[:, None]
+        block = block * root
+        scaled_targets = None if targets is None else scaled_targets * root
+    # NumPy's product of an array with its own transpose is half of the work, and lets other threads run meanwhile.
+    gram = np.matmul(block.T, block).astype(np.float64)
+    if targets is None:
+        return (gram,)
+    return gram, (block.T @ scaled_targets.astype(block.dtype, copy=False)).astype(np.float64)
+
+
+def _columns(values):
+    return values[:, None] if values.ndim == 1 else values

@@ -1,0 +1,37 @@
+"""Rows, targets and weights: the only package that knows where rows live (memory, memory maps, Dask, other devices)."""
+
+from .batches import BatchPlan, enough_rows
+from .dask.clusters import with_the_scheduler
+from .dask.inputs import gathered, is_remote, of_predictions, opened
+from .dask.rows import as_rows
+from .dask.tables import RemoteTable
+from .maps import is_mapped, mapped_bytes, release_scratches, scratch
+from .row_keys import column_keys, row_keys
+from .rows import Block, LocalRows, Rows, assert_finite, blocks_of, evenly_spread, row_numbers
+from .tensor_rows import twin_of
+
+__all__ = [
+    "BatchPlan",
+    "Block",
+    "LocalRows",
+    "RemoteTable",
+    "Rows",
+    "as_rows",
+    "assert_finite",
+    "blocks_of",
+    "column_keys",
+    "enough_rows",
+    "evenly_spread",
+    "gathered",
+    "is_mapped",
+    "is_remote",
+    "mapped_bytes",
+    "of_predictions",
+    "opened",
+    "release_scratches",
+    "row_keys",
+    "row_numbers",
+    "scratch",
+    "twin_of",
+    "with_the_scheduler",
+]

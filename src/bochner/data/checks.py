@@ -1,0 +1,142 @@
+"""Input checks and their messages: what we got, what we need, what to write instead."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_feature_names, validate_data
+
+from .._loops.arrays import as_dense
+from .dask.inputs import gathered, is_remote, opened, remote_frame
+from .dask.rows import as_rows
+from .rows import Rows, assert_finite, assert_unmasked
+from .tensor_rows import TensorRows, is_tensor
+
+# Squares and sums of larger weights are no numbers any more.
+_MOST_WEIGHT = 1e100
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
+    """Return the rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame; float32 kept.
+
+    Arrays of the array API other than NumPy's are accepted with ``tensors`` only.  scikit-learn checks everything but
+    finiteness, which is checked block by block so that a memory map is never pulled into memory.  Rows that an
+    estimator hands on to another one are taken as they are.
+    """
+    X = opened(X)
+    if not tensors:
+        refuse_tensors(X, type(estimator).__name__)
+    if isinstance(X, Rows) or is_remote(X) or is_tensor(X):
+        frame = remote_frame(X) if is_remote(X) else None
+        if frame is not None:
+            _check_feature_names(estimator, frame, reset=reset)
+        elif reset:
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
+        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
+        if not len(rows):
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {type(estimator).__name__}."
+            )
+        if reset:
+            estimator.n_features_in_ = rows.n_features
+        elif rows.n_features != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        return rows
+    numbers = check_numbers(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    return as_rows(numbers, block_size, names=vars(estimator).get("feature_names_in_"))
+
+
+def refuse_tensors(X: Any, owner: str) -> None:
+    """Raise TypeError if X is an array of the array API other than NumPy's, or rows made of one."""
+    if isinstance(X, TensorRows) or is_tensor(X):
+        kind = type(X.source if isinstance(X, TensorRows) else X)
+        raise TypeError(
+            f"{owner} needs X as a NumPy array, but X is of type {kind.__module__}.{kind.__qualname__}: write "
+            "X.cpu().numpy() for PyTorch, X.get() for CuPy."
+        )
+
+
+def check_numbers(
+    estimator: Any,
+    X: Any,
+    *,
+    dtype: Any = (np.float64, np.float32),
+    ensure_all_finite: bool | str = True,
+    **keywords: Any,
+) -> Any:
+    """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    if is_remote(opened(X)):
+        raise TypeError(
+            f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an array of zarr. Give X.compute() or X[:]."
+        )
+    refuse_tensors(X, type(estimator).__name__)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise TypeError(
+            f"X holds dates or durations ({X.dtype}), which are no numbers until a unit is chosen. "
+            "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
+        )
+    assert_unmasked(X, "X")
+    if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
+        raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
+    numbers = validate_data(
+        estimator, X, dtype=None if dtype is None else list(dtype), ensure_all_finite=False, **keywords
+    )
+    if ensure_all_finite:
+        names = vars(estimator).get("feature_names_in_")
+        assert_finite(numbers, names=names, allow_nan=ensure_all_finite == "allow-nan")
+    return numbers
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(gathered(sample_weight))
+    if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
+        given = given.astype(np.float64)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(given)}.")
+    if given.ndim and given.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
+        )
+    weights = np.broadcast_to(given.astype(np.float64), (n_rows,))
+    if not np.all(np.isfinite(weights)):
+        row = int(np.argmin(np.isfinite(weights)))
+        raise ValueError(f"sample_weight must be finite, but contains NaN or infinity: {weights[row]} in row {row}.")
+    if np.any(weights < 0):
+        row = int(np.argmin(weights))
+        raise ValueError(
+            f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights count rows."
+        )
+    if not np.any(weights):
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    if weights.max() > _MOST_WEIGHT:
+        raise ValueError(
+            f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, more than {_MOST_WEIGHT:.0e}. "
+            "Write sample_weight / sample_weight.mean()."
+        )
+    return np.array(weights)
+
+
+def _shortly(values):
+    return f"{values.ravel()[0]!r}" if values.size else "nothing"
+
+
+def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Two sets of points for a kernel matrix, dense and two-dimensional; Z = X when it is not given."""
+    X = _points(X, "X")
+    Z = X if Z is None else _points(Z, "Z")
+    if X.shape[1] != Z.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features but Z has {Z.shape[1]}; a kernel compares points of one space.")
+    return X, Z
+
+
+def _points(X, name):
+    X = as_dense(X)
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s).")
+    return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)

@@ -1,0 +1,1 @@
+"""Rows on Dask: the only package that imports dask."""

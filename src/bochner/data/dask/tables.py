@@ -1,0 +1,121 @@
+"""Tables on a cluster, of columns of any kind: some rows are looked at, and all become numbers where they are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._loops.arrays import as_dense, working_dtype
+from ..rows import assert_finite, assert_unmasked
+from .clusters import computed, has_room, warn_of_rereading
+from .inputs import assert_two_dimensional, checked_array, checked_frame, remote_array, remote_frame
+from .rows import DaskRows
+
+
+class RemoteTable:
+    """Rows of a two-dimensional Dask array or frame, partition by partition; missing values are allowed, infinity in arrays is not.
+
+    ``frame`` is a pandas frame of the same columns without rows, None for arrays.
+    """
+
+    def __init__(self, source: Any):
+        self.frame = remote_frame(source)
+        if self.frame is None:
+            source = remote_array(source)
+            assert_two_dimensional(source)
+            source = checked_array(source).rechunk({1: -1})
+            lengths, self.n_features, self.dtype = source.chunks[0], source.shape[1], source.dtype
+            self._working = working_dtype(source)
+        else:
+            source = checked_frame(source, self.frame)
+            lengths, self.n_features, self.dtype = (
+                computed(source.map_partitions(len))[0],
+                len(self.frame.columns),
+                None,
+            )
+            self._working = np.float64
+        self.source = source
+        self._lengths = np.array(lengths, dtype=int)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self._lengths.sum()), self.n_features
+
+    def here(self) -> Any:
+        """All rows as a frame or an array in memory."""
+        (found,) = computed(self.source)
+        assert_unmasked(found, "X")
+        return found
+
+    def take(self, numbers: np.ndarray) -> Any:
+        """The rows of these sorted numbers as a frame or an array in memory."""
+        import dask
+
+        stops = np.cumsum(self._lengths)
+        wanted = np.split(np.asarray(numbers), np.searchsorted(numbers, stops[:-1]))
+        taken, starts = dask.delayed(_taken), stops - self._lengths
+        parts = [
+            taken(part, some - start, number)
+            for number, (part, some, start) in enumerate(zip(self._parts(), wanted, starts, strict=True))
+            if len(some)
+        ]
+        found = list(computed(*parts))
+        if self.frame is None:
+            return np.concatenate(found)
+        import pandas as pd
+
+        return pd.concat(found)
+
+    def map(self, function: Callable, n_columns: int, dtype: Any = None) -> Any:
+        """``function(part)`` of every partition that has rows, as a Dask array (n_rows, n_columns), computed when it is asked for."""
+        import dask
+        import dask.array as da
+
+        dtype = np.dtype(self._working if dtype is None else dtype)
+        travelling = dask.delayed(function, traverse=False)  # once to each worker, not with every task
+        on_part = dask.delayed(_on_part)
+        pieces = [
+            da.from_delayed(on_part(travelling, n_columns, dtype, part, number), (int(length), n_columns), dtype)
+            for number, (part, length) in enumerate(zip(self._parts(), self._lengths, strict=True))
+            if length
+        ]
+        return da.concatenate(pieces) if pieces else da.empty((0, n_columns), dtype=dtype)
+
+    def prepared(self, function: Callable, n_columns: int) -> DaskRows:
+        """What ``function`` makes of all rows, in float32, for many passes: held on the workers where there is room."""
+        numbers = self.map(function, n_columns, np.float32)
+        n_bytes = 4.0 * self.shape[0] * n_columns
+        if has_room(n_bytes):
+            numbers = numbers.persist()
+        else:
+            warn_of_rereading(n_bytes)
+        return DaskRows(numbers)
+
+    def _parts(self):
+        return np.ravel(self.source.to_delayed()).tolist()
+
+
+def _is_array(part):
+    return isinstance(part, np.ndarray) or sp.issparse(part)
+
+
+def _checked(part, number):
+    """A partition of an array, infinity refused; frames as they are."""
+    if not _is_array(part):
+        return part
+    assert_unmasked(part, "X")
+    assert_finite(part, place=f" of partition {number}", allow_nan=True)
+    return part
+
+
+def _taken(part, numbers, number):
+    part = _checked(part.tocsr() if sp.issparse(part) else part, number)
+    return as_dense(part[numbers]) if _is_array(part) else part.iloc[numbers]
+
+
+def _on_part(function, n_columns, dtype, part, number):
+    if not part.shape[0]:
+        return np.empty((0, n_columns), dtype)
+    part = _checked(part, number)
+    return np.asarray(function(as_dense(part) if _is_array(part) else part)).astype(dtype, copy=False)

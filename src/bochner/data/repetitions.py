@@ -1,0 +1,273 @@
+"""Equal rows: merged into one row that counts more, and told apart as copies or as independent observations.
+
+Two rows of a table that agree in every cell and in the target are one of two things.
+
+*Copies* of one observation: the table was exported twice, rows were oversampled or drawn with replacement, or a row has a
+weight above one.  A row is then left out together with all its copies and all its weight, and copies are on the same side
+of every split.  Otherwise a model is evaluated on rows that it has seen.
+
+*Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or another.  Equal rows are
+then independent observations.  Leaving out all rows of one outcome would leave only the other outcome at these inputs, so
+one observation is left out at a time, and equal rows may be on both sides of a split.
+
+``EqualRows`` decides which of the two a table has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._loops.arrays import as_dense
+from .row_keys import column_keys, row_keys
+from .rows import LocalRows, Rows
+from .targets import Labels, Target, Values
+
+# Equal rows are ties if at least this share of the repeated rows has inputs that also occur with another outcome.
+_CONTESTED_SHARE = 0.15
+# Weights are counts of observations if they are multiples of a common unit, up to this relative error.
+_ROUNDING = 1e-6
+# The smallest unit that is looked for, relative to the smallest weight.
+_SMALLEST_UNIT = 1e-3
+
+# Rows that are compared with each other: so many, of so many numbers in all.
+FEW_ROWS = 4000
+_MOST_COMPARED = 2**24
+# Rows that judge a model: a share of all, between two numbers.
+_HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentRows:
+    """Rows that differ, their targets and summed weights (None where all count once).
+
+    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is found among these, −1 where it has no weight;
+    both are None for rows that are as they were given.
+    """
+
+    rows: Rows
+    target: Any
+    weights: np.ndarray | None
+    numbers: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    def given_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Which of the rows given some of the different rows are."""
+        return numbers if self.numbers is None else self.numbers[numbers]
+
+    def of_given(self, values: np.ndarray) -> np.ndarray:
+        """What is known of the different rows, for the rows given; zero for those without weight."""
+        if self.places is None:
+            return values
+        return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
+
+
+def without_repetitions(
+    rows: Rows, target: Target | None, weights: np.ndarray | None, *, in_order: bool = False
+) -> DifferentRows:
+    """One row for each different one, with its summed weight.
+
+    Algorithms that draw rows, or amplify rounding over many rounds, would otherwise end elsewhere for weights than for repeated rows.
+    Rows stand in the order of their values; where nothing is repeated and all weights are one they stay as they are, unless
+    ``in_order`` asks for that order all the same.  So do rows that are many.
+    """
+    n_rows = len(rows)
+    if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
+        return DifferentRows(rows, target, weights)
+    points = rows.take(np.arange(n_rows))
+    first, places = different(np.column_stack([as_dense(points), *target_columns(target)]))
+    totals = np.bincount(places, weights).astype(np.float64)
+    if not in_order and len(first) == n_rows and np.all(totals == 1):
+        # Few rows of a cluster are here by now.
+        return DifferentRows(rows if rows.is_local else LocalRows(points), target, None)
+    present = totals > 0
+    kept, places = first[present], np.where(present, np.cumsum(present) - 1, -1)[places]
+    taken = None if target is None else target.take(kept)
+    return DifferentRows(LocalRows(points[kept]), taken, totals[present], kept, places)
+
+
+def different(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(number of the first of each different row of numbers, place of each row among these), in the order of their values."""
+    bits = np.ascontiguousarray(table + 0.0, dtype=np.float64).view(np.int64)  # without negative zeros
+    # As whole numbers without sign, the highest byte first, numbers in order have their bytes in order.
+    bits = np.where(bits < 0, ~bits, bits ^ np.int64(np.iinfo(np.int64).min)).view(np.uint64).astype(">u8")
+    as_bytes = np.ascontiguousarray(bits).view(f"V{8 * table.shape[1]}").ravel()
+    _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return first, places.ravel()
+
+
+def target_columns(target: Target | None) -> list[np.ndarray]:
+    """The numbers of a target, which tell equal rows of different target apart."""
+    if target is None:
+        return []
+    if isinstance(target, Labels):
+        return [target.codes]
+    return [target.rows if isinstance(target, Values) else target.similarity().factors]
+
+
+# --- copies or ties -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class EqualRows:
+    """Groups of rows with equal inputs and equal targets.
+
+    ``groups`` (n_rows,) is the group of each row, ``first`` (n_groups,) its first row, ``totals`` (n_groups,) its summed
+    weight; ``unit`` is the weight of one observation.
+    """
+
+    groups: np.ndarray
+    first: np.ndarray
+    totals: np.ndarray
+    unit: float
+    are_ties: bool
+
+    @classmethod
+    def of(
+        cls,
+        first: np.ndarray,
+        groups: np.ndarray,
+        inputs: np.ndarray,
+        target: Target,
+        weights: np.ndarray | None = None,
+    ) -> EqualRows:
+        """Decide from the group of each row, its ``inputs`` (equal numbers for equal inputs), its target and its weight.
+
+        Equal rows are ties if the target has few levels, and the inputs of at least 15 % of the repeated rows also occur
+        with another outcome.  Copies of a row never disagree with it.
+        """
+        weights = np.ones(len(groups)) if weights is None else weights
+        totals = np.bincount(groups, weights, minlength=len(first))
+        unit = _observation_weight(totals, weights, is_table_of_counts=len(first) == len(groups))
+        repeated = totals > unit * (1 + _ROUNDING)
+        _, inputs_of_groups = np.unique(inputs[first], return_inverse=True)
+        n_outcomes = np.bincount(inputs_of_groups.ravel(), totals > 0)
+        contested = repeated & (n_outcomes[inputs_of_groups.ravel()] > 1)
+        few_levels = isinstance(target, Labels) or _n_levels(target, first) <= len(first) / 2
+        are_ties = bool(
+            repeated.any() and few_levels and totals[contested].sum() >= _CONTESTED_SHARE * totals[repeated].sum()
+        )
+        return cls(groups, first, totals, float(unit), are_ties)
+
+    def left_out_weights(self) -> np.ndarray:
+        """Return the weight that leaves the training rows with each row: of all its copies, or of one observation."""
+        totals = self.totals[self.groups]
+        return np.minimum(totals, self.unit) if self.are_ties else totals
+
+    def with_copies(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sorted numbers of these rows and of all their copies."""
+        groups = self.split_groups()
+        return np.flatnonzero(np.isin(groups, groups[numbers]))
+
+    def split_groups(self) -> np.ndarray:
+        """Return a number for each row; rows of the same number belong on the same side of a split.
+
+        Ties have a number of their own each, unless one observation weighs more than one row: in a table of
+        ties that was exported twice, equal rows go together in pairs.
+        """
+        if not self.are_ties:
+            return self.groups
+        sizes = np.bincount(self.groups)
+        n_rows, row_weights = len(self.groups), self.totals / sizes
+        if self.unit <= row_weights.max() * (1 + _ROUNDING):
+            return np.arange(n_rows)
+        in_groups = np.argsort(self.groups, kind="stable")
+        places = np.empty(n_rows)  # of each row in its group
+        places[in_groups] = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        observations = np.floor(places * row_weights[self.groups] / self.unit + _ROUNDING)
+        keys = column_keys(np.column_stack([self.groups, observations]))
+        return np.unique(keys, return_inverse=True)[1].ravel()
+
+    def first_of_copies(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return a one for the first row of each group of copies that has a weight, and zeros for the others."""
+        present = np.arange(len(self.groups)) if weights is None else np.flatnonzero(weights)
+        _, first = np.unique(self.split_groups()[present], return_index=True)
+        chosen = np.zeros(len(self.groups))
+        chosen[present[first]] = 1.0
+        return chosen
+
+    def repeated_share(self) -> float:
+        """Return the share of the rows that repeat an earlier row."""
+        return 1 - len(self.first) / len(self.groups)
+
+
+def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | None:
+    """Find equal rows by their keys; None if every row occurs once and all weights are equal.
+
+    One pass over the rows.  The keys, one number per row, are held in memory.
+    """
+    return equal_keys(row_keys(rows), target, weights)
+
+
+def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = None) -> EqualRows | None:
+    """Find equal rows by keys of their inputs, see ``equal_rows``."""
+    columns = [np.asarray(column, dtype=np.float64) for column in target_columns(target)]
+    keys = column_keys(np.column_stack([inputs, *columns]))
+    all_weigh_the_same = weights is None or np.ptp(weights) == 0
+    if all_weigh_the_same and not _has_duplicates(keys):
+        return None
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return EqualRows.of(first, groups.ravel(), inputs, target, weights)
+
+
+def held_out_size(n_rows: int, share: int) -> int:
+    """Return how many rows judge a model: a sixth of them, 600 to 2500, but at most one of ``share``."""
+    return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // share)
+
+
+def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sorted numbers of about ``n_held`` random rows; copies are held out together.
+
+    At least one group of copies stays, so that there is something to learn from.
+    """
+    if equal is None or equal.are_ties or len(equal.first) < 2:
+        return np.sort(rng.permutation(n_rows)[:n_held])
+    order = rng.permutation(len(equal.first))
+    sizes = np.cumsum(np.bincount(equal.groups)[order])
+    n_groups = int(np.clip(np.searchsorted(sizes, n_held, side="right"), 1, len(order) - 1))
+    return equal.with_copies(equal.first[order[:n_groups]])
+
+
+def _has_duplicates(keys):
+    in_order = np.sort(keys)
+    return bool(np.any(in_order[1:] == in_order[:-1]))
+
+
+def _n_levels(target, first):
+    return len(np.unique(column_keys(np.column_stack(target_columns(target.take(first))))))
+
+
+def _observation_weight(totals, weights, is_table_of_counts):
+    """Return the weight of one observation.
+
+    Rows that are all different have weights that count observations, if these have a common unit: 3, 6 and 9 are one, two
+    and three observations.  Rows that are repeated are one observation each, whose weight is the mean weight.
+    """
+    present = weights[weights > 0]
+    unit = _common_unit(totals[totals > 0])
+    if unit is None:
+        return present.mean()
+    return unit if is_table_of_counts else max(unit, present.mean())
+
+
+def _common_unit(totals):
+    """Return the greatest common divisor of positive numbers, or None if there is none of a sensible size.
+
+    >>> float(_common_unit(np.array([1.5, 3.0, 4.5])))
+    1.5
+    >>> _common_unit(np.array([1.0, np.pi]))
+    """
+    values = np.unique(totals)
+    unit, least = values[0], _SMALLEST_UNIT * values[0]
+    for value in values[1:]:
+        tolerance = _ROUNDING * unit
+        while True:
+            rest = value - unit * np.round(value / unit)
+            if abs(rest) <= tolerance:
+                break
+            value, unit = unit, abs(rest)
+            if unit < least:
+                return None
+    return unit

@@ -1,0 +1,380 @@
+"""y, read once: labels, values, or a similarity given as such; estimators say which they mean.
+
+The similarity λ_ij of the targets is what a kernel should look like, as a low-rank factorisation Λ = U diag(s) Uᵀ.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+from .._checks import check_choice, check_count, check_positive
+from .._loops.arrays import frozen_array
+from .checks import check_weights
+from .given_targets import MANY_LEVELS, as_values, check_labels, coded, given_target, inconsistent_rows
+
+# Whole numbers with many levels and fewer rows a level than this are hardly meant as classes.
+_ROWS_A_LEVEL = 10
+
+
+class Target(ABC):
+    """y of n_samples rows, in memory; ``similarity`` says which rows are alike."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, rows: Any) -> Self:
+        """The target of some of the rows."""
+
+    @abstractmethod
+    def similarity(self) -> TargetSimilarity:
+        """λ as factors and signs."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetSimilarity(Target):
+    """λ_ij = Σ_k signs[k] factors[i, k] factors[j, k]: any symmetric similarity of low rank.
+
+    Bounds need |λ_ij| <= 1.
+
+    Parameters
+    ----------
+    factors : array (n_samples, rank)
+        One row of numbers for each row of the data.
+    signs : array (rank,), default None
+        Real numbers; None is ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = TargetSimilarity.of_labels(["a", "b", "a"])
+    >>> target.gram()
+    array([[ 1., -1.,  1.],
+           [-1.,  1., -1.],
+           [ 1., -1.,  1.]])
+    """
+
+    factors: Any
+    signs: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 2))
+        signs = np.ones(self.factors.shape[1]) if self.signs is None else self.signs
+        object.__setattr__(self, "signs", frozen_array(signs, "signs", 1, dtype=np.float64))
+        if len(self.signs) != self.factors.shape[1]:
+            raise ValueError(f"Got {self.factors.shape[1]} factors and {len(self.signs)} signs; each factor needs one.")
+
+    def __len__(self) -> int:
+        return self.factors.shape[0]
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, factors=self.factors[rows])
+
+    def similarity(self) -> TargetSimilarity:
+        return self
+
+    @classmethod
+    def of_labels(cls, y: Any) -> TargetSimilarity:
+        """λ = 1 for equal labels and −1 for different ones: U = [√2 one-hot, 1], s = (1, …, 1, −1)."""
+        return Labels.of(y).similarity()
+
+    @classmethod
+    def of_values(cls, y: Any) -> TargetSimilarity:
+        """λ = u_i·u_j for real targets, u the centered rows of y divided by the largest norm among them."""
+        return Values.of(y).similarity()
+
+    @classmethod
+    def of_gram(cls, gram: Any, rank: int | None = None, tolerance: float = 1e-12) -> Self:
+        """A given positive semi-definite Λ, by pivoted Cholesky down to ``tolerance`` · trace or up to ``rank`` columns."""
+        gram = frozen_array(gram, "gram", 2)
+        if gram.shape[0] != gram.shape[1] or not np.allclose(gram, gram.T):
+            raise ValueError(f"gram must be square and symmetric, got shape {gram.shape}.")
+        rest = np.array(np.diag(gram), dtype=np.float64)
+        stop = tolerance * max(rest.sum(), np.finfo(float).tiny)
+        columns: list[np.ndarray] = []
+        while rest.sum() > stop and len(columns) < (rank or len(gram)):
+            pivot = int(np.argmax(rest))
+            known = sum((c[pivot] * c for c in columns), np.zeros(len(gram)))
+            column = (gram[pivot] - known) / np.sqrt(rest[pivot])
+            columns.append(column)
+            rest = np.maximum(rest - column**2, 0.0)
+        return cls(np.column_stack(columns) if columns else np.zeros((len(gram), 1)))
+
+    def gram(self) -> np.ndarray:
+        """Λ as (n_samples, n_samples); for small samples and tests."""
+        return (self.factors * self.signs) @ self.factors.T
+
+    @property
+    def trace(self) -> float:
+        """Σ_i λ_ii."""
+        return float(np.sum(self.signs * np.sum(self.factors**2, axis=0)))
+
+    @property
+    def largest(self) -> float:
+        """A number that no |λ_ij| exceeds: the largest Σ_k |signs[k]| factors[i, k]²."""
+        return float(np.max(self.factors**2 @ np.abs(self.signs), initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Target):
+    """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.
+
+    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want of a word.
+    """
+
+    classes: np.ndarray
+    codes: Any
+    guessed: bool = False
+
+    def __len__(self) -> int:
+        return self.codes.shape[0]
+
+    @classmethod
+    def of(
+        cls,
+        y: Any,
+        n_rows: int | None = None,
+        *,
+        classes: Any = None,
+        fewest: int = 1,
+        owner: str = "This learner",
+        advice: str = "",
+    ) -> Self:
+        """Read y as labels of any type; with ``classes``, a label outside them is an error.
+
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
+        """
+        y = given_target(y, n_rows, owner)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"y must be one label per row, got shape {y.shape}. {advice}".rstrip())
+        y = column_or_1d(y, warn=True)
+        if classes is None:
+            check_labels(y, advice)
+            found = np.unique(y)
+            if len(found) < fewest:
+                raise ValueError(
+                    f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
+                    "Check how the rows were selected."
+                )
+            return cls(found, coded(y, found))
+        classes = np.unique(classes)
+        strangers = np.setdiff1d(y, classes)
+        if len(strangers):
+            raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
+        return cls(classes, coded(y, classes))
+
+    @classmethod
+    def weighted(cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str) -> tuple[Self, Any]:
+        """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
+
+        Classes that have no weight are left out, as repeated rows would not show them.
+        """
+        labels = cls.of(y, n_rows, fewest=2, owner=owner)
+        weights = check_weights(sample_weight, n_rows)
+        labels = labels.present(weights)
+        costs = labels.costs(class_weight, weights)
+        if costs is not None:
+            weights = costs if weights is None else weights * costs
+            labels = labels.present(weights)
+        if len(labels.classes) < 2:
+            raise ValueError(
+                f"{owner} needs at least 2 classes, but all rows with a positive weight have one class: {labels.classes.tolist()}."
+            )
+        return labels, weights
+
+    def present(self, weights: Any) -> Self:
+        """The classes that have weight; the codes of rows without any may be those of other classes then."""
+        if weights is None:
+            return self
+        present = np.flatnonzero(self.totals(weights))
+        if len(present) == len(self.classes):
+            return self
+        codes = np.minimum(np.searchsorted(present, np.arange(len(self.classes))), len(present) - 1)
+        return replace(self, classes=self.classes[present], codes=codes[self.codes])
+
+    def totals(self, weights: Any = None) -> np.ndarray:
+        """How often, or with which weight, each class occurs."""
+        return np.bincount(self.codes, weights, minlength=len(self.classes))
+
+    def costs(self, class_weight: Any, weights: Any = None) -> Any:
+        """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
+
+        Labels that a dictionary does not name cost 1.
+        """
+        if class_weight is None:
+            return None
+        if isinstance(class_weight, str):
+            check_choice(class_weight, "class_weight", ("balanced",))
+            counts = self.totals(weights)
+            return (counts.sum() / (len(counts) * counts))[self.codes]
+        if not isinstance(class_weight, Mapping):
+            raise TypeError(
+                f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
+            )
+        labels = self.classes.tolist()
+        unnamed = [label for label in labels if label not in class_weight]
+        strangers = [label for label in class_weight if label not in labels]
+        if unnamed and strangers:
+            raise ValueError(f"class_weight names {strangers}, but the labels are {labels}.")
+        for label, weight in class_weight.items():
+            check_positive(weight, f"class_weight[{label!r}]", allow_zero=True)
+        costs = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+        return costs[self.codes]
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, codes=self.codes[rows])
+
+    def similarity(self) -> TargetSimilarity:
+        n_classes = len(self.classes)
+        factors = np.column_stack([np.sqrt(2) * np.eye(n_classes), np.ones(n_classes)])
+        return TargetSimilarity(factors[self.codes], np.append(np.ones(n_classes), -1.0))
+
+    def one_hot(self, dtype: Any = np.float32) -> Any:
+        """(n_samples, n_classes), 1 in the column of the row's class."""
+        columns = np.zeros((len(self), len(self.classes)), dtype)
+        columns[np.arange(len(self)), self.codes] = 1
+        return columns
+
+    def signs(self, dtype: Any = np.float64) -> Any:
+        """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
+        if len(self.classes) == 2:
+            one = np.dtype(dtype).type(1)
+            return np.where(self.codes == 1, one, -one)[:, None]
+        return 2 * self.one_hot(dtype) - np.dtype(dtype).type(1)
+
+    def corners(self) -> Any:
+        """(n_samples, n_classes − 1): each class as a corner of the simplex, see ``simplex_code``."""
+        return np.ascontiguousarray(simplex_code(len(self.classes)).T)[self.codes]
+
+    def decode(self, codes: Any) -> np.ndarray:
+        """Labels of the user's own type."""
+        return self.classes[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Values(Target):
+    """Real targets: ``rows`` (n_samples, n_outputs), not yet centered or scaled; λ = u_i·u_j, see ``similarity``."""
+
+    rows: Any
+    one_dimensional: bool = False
+
+    def __len__(self) -> int:
+        return self.rows.shape[0]
+
+    @classmethod
+    def of(
+        cls,
+        y: Any,
+        n_rows: int | None = None,
+        *,
+        owner: str = "This learner",
+    ) -> Self:
+        """Read y as finite numbers, one column per output."""
+        y = as_values(owner, given_target(y, n_rows, owner))
+        if y.ndim > 2:
+            raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
+        one_dimensional = y.ndim == 1
+        return cls(y[:, None] if one_dimensional else y, one_dimensional)
+
+    def take(self, rows: Any) -> Self:
+        return replace(self, rows=self.rows[rows])
+
+    def extent(self, center: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """Smallest and largest value of each output, and the largest distance of a row from ``center``; rows without weight do not count."""
+        present = self.rows if weights is None else self.rows[weights > 0]
+        return present.min(axis=0), present.max(axis=0), float(np.sqrt(np.max(np.sum((present - center) ** 2, axis=1))))
+
+    def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
+        mean = np.average(self.rows, axis=0, weights=weights)
+        _, _, largest = self.extent(mean, weights)
+        return TargetSimilarity((self.rows - mean) / (largest if largest > 0 else 1.0))
+
+    def as_given(self, outputs: Any) -> Any:
+        """(n_samples, n_outputs) in the shape that y had."""
+        return outputs[:, 0] if self.one_dimensional else outputs
+
+
+def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
+    """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or ``"auto"`` by its type.
+
+    Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several columns are values.  Whole numbers
+    of many levels are hardly meant as classes: they are read as values, with a warning.
+    """
+    check_choice(kind, "target", ("auto", "labels", "values"))
+    if isinstance(y, Target):
+        if len(y) != n_rows:
+            raise ValueError(inconsistent_rows(n_rows, len(y)))
+        return y
+    if classes is not None or kind == "labels":
+        return Labels.of(y, n_rows, classes=classes)
+    y = given_target(y, n_rows, "This learner")
+    if kind == "values":
+        return Values.of(y, n_rows)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; bochner needs finite targets.")
+    if y.dtype.kind == "O" and y.ndim == 1:
+        check_labels(y, "")
+    if y.ndim != 1 or type_of_target(y, input_name="y") not in ("binary", "multiclass"):
+        return Values.of(y, n_rows)
+    n_levels = len(np.unique(y)) if y.dtype.kind in "fiu" else 0
+    if n_levels > MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
+        warnings.warn(
+            f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
+            "Write target='values' or target='labels' to say which is meant.",
+            stacklevel=2,
+        )
+        return Values.of(y, n_rows)
+    return replace(Labels.of(y, n_rows), guessed=y.dtype.kind in "fiu")
+
+
+def regressed(target: Target) -> Any:
+    """What the squared loss compares scores with, a column for each output: values, or the corners of labels, which have no order.
+
+    Whole numbers that were only guessed to be labels are numbers to whoever asks for the squared loss.
+    """
+    if isinstance(target, Values):
+        return target.rows
+    if not isinstance(target, Labels):
+        raise ValueError(f'loss="squared" needs numbers or labels, but y is a {type(target).__name__}.')
+    if target.guessed:
+        return target.classes.astype(np.float64)[target.codes, None]
+    return target.corners()
+
+
+def simplex_code(n_classes: int) -> np.ndarray:
+    """(n_classes − 1, n_classes): column c is the code of class c.
+
+    Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each other as they can be
+    (Mroueh et al. 2012).  The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²) C_{L−1}] with p = L − 1; Brault et al. 2016 print
+    −1/p², which is no simplex.
+
+    Parameters
+    ----------
+    n_classes : int
+        At least two.
+
+    Examples
+    --------
+    >>> simplex_code(3).round(3)
+    array([[ 1.   , -0.5  , -0.5  ],
+           [ 0.   ,  0.866, -0.866]])
+    """
+    n_classes = check_count(n_classes, "n_classes", minimum=2)
+    code = np.array([[1.0, -1.0]])
+    for p in range(2, n_classes):
+        smaller = code
+        code = np.zeros((p, p + 1))
+        code[0, 0] = 1
+        code[0, 1:] = -1 / p
+        code[1:, 1:] = np.sqrt(1 - 1 / p**2) * smaller
+    return code

@@ -1,0 +1,102 @@
+"""Cells of new rows that the training rows say nothing about: missing values and unknown levels."""
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+
+from .._terminal.text import quoted
+
+# Levels and columns that a warning names.
+_N_LEVELS, _N_COLUMNS = 3, 10
+
+
+class UnfamiliarCells:
+    """Counts of rows with unfamiliar cells, by column; blocks of rows may be added from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_rows = 0
+        self._missing: dict[str, int] = {}
+        self._unknown: dict[str, tuple[int, list[str]]] = {}
+
+    def add_rows(self, n_rows: int) -> None:
+        """Count a block of rows, whatever cells it has."""
+        with self._lock:
+            self._n_rows += n_rows
+
+    def add_missing(self, column: str, n_rows: int) -> None:
+        """Count rows whose value is missing in a column that was complete in training."""
+        if n_rows:
+            with self._lock:
+                self._missing[column] = self._missing.get(column, 0) + n_rows
+
+    def add_unknown(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
+        """Count rows with unknown levels; the first ones in the order of the alphabet are remembered."""
+        if n_rows:
+            with self._lock:
+                before, known = self._unknown.get(column, (0, []))
+                self._unknown[column] = before + n_rows, sorted({*known, *levels})[: _N_LEVELS + 1]
+
+    def sentence(self) -> str | None:
+        """Return the columns, levels and shares of rows in words, None if every cell is familiar."""
+        missing = [f"{name!r} ({self._share(n)})" for name, n in sorted(self._missing.items())]
+        unknown = [
+            f"{name!r}: {_few(levels)} ({self._share(n)})" for name, (n, levels) in sorted(self._unknown.items())
+        ]
+        found = []
+        if missing:
+            found.append(f"values are missing in columns that were complete in training: {_listed(missing)}")
+        if unknown:
+            found.append(f"levels are unknown from training: {_listed(unknown)}")
+        if not found:
+            return None
+        text = "; ".join(found)
+        return f"{text[0].upper()}{text[1:]}. Predictions for these rows are less accurate, and their intervals too narrow."
+
+    def _share(self, n_rows):
+        return f"{100 * n_rows / self._n_rows:.3g} % of the rows"
+
+
+def _few(levels):
+    return ", ".join(map(quoted, levels[:_N_LEVELS])) + ", …" * (len(levels) > _N_LEVELS)
+
+
+def _listed(items):
+    return ", ".join(items[:_N_COLUMNS]) + f" and {len(items) - _N_COLUMNS} more" * (len(items) > _N_COLUMNS)
+
+
+_open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", default=None)
+
+
+@contextmanager
+def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[UnfamiliarCells]:
+    """Collect the unfamiliar cells of all predictions inside the block, which then give no warning."""
+    cells = UnfamiliarCells() if cells is None else cells
+    token = _open.set(cells)
+    try:
+        yield cells
+    finally:
+        _open.reset(token)
+
+
+@contextmanager
+def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
+    """Warn once, at the end of the block, of the cells noted in it; inside ``collect_unfamiliar`` only collect."""
+    collector = _open.get()
+    cells = UnfamiliarCells() if collector is None else collector
+    yield cells
+    sentence = cells.sentence()
+    if collector is None and sentence is not None:
+        warnings.warn(sentence, UserWarning, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller():
+    """Stack level, for ``warnings.warn`` in the calling function, of the first frame outside this package."""
+    frame, level = sys._getframe(1), 1
+    own = (__name__.partition(".")[0], "contextlib")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own:
+        frame, level = frame.f_back, level + 1
+    return level

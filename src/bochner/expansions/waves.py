@@ -1,0 +1,265 @@
+"""A fitted function is an expansion: a constant, a linear part, and a finite sum of waves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._loops.arrays import as_dense, frozen_array
+from .._loops.landmark_blocks import landmark_block
+from .._loops.lazy import waves as kernels
+from ..data import Block, as_rows
+from ..measures.fourier import FourierMeasure
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x), k the output.
+
+    Derivatives and parts of it are expansions again.
+
+    Parameters
+    ----------
+    frequencies : array (n_atoms, n_features)
+        ω, one for each wave.
+    cosine : array (n_atoms, n_outputs)
+        Coefficients of the cosines.
+    sine : array (n_atoms, n_outputs)
+        Coefficients of the sines.
+    intercept : array (n_outputs,)
+        The constant part.
+    slopes : array (n_features, n_outputs), default None
+        The linear part; None where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wave = Expansion(np.array([[np.pi]]), np.array([[2.0]]), np.zeros((1, 1)), np.array([1.0]))
+    >>> wave.evaluate(np.array([[0.0], [1.0]]))[:, 0].round(6)
+    array([ 3., -1.])
+    """
+
+    frequencies: np.ndarray
+    cosine: np.ndarray
+    sine: np.ndarray
+    intercept: np.ndarray
+    slopes: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for name, ndim in (("frequencies", 2), ("cosine", 2), ("sine", 2), ("intercept", 1), ("slopes", 2)):
+            if name != "slopes" or self.slopes is not None:
+                object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
+        shape = (len(self.frequencies), len(self.intercept))
+        if self.cosine.shape != shape or self.sine.shape != shape:
+            raise ValueError(
+                f"Got cosine amplitudes of shape {self.cosine.shape} and sine amplitudes of shape {self.sine.shape}; "
+                f"{shape[0]} frequencies and {shape[1]} outputs need {shape}."
+            )
+        if self.slopes is not None and self.slopes.shape != (self.n_features, self.n_outputs):
+            raise ValueError(f"Got slopes of shape {self.slopes.shape}, need {(self.n_features, self.n_outputs)}.")
+
+    # --- ways to get one -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, measure: FourierMeasure, coefficients: np.ndarray, intercept: Any = 0.0) -> Expansion:
+        """features(x) @ coefficients + intercept for a linear model on the features of ``measure``."""
+        cosine, sine = np.sqrt(measure.weights)[:, None] * np.reshape(coefficients, (2, len(measure), -1))
+        constant = np.broadcast_to(np.asarray(intercept, dtype=np.float64), cosine.shape[1])
+        return cls(measure.frequencies, cosine, sine, constant)
+
+    @classmethod
+    def constant(cls, intercept: Any, n_features: int) -> Expansion:
+        """f(x) = intercept, without an atom."""
+        intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        none = np.zeros((0, len(intercept)))
+        return cls(np.zeros((0, n_features)), none, none, intercept)
+
+    @classmethod
+    def of_phases(cls, frequencies: Any, amplitudes: Any, phases: Any, intercept: Any) -> Expansion:
+        """intercept_k + Σ_j amplitudes_jk cos(ω_j·x − phases_jk)."""
+        return cls(frequencies, amplitudes * np.cos(phases), amplitudes * np.sin(phases), intercept)
+
+    # --- what it is ----------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the points."""
+        return self.frequencies.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of functions that share the frequencies."""
+        return len(self.intercept)
+
+    @property
+    def amplitudes(self) -> np.ndarray:
+        """Height of each wave, (n_atoms, n_outputs)."""
+        return np.hypot(self.cosine, self.sine)
+
+    @property
+    def phases(self) -> np.ndarray:
+        """Where each wave is highest, ω·x = phase: the wave is amplitude · cos(ω·x − phase)."""
+        return np.arctan2(self.sine, self.cosine)
+
+    # --- values and derivatives ----------------------------------------------------------------------------------
+
+    def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """f(X) as (n_samples, n_outputs), block by block; rows on a cluster stay there, ``out`` receives the result."""
+        rows = as_rows(X)
+        if rows.n_features != self.n_features:
+            raise ValueError(f"X has {rows.n_features} features, but this function lives on {self.n_features}.")
+        return rows.map(self.block(), self.n_outputs, out=out)
+
+    def block(self) -> Block:
+        arrays = self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
+        return Block(kernels.expansion_block, *arrays, row_bytes=16 * min(len(self), 2**12))
+
+    def staged(self, X: Any, atoms_per_round: int = 1) -> Iterator[np.ndarray]:
+        """f(X) after each round of waves, from the first on."""
+        rows = as_rows(X)
+        scores = self.take(slice(0, 0)).evaluate(rows)
+        bare = replace(self, intercept=np.zeros_like(self.intercept), slopes=None)
+        for start in range(0, len(self), atoms_per_round):
+            scores = scores + bare.take(slice(start, start + atoms_per_round)).evaluate(rows)
+            yield scores
+
+    def derivative(self) -> Expansion:
+        """∂f_k/∂x_b as an expansion of n_outputs · n_features outputs, b running fastest."""
+        slopes = np.zeros((self.n_features, self.n_outputs)) if self.slopes is None else self.slopes
+        along = self.frequencies[:, None, :]
+        cosine, sine = self.sine[:, :, None] * along, -self.cosine[:, :, None] * along
+        shape = (len(self), self.n_outputs * self.n_features)
+        return Expansion(self.frequencies, cosine.reshape(shape), sine.reshape(shape), slopes.T.ravel())
+
+    def jacobian(self, X: Any) -> Any:
+        """∂f_k/∂x_b at each row, (n_samples, n_outputs, n_features); exact."""
+        return self.derivative().evaluate(X).reshape(-1, self.n_outputs, self.n_features)
+
+    def divergence(self, X: Any, space: np.ndarray | None = None) -> Any:
+        """Σ_a ∂f_a/∂x_a, (n_samples,); ``space`` lists the columns of X that the outputs belong to, by default all."""
+        space = np.arange(self.n_features) if space is None else np.asarray(space)
+        if len(space) != self.n_outputs:
+            raise ValueError(
+                f"A divergence needs one output per direction; this function has {self.n_outputs} outputs on "
+                f"{len(space)} directions."
+            )
+        outflow = np.zeros((self.n_outputs * self.n_features, 1))
+        outflow[np.arange(self.n_outputs) * self.n_features + space] = 1
+        return self.derivative().mixed(outflow).evaluate(X)[:, 0]
+
+    def relevance(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per squared unit of it.
+
+        ``X`` is an array of some rows in memory; a row of weight h counts as h rows.
+        """
+        points = as_dense(X)
+        half_turns = points @ (self.frequencies / np.pi).astype(points.dtype).T
+        sines, cosines = np.empty_like(half_turns), np.empty_like(half_turns)
+        kernels.trigonometry(half_turns, sines, cosines)
+        total = np.zeros(self.n_features)
+        for k in range(self.n_outputs):  # outputs are few, and (n, outputs, columns) never exists
+            turned = (cosines * self.sine[:, k] - sines * self.cosine[:, k]).astype(points.dtype)
+            gradient = turned @ self.frequencies.astype(points.dtype)
+            if self.slopes is not None:
+                gradient += self.slopes[:, k].astype(points.dtype)
+            total += np.average(np.square(gradient, dtype=np.float64), axis=0, weights=weights)
+        return total
+
+    # --- other expansions from this one --------------------------------------------------------------------------
+
+    def take(self, atoms: Any) -> Expansion:
+        """The expansion on some of its atoms, intercept and slopes kept."""
+        return replace(self, frequencies=self.frequencies[atoms], cosine=self.cosine[atoms], sine=self.sine[atoms])
+
+    def extended(self, other: Expansion) -> Expansion:
+        """This expansion with the atoms of another one behind its own; intercept and slopes stay its own."""
+        joined = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("frequencies", "cosine", "sine")
+        }
+        return replace(self, **joined)
+
+    def mixed(self, matrix: np.ndarray) -> Expansion:
+        """x ↦ f(x) @ matrix, (n_outputs, n_new_outputs): scores from codes, outputs in other units."""
+        slopes = None if self.slopes is None else self.slopes @ matrix
+        return Expansion(self.frequencies, self.cosine @ matrix, self.sine @ matrix, self.intercept @ matrix, slopes)
+
+    def after_scaling(self, shift: np.ndarray, scale: np.ndarray) -> Expansion:
+        """x ↦ f((x − shift) · scale), column by column: a fit on standardised inputs in the user's own."""
+        frequencies = self.frequencies * scale
+        turn = (frequencies @ shift)[:, None]
+        cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)
+        sine = self.cosine * np.sin(turn) + self.sine * np.cos(turn)
+        slopes = None if self.slopes is None else self.slopes * scale[:, None]
+        intercept = self.intercept if slopes is None else self.intercept - shift @ slopes
+        return Expansion(frequencies, cosine, sine, intercept, slopes)
+
+    def rescaled(self, shift: Any, scale: Any) -> Expansion:
+        """x ↦ shift + scale · f(x), output by output."""
+        slopes = None if self.slopes is None else self.slopes * scale
+        intercept = self.intercept * scale + shift
+        return Expansion(self.frequencies, self.cosine * scale, self.sine * scale, intercept, slopes)
+
+
+class ExpansionModel:
+    """A fitted estimator whose prediction, or decision function, is an expansion of its rows.
+
+    Export, plots and derivatives know such models only through ``expansion_``.
+    """
+
+    expansion_: Expansion
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class ExpansionStack:
+    """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm): expansions l of equally many atoms, each on frequencies of its own.
+
+    ``frequencies`` is (n_expansions, n_atoms, n_features), ``phases`` (n_expansions, n_atoms), ``amplitudes``
+    (n_outputs, n_expansions, n_atoms).  Equal to, and much faster than, evaluating ``stack[l]`` for each l.
+    """
+
+    frequencies: np.ndarray
+    phases: np.ndarray
+    amplitudes: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name, ndim in (("frequencies", 3), ("phases", 2), ("amplitudes", 3)):
+            object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
+        if not self.frequencies.shape[:2] == self.phases.shape == self.amplitudes.shape[1:]:
+            raise ValueError(
+                f"Got phases of shape {self.phases.shape} and amplitudes of shape {self.amplitudes.shape}; "
+                f"frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} of each."
+            )
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    def __getitem__(self, index: int) -> Expansion:
+        """One of the expansions, of n_outputs outputs."""
+        amplitudes, phases = self.amplitudes[:, index].T, self.phases[index][:, None]
+        return Expansion.of_phases(self.frequencies[index], amplitudes, phases, np.zeros(len(self.amplitudes)))
+
+    def take(self, indices: Any) -> ExpansionStack:
+        """The stack of some of the expansions."""
+        return ExpansionStack(self.frequencies[indices], self.phases[indices], self.amplitudes[:, indices])
+
+    def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """(n_samples, n_outputs · n_expansions), all expansions of the first output first, block by block."""
+        rows = as_rows(X)
+        n_features, n_columns = self.frequencies.shape[2], len(self.amplitudes) * len(self)
+        if rows.n_features != n_features:
+            raise ValueError(f"X has {rows.n_features} features, but these functions live on {n_features}.")
+        arrays = self.frequencies, self.phases, self.amplitudes
+        row_bytes = 16 * self.frequencies.shape[1] + 8 * n_columns
+        return rows.map(Block(landmark_block, *arrays, row_bytes=row_bytes), n_columns, out=out)

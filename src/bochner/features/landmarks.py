@@ -1,0 +1,339 @@
+"""LandmarkFeatures: similarities to a few points, each with a kernel learned for it."""
+
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import rel_entr
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import as_generator, check_auto_count, check_choice, check_count, check_flag, check_share
+from .._estimator import reporting, restore_on_failure
+from ..bounds import Bound
+from ..bounds import landmark as landmark_bound
+from ..bounds.alignment import of_any_losses
+from ..data import Block, Rows
+from ..data.checks import check_weights
+from ..data.repetitions import without_repetitions
+from ..data.targets import Labels, TargetSimilarity, Values, as_target
+from ..expansions.waves import Expansion, ExpansionStack
+from ..learners import AlignmentLearner, PacBayes, check_learner
+from ..learners.alignment import class_sums, fourier_sums
+from ..measures.fourier import FourierMeasure
+from ..priors import Gaussian
+from ..priors.base import RadialPrior
+from .landmark_choice import Landmarks, choose_landmarks
+from .spectral import FeatureMap, caveat_of, data_dependent_prior, drawn_candidates
+
+# Landmarks by default: fewer lose accuracy, more cost time.
+_MANY_LANDMARKS = 300
+
+
+@dataclass(eq=False, repr=False)
+class LandmarkFeatures(FeatureMap):
+    """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et al. 2019, Section 4.2).
+
+    For a landmark x_l with label y_l, the learner weighs frequencies by L̂^l, which asks how well cos ω·(x_l − x) says which
+    rows have the label y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n L̂^l(ω_m)) (Eq. 12).  Then x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l.
+
+    Parameters
+    ----------
+    prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
+        Where frequencies are drawn.
+    learner : a learner by alignment, default ``PacBayes()``
+        How far the similarities follow the labels.
+    n_landmarks : "auto", int or float, default "auto"
+        How many; "auto" is 300, or half of fewer than 600 different rows, and a float in (0, 1) is a share of the rows.
+    landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels), default "kmeans"
+        Centroids, rows, or points of your own; without labels those take the label of the nearest row.
+    n_components : int, default 64
+        Frequencies D per landmark.
+    similarity : "learned", "prior" or "exact", default "learned"
+        Learned weights; equal weights (the prior's random features); or the prior's closed-form kernel, which is the
+        classical empirical kernel map ("RBF landmarks").
+    per_label : bool, default True
+        Choose as many landmarks in each class (where y holds labels), rather than among all rows together.
+    share_frequencies : bool, default False
+        One set of D frequencies for all landmarks: much less work and memory.  The price is rank: however many landmarks, their
+        similarities then span at most 2D dimensions, where own frequencies give each landmark a dimension of its own.
+    target : "auto", "labels" or "values", default "auto"
+        What y is, as for ``SpectralFeatures``.
+    block_size : "auto" or int, default "auto"
+        Rows worked on at once; "auto" keeps memory within a fixed budget.
+    random_state : None, int, RandomState or Generator, default None
+        For the frequencies and the landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : (n_landmarks, n_features) ; ``landmark_indices_`` the rows they are, or None
+    landmark_labels_ : their labels (or target factors), None without y
+    expansion_ : the similarities as waves (not for "exact"): an ``Expansion`` with an output for each landmark where these share
+        their frequencies, else an ``ExpansionStack`` with an expansion for each
+    report_ : for "learned", the learner's report with the losses L̂^l(ω_m) and the weights, (n_landmarks, D)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from bochner import Gaussian
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = make_pipeline(LandmarkFeatures(Gaussian(2.0), n_landmarks=20, random_state=0), LinearSVC())
+    >>> bool(model.fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _defaults: ClassVar = {"prior": Gaussian(gamma="scale"), "learner": PacBayes()}
+
+    _: KW_ONLY
+    n_landmarks: Any = "auto"
+    landmarks: Any = "kmeans"
+    n_components: int = 64
+    similarity: str = "learned"
+    per_label: bool = True
+    share_frequencies: bool = False
+
+    @restore_on_failure
+    @reporting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``.
+
+        A row of weight h counts as h rows.  Of up to 4000 rows equal ones are one candidate for a landmark, so that weights and repeated
+        rows give the same landmarks; of more they are drawn alike.
+        """
+        self._check_parameters()
+        rows = self._rows(X, reset=True)
+        weights = check_weights(sample_weight, len(rows))
+        self._caveat, n_rows = caveat_of(weights), len(rows)
+        n_samples = n_rows if weights is None else float(np.sum(weights))
+        different = without_repetitions(rows, self._target(y, rows, weights), weights)
+        rows, target, weights = different.rows, different.target, different.weights
+        if isinstance(target, Values):
+            target = target.similarity(weights)
+        rng = as_generator(self.random_state)
+        for name in ("expansion_", "report_"):
+            self.__dict__.pop(name, None)
+        self.prior_ = self._component("prior").resolved(rows, weights)
+        n_landmarks = self._landmark_count(n_samples, len(rows))
+        chosen = choose_landmarks(rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights)
+        self.landmarks_ = chosen.points
+        self.landmark_indices_ = None if chosen.indices is None else different.given_numbers(chosen.indices)
+        self._by_label = isinstance(target, Labels)
+        # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
+        self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows
+        self.landmark_labels_ = target.decode(chosen.targets) if self._by_label else chosen.targets
+        if self.similarity != "exact":
+            self._fit_similarities(rows, target, chosen, rng, weights, n_samples)
+        return self
+
+    def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out`` when given."""
+        rows = self._rows(X)
+        if self.similarity != "exact":
+            return self.expansion_.evaluate(rows, out)
+        block = Block(_exact_block, self.prior_, self.landmarks_, row_bytes=32 * len(self.landmarks_))
+        return rows.map(block, len(self.landmarks_), out=out)
+
+    def transform_each(self, X: Any, variants: list[tuple[AlignmentLearner, int]]) -> list[np.ndarray]:
+        """Similarities for several (learner, n_components) at once, the cosines of X computed once for all of them.
+
+        The same as ``relearned(learner, n_components).transform(X)`` for each pair.
+        """
+        self._check_learned()
+        weights = np.zeros((len(variants), *self.report_.losses.shape))
+        for variant, (learner, n_components) in enumerate(variants):
+            weights[variant, :, :n_components] = self.relearned(learner, n_components).report_.weights
+        psi = similarities(*self._waves(), weights).evaluate(self._rows(X))
+        return np.split(psi, len(variants), axis=1)
+
+    def relearned(self, learner: AlignmentLearner | None = None, n_components: int | None = None) -> Self:
+        """A fitted copy with another learner, or with the first ``n_components`` frequencies of each landmark only.
+
+        The losses are known already, so the data is not touched; a smaller D is an independent draw of the prior too.
+        """
+        self._check_learned()
+        fitted = self._copy_with(learner)
+        losses = self.report_.losses
+        if n_components is not None:
+            n_components = check_count(n_components, "n_components")
+            if n_components > losses.shape[1]:
+                raise ValueError(f"Only {losses.shape[1]} frequencies were drawn, got n_components={n_components}.")
+            fitted.n_components = n_components
+        some = slice(n_components)
+        frequencies, phases = self._waves()
+        fitted._weigh(frequencies[:, some], phases[:, some], losses[:, some], self.report_.n_samples)
+        return fitted
+
+    def alignment_bound(self, delta: float = 0.05, *, landmark: int | None = None, form: str = "safe") -> Bound:
+        """With probability 1 − delta, the expected losses of *all* landmarks are below their bounds (Theorem 1, union).
+
+        ``landmark=None`` gives the mean over landmarks, a number the bound of that one.  Random rows chosen per label
+        depend on the labels; the union then runs over all n rows, which covers any choice among them.  The theorem holds for
+        the weights of any learner, at a t fixed before the data: β √n for ``PacBayes``, √n else.
+        """
+        self._check_learned()
+        report, learner = self.report_, self._component("learner")
+        empirical = report.empirical(report.weights)
+        divergence = np.sum(rel_entr(report.weights, report.prior_weights), axis=1)
+        scales = np.broadcast_to(learner.deviation_scale(report), empirical.shape)
+        some = slice(None) if landmark is None else [landmark]
+        in_sample = self.landmark_indices_ is not None
+        n_samples = int(report.n_samples)
+        union = n_samples if in_sample and self._chosen_by_data else len(empirical)
+        settings: dict[str, Any] = {"delta": delta, "in_sample": in_sample, "independent": in_sample, "form": form}
+        bounds = [
+            of_any_losses(landmark_bound, loss, kl, n_samples, union * report.n_tried, t=t, **settings)
+            for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
+        ]
+        means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
+        bound = replace(bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2]))
+        if not in_sample and not isinstance(self.landmarks, str):
+            bound = replace(
+                bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
+            )
+        reason = data_dependent_prior(self.prior) or self._caveat
+        if not self._by_label:
+            reason = reason or "similarities of real targets must be at most 1 and fixed without the rows"
+        return replace(bound, valid=False, reason=reason) if reason else bound
+
+    def _check_learned(self):
+        check_is_fitted(self)
+        if "report_" not in vars(self):
+            raise ValueError(
+                f"Similarities were fitted with similarity={self.similarity!r}, so there are no learned weights. "
+                'Write similarity="learned" and fit again.'
+            )
+
+    def _target(self, y, rows, weights):
+        if y is None and self.similarity != "learned":
+            return None
+        target = as_target(y, len(rows), kind=self.target)
+        return target.present(weights) if isinstance(target, Labels) else target
+
+    def _landmark_count(self, n_samples, n_different):
+        if not isinstance(self.landmarks, str):
+            return None
+        if self.n_landmarks == "auto":
+            return min(_MANY_LANDMARKS, max(n_different // 2, 1))
+        if isinstance(self.n_landmarks, float | np.floating):
+            return min(max(int(np.ceil(self.n_landmarks * n_samples)), 1), n_different)
+        if self.n_landmarks > n_different:
+            warnings.warn(
+                f"n_landmarks={self.n_landmarks} is more than the {n_different} different rows of X; all of them become landmarks.",
+                stacklevel=4,
+            )
+        return min(self.n_landmarks, n_different)
+
+    def _fit_similarities(self, rows, target, chosen, rng, weights, n_samples):
+        n_landmarks, n_sets = len(chosen.points), 1 if self.share_frequencies else len(chosen.points)
+        measure = drawn_candidates(self.prior_, n_sets * self.n_components, rows, rng)
+        frequencies = measure.frequencies.reshape(n_sets, self.n_components, rows.n_features)
+        phases = np.stack([frequencies[k % n_sets] @ chosen.points[k] for k in range(n_landmarks)])
+        if self.similarity == "learned":
+            losses = landmark_losses(measure, rows, target, chosen, phases, weights)
+            self._weigh(frequencies, phases, losses, n_samples)
+        else:
+            self.expansion_ = similarities(frequencies, phases, np.full((1, *phases.shape), 1 / self.n_components))
+
+    def _weigh(self, frequencies, phases, losses, n_samples):
+        """Weights of the frequencies, landmark by landmark."""
+        equal = np.full(losses.shape[1], 1 / losses.shape[1])
+        self.report_ = self._component("learner").weigh(equal, losses, n_samples)
+        self.expansion_ = similarities(frequencies, phases, self.report_.weights[None])
+
+    def _waves(self) -> tuple[np.ndarray, np.ndarray]:
+        """(frequencies, phases) as ``similarities`` takes them."""
+        held = self.expansion_
+        if isinstance(held, ExpansionStack):
+            return held.frequencies, held.phases
+        return held.frequencies[None], self.landmarks_ @ held.frequencies.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.landmarks_)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if isinstance(self.n_landmarks, float | np.floating):
+            check_share(self.n_landmarks, "n_landmarks")
+        else:
+            check_auto_count(self.n_landmarks, "n_landmarks")
+        if isinstance(self.landmarks, str):
+            check_choice(self.landmarks, "landmarks", ("kmeans", "random"))
+        check_learner(self._component("learner"), AlignmentLearner)
+        check_choice(self.similarity, "similarity", ("learned", "prior", "exact"))
+        check_flag(self.per_label, "per_label")
+        check_flag(self.share_frequencies, "share_frequencies")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.similarity == "learned"
+        return tags
+
+
+def similarities(frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarray) -> Expansion | ExpansionStack:
+    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]), phases ω_lm·x_l (Letarte et al. 2019, Eq. 13).
+
+    ``frequencies`` is (n_landmarks, D, n_features), or (1, D, n_features) when all landmarks share them; the columns of each
+    set v of weights stand together.
+    """
+    if len(frequencies) == len(phases):
+        return ExpansionStack(frequencies, phases, weights)
+    cosine, sine = (np.concatenate(weights * wave(phases)).T for wave in (np.cos, np.sin))
+    return Expansion(frequencies[0], cosine, sine, np.zeros(cosine.shape[1]))
+
+
+def landmark_losses(
+    measure: FourierMeasure,
+    rows: Rows,
+    target: Labels | TargetSimilarity,
+    chosen: Landmarks,
+    phases: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    r"""L̂^l(ω_m) as (n_landmarks, D) for D frequencies shared by all landmarks, or for n_landmarks · D own ones.
+
+    .. math:: \hat L^l(\omega) = \frac12 - \frac{\mathrm{Re}(e^{-i \omega \cdot x_l} T_l(\omega)) - \lambda_{ll} [l \in S]}{2 m},
+        \quad T_l = \sum_j \lambda_{lj} e^{i \omega \cdot x_j}
+
+    with m = n − 1 rows for a landmark that is one of them and m = n otherwise; a row of weight h counts as h rows.  T_l follows from the Fourier sums of the
+    classes (or of the target's factors), which all landmarks share: one pass over the rows.
+    """
+    n_landmarks, n_components = phases.shape
+    n_sets = len(measure) // n_components
+    own = np.arange(n_landmarks) % n_sets  # which set of frequencies a landmark looks at
+    if isinstance(target, Labels):
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights).reshape(
+            -1, 2, n_sets, n_components
+        )
+        pulls = 2 * sums[chosen.targets, :, own] - sums.sum(axis=0).swapaxes(0, 1)[own]
+        own_similarity = np.ones(n_landmarks)
+    else:
+        signals = target.factors if weights is None else target.factors * weights[:, None]
+        sums = fourier_sums(measure, rows, signals).reshape(-1, 2, n_sets, n_components)
+        signed = chosen.targets * target.signs
+        pulls = np.stack([np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)])
+        own_similarity = np.sum(signed * chosen.targets, axis=1)
+    agreement = np.cos(phases) * pulls[:, 0] + np.sin(phases) * pulls[:, 1]
+    n_rows = len(rows) if weights is None else float(np.sum(weights))
+    if chosen.indices is not None:
+        if n_rows <= 1:
+            raise ValueError(
+                f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a sum of weights)."
+            )
+        agreement -= own_similarity[:, None]
+        n_rows -= 1
+    return 0.5 - agreement / (2 * n_rows)
+
+
+def _exact_block(prior, landmarks, X, out):
+    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay sparse, where it is radial."""
+    if isinstance(prior, RadialPrior):
+        inverse = 1 / prior._lengths(X.shape[1])
+        scaled = (X @ sp.diags_array(inverse)).tocsr() if sp.issparse(X) else X * inverse
+        out[...] = prior._profile(euclidean_distances(scaled, landmarks * inverse, squared=True))
+    else:
+        out[...] = prior.kernel(X, landmarks)

@@ -1,0 +1,341 @@
+r"""Fourier sums of a signal, and the alignment losses made of them: the statistic that every learner shares.
+
+The alignment loss of a frequency (Letarte et al. 2019, Eq. 9) averages over pairs of rows,
+
+.. math:: \hat L(\omega) = \frac{1}{n(n-1)} \sum_{i \ne j} \frac{1 - \lambda_{ij} \cos \omega \cdot (x_i - x_j)}{2},
+
+but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their Propositions 7 and 8):
+
+.. math:: \hat L(\omega) = \frac12 - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._loops.arrays import working_dtype
+from .._loops.blocks import fourier_sums_block, potential_gradient_block
+from ..data import Block, as_rows, twin_of
+from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
+from ..measures.fourier import FourierMeasure
+
+# Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
+_KEPT_PROJECTION_BYTES = 2**27
+
+# Columns of zeros are looked for in rows at least this wide, and left out when at most this share of columns remains.
+_NARROW = 64
+_WORTHWHILE = 0.95
+_PIECE = 1024
+
+
+def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
+    """Σ_i signal_ik (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms), in float64, in blocks of rows."""
+    return as_rows(X).sum(Block(_sums_block, measure.frequencies), signal)
+
+
+def _sums_block(frequencies, X, signal):
+    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are worth leaving out.
+
+    Images have empty margins and one-hot tables absent levels; the projection, which dominates, shrinks by their share.
+    """
+    if sp.issparse(X) or X.shape[1] < _NARROW:
+        return fourier_sums_block(frequencies, X, signal)
+    alive = np.flatnonzero(np.any(X, axis=0))
+    if len(alive) > _WORTHWHILE * X.shape[1]:
+        return fourier_sums_block(frequencies, X, signal)
+    X = X[:, alive]
+    # Piece by piece, so that the frequencies are never copied as a whole.
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(frequencies), _PIECE)]
+    return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
+
+
+@twin_of(_sums_block)
+def _tensor_sums(xp, frequencies, X, signal):
+    from ..data.tensor_blocks import fourier_sums as on_tensors  # brings the compiler
+
+    return on_tensors(xp, frequencies, X, signal)
+
+
+def class_sums(
+    measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x L array is made."""
+    signals = [codes] if weights is None else [codes, weights]
+    return as_rows(X).sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
+
+
+def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
+    one_hot = np.zeros((len(codes), n_classes), working_dtype(X))
+    one_hot[np.arange(len(codes)), codes] = weights
+    return _sums_block(frequencies, X, one_hot)
+
+
+@twin_of(_class_sums_block)
+def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
+    one_hot = xp.astype(codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype)
+    return _tensor_sums(xp, frequencies, X, one_hot if weights is None else one_hot * weights[:, None])
+
+
+def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
+    """v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal: how strongly each frequency is present in it."""
+    return _signed_energy(fourier_sums(measure, X, signal), signs)
+
+
+def potential_and_gradient(
+    measure: FourierMeasure, X: Any, signal: Any, signs: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The Fourier potential (n_atoms,) and its gradient in the frequencies (n_atoms, n_features).
+
+    The gradient needs the sums over all rows first: two passes, two matrix products where the projection fits in
+    memory between them, three where it does not.
+    """
+    rows = as_rows(X)
+    kept = []
+    if rows.is_local and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES:
+        kept = [np.empty((len(rows), len(measure)), rows.dtype)]
+    sums = rows.sum(Block(fourier_sums_block, measure.frequencies), signal, *kept)
+    pull = Block(potential_gradient_block, measure.frequencies, _signed(sums, signs))
+    return _signed_energy(sums, signs), 2 * rows.sum(pull, signal, *kept)
+
+
+def _signed(sums, signs):
+    return sums if signs is None else np.asarray(signs, dtype=np.float64)[:, None, None] * sums
+
+
+def _signed_energy(sums, signs):
+    return np.sum(_signed(sums, signs) * sums, axis=(0, 1))
+
+
+# --- alignment losses -----------------------------------------------------------------------------------------------
+
+
+def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
+    """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose targets are alike.
+
+    One pass over the rows.
+
+    Parameters
+    ----------
+    measure : FourierMeasure
+        Its atoms are judged one by one.
+    X : array, CSR, memory map or Dask (n_samples, n_features)
+        The rows.
+    y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
+        Labels (any number of classes), real values, or several outputs, one column each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
+    >>> alignment_losses(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]).round(3)
+    array([0.667, 0.   ])
+    """
+    return alignment_sums(measure, X, y).losses()
+
+
+def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features).
+
+    Parameters
+    ----------
+    measure : FourierMeasure
+        Its atoms are judged one by one.
+    X : array, CSR, memory map or Dask (n_samples, n_features)
+        The rows.
+    y : array (n_samples,) or (n_samples, n_outputs), or TargetSimilarity
+        What the rows should be alike in, as for ``alignment_losses``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure = FourierMeasure(np.array([[0.0], [np.pi]]), np.array([0.5, 0.5]))
+    >>> losses, gradient = alignment_losses_and_gradient(measure, np.array([[0.0], [1.0], [2.0]]), [0, 1, 0])
+    >>> losses.round(3), gradient.shape
+    (array([0.667, 0.   ]), (2, 1))
+    """
+    rows = as_rows(X)
+    target = as_target(y, len(rows)).similarity()
+    n_pairs = _pair_count(len(target))
+    energy, gradient = potential_and_gradient(measure, rows, target.factors, target.signs)
+    return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
+
+
+def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None) -> AlignmentSums:
+    """What the losses need to know of the data, in one pass; sums of two parts of the data add up to those of both.
+
+    A row of weight 2 counts as two equal rows, one of weight 0 not at all.
+    """
+    rows = as_rows(X)
+    target: Target = as_target(y, len(rows))
+    n_samples = len(target) if weights is None else float(weights.sum())
+    if isinstance(target, Labels):
+        sums = class_sums(measure, rows, target.codes, len(target.classes), weights)
+        return LabelSums(sums, n_samples, target.classes)
+    counts = [] if weights is None else [weights]
+    if isinstance(target, TargetSimilarity):
+        block = Block(_factor_sums_block, measure.frequencies, target.signs)
+        sums, trace = rows.sum(block, target.factors, *counts)
+        return FactorSums(sums, n_samples, target.signs, float(trace), target.largest)
+    if not isinstance(target, Values):
+        raise TypeError(
+            f"No alignment is known for a {type(target).__name__}; give labels, values or a TargetSimilarity."
+        )
+    shift = np.average(target.rows, axis=0, weights=weights)
+    low, high, largest_row = target.extent(shift, weights)
+    sums, first, second = rows.sum(Block(_value_sums_block, measure.frequencies, shift), target.rows, *counts)
+    return ValueSums(sums, n_samples, shift, first, float(second), low, high, largest_row)
+
+
+def _factor_sums_block(frequencies, signs, X, factors, weights=None):
+    weighted = factors if weights is None else factors * weights[:, None]
+    return _sums_block(frequencies, X, weighted), np.sum(signs * np.sum(weighted * factors, axis=0))
+
+
+def _value_sums_block(frequencies, shift, X, values, weights=None):
+    counts = np.ones(len(values)) if weights is None else weights
+    centered = values - shift
+    weighted = centered * counts[:, None]
+    sums = _sums_block(frequencies, X, np.column_stack([weighted, counts]))
+    return sums, weighted.sum(axis=0), np.sum(weighted * centered)
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentSums(ABC):
+    """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over both parts gives."""
+
+    sums: np.ndarray
+    n_samples: float
+
+    def losses(self) -> np.ndarray:
+        """L̂ for each frequency, (n_atoms,)."""
+        n_pairs = _pair_count(self.n_samples)
+        energy, trace = self._energy_and_trace()
+        return 0.5 - (energy - trace) / (2 * n_pairs)
+
+    @property
+    def caveat(self) -> str:
+        """Why no theorem covers losses of this target, or an empty text."""
+        return ""
+
+    def __add__(self, other: Any) -> AlignmentSums:
+        if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
+            raise ValueError(
+                f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be added to {other!r}: "
+                "both parts of the data need the same frequencies and the same kind of target."
+            )
+        return replace(self, n_samples=self.n_samples + other.n_samples, **self._added(other))
+
+    @abstractmethod
+    def _energy_and_trace(self) -> tuple[np.ndarray, float]: ...
+
+    @abstractmethod
+    def _added(self, other: Any) -> dict[str, Any]:
+        """The other fields of the sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSums(AlignmentSums):
+    """Fourier sums ẑ_c of each class; Σ_k s_k |û_k|² = 2 Σ_c |ẑ_c|² − |Σ_c ẑ_c|² (Proposition 8)."""
+
+    classes: np.ndarray
+
+    def _energy_and_trace(self):
+        total = self.sums.sum(axis=0)
+        return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(self.n_samples)
+
+    def _added(self, other):
+        # A part of the data need not have seen every class.
+        classes = np.union1d(self.classes, other.classes)
+        sums = np.zeros((len(classes), *self.sums.shape[1:]))
+        sums[np.searchsorted(classes, self.classes)] += self.sums
+        sums[np.searchsorted(classes, other.classes)] += other.sums
+        return {"sums": sums, "classes": classes}
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSums(AlignmentSums):
+    """Fourier sums of the factors of a given ``TargetSimilarity``."""
+
+    signs: np.ndarray
+    trace: float
+    largest: float
+
+    @property
+    def caveat(self) -> str:
+        if self.largest <= 1 + 1e-12:
+            return ""
+        return f"similarities up to {self.largest:.3g}, but the theorems need |λ| <= 1"
+
+    def _energy_and_trace(self):
+        return _signed_energy(self.sums, self.signs), self.trace
+
+    def _added(self, other):
+        if not np.array_equal(self.signs, other.signs):
+            raise ValueError("Two target similarities of different signs cannot be added.")
+        trace, largest = self.trace + other.trace, max(self.largest, other.largest)
+        return {"sums": self.sums + other.sums, "trace": trace, "largest": largest}
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSums(AlignmentSums):
+    """Fourier sums of y − shift (one row per output) and, last, of 1; centering and scaling come at the end.
+
+    λ_ij = u_i·u_j with u = (y − ȳ) / max ‖y − ȳ‖.  Both ȳ and, for one output, the largest deviation from it follow from
+    additive numbers (and extremes), so parts of the data add up exactly; the shift only keeps the sums from cancelling.
+    """
+
+    shift: np.ndarray
+    first: np.ndarray
+    second: float
+    low: np.ndarray
+    high: np.ndarray
+    largest_row: float | None
+
+    @property
+    def caveat(self) -> str:
+        return "real targets are centered and scaled by the sample itself, so their similarities are no fixed function of pairs"
+
+    def _energy_and_trace(self):
+        offset = self.first / self.n_samples
+        centered = self.sums[:-1] - offset[:, None, None] * self.sums[-1]
+        trace = max(self.second - self.n_samples * float(offset @ offset), 0.0)
+        if len(self.shift) == 1:
+            mean = self.shift[0] + offset[0]
+            largest = max(self.high[0] - mean, mean - self.low[0])
+        else:
+            largest = self.largest_row
+        scale = 1 / largest**2 if largest > 0 else 0.0
+        return scale * np.sum(centered**2, axis=(0, 1)), scale * trace
+
+    def _added(self, other):
+        if len(self.shift) != len(other.shift):
+            raise ValueError(f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must agree.")
+        if len(self.shift) > 1:
+            raise ValueError(
+                "Several real outputs cannot be learned in parts: their scale is the largest distance from the overall "
+                "mean, which parts do not know. Use fit on all rows, or scale the outputs yourself and pass "
+                "TargetSimilarity(factors)."
+            )
+        moved = other._shifted(self.shift)
+        added = {name: getattr(self, name) + getattr(moved, name) for name in ("sums", "first", "second")}
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return added | {"low": low, "high": high, "largest_row": None}
+
+    def _shifted(self, shift):
+        step = self.shift - shift
+        sums = self.sums.copy()
+        sums[:-1] += step[:, None, None] * self.sums[-1]
+        first = self.first + self.n_samples * step
+        second = self.second + 2 * float(step @ self.first) + self.n_samples * float(step @ step)
+        return replace(self, sums=sums, shift=shift, first=first, second=second)
+
+
+def _pair_count(n_samples):
+    if n_samples < 2:
+        raise ValueError(f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2.")
+    return n_samples * (n_samples - 1)

@@ -1,0 +1,185 @@
+"""Joint descent on all waves of an expansion at once: Adam over minibatches, wherever the rows live.
+
+A batch is a slice of each shard of the rows (``BatchPlan``), and its gradient the sum over these slices, added in one order: the result
+does not depend on threads, files, partitions or workers.  Parameters are float32 views of one vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._loops.lazy import waves as kernels
+from ..._loops.threads import threads_for_rows_only
+from ..._terminal.progress import track
+from ...data import BatchPlan, LocalRows, Rows
+from ...expansions.waves import Expansion
+from ...losses import Loss
+from .gradients import BatchGradient, Standardization, WaveParameters
+
+_FIRST_DECAY = 0.9
+# Rows in memory are standardised once, not in each epoch, if that takes no more than this.
+_STANDARDIZED_BYTES = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Descended:
+    """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss of the rows kept apart after each."""
+
+    expansion: Expansion
+    losses: list[float]
+    held_out_losses: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to zero over all epochs.
+
+    ``rates``, ``decays`` and ``penalties`` hold a number for each parameter (``WaveParameters.like``): its step, the share of it that is
+    lost in each step, and its ℓ2 penalty.  ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
+    """
+
+    loss: Loss
+    n_epochs: int
+    batch_size: int
+    rates: WaveParameters
+    decays: WaveParameters | None = None
+    penalties: WaveParameters | None = None
+    second_decay: float = 0.99
+    with_losses: bool = True
+
+
+def run_together(
+    descents: list[Descent],
+    parameters: list[WaveParameters],
+    rows: Rows,
+    targets: Any,
+    rng: np.random.Generator,
+    *,
+    weights: Any = None,
+    apart: np.ndarray | None = None,
+    standardization: Standardization | None = None,
+    held_out: Callable[[Expansion], float] | None = None,
+    after_epoch: Callable[[Descended], Any] = lambda descended: None,
+) -> list[Descended]:
+    """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which are read once.
+
+    ``apart`` are sorted numbers of rows that are not learned from.  ``after_epoch`` sees what was reached, and ends a descent if it returns
+    True.  With ``held_out``, a loss of an expansion on other rows, the result is the best of the start and of all epochs by it; the whole
+    schedule runs, as its end is its best part.
+    """
+    first = descents[0]
+    standardization = standardization or Standardization.none(rows.n_features)
+    rows, standardization = _standardized(rows, standardization, parameters[0].vector.dtype)
+    apart = np.empty(0, int) if apart is None else apart
+    n_kept = len(rows) - len(apart)
+    plan = BatchPlan.of(len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63)))
+    signals = [targets]
+    if weights is not None:
+        mean = (np.delete(weights, apart) if len(apart) else weights).mean()
+        signals.append((weights / mean).astype(parameters[0].vector.dtype)[:, None])
+    epochs = rows.epochs(plan, apart, *signals)
+    courses = [
+        _Course(descent, own, standardization, plan.n_steps, held_out)
+        for descent, own in zip(descents, parameters, strict=True)
+    ]
+    with threads_for_rows_only():
+        status = (lambda: f"loss {courses[0].losses[-1]:.3g}") if first.with_losses else None
+        for epoch in track(range(first.n_epochs), "joint descent", status=status):
+            walk_together([course.walk for course in courses], epochs(epoch))
+            enough = [course.after(n_kept, after_epoch) for course in courses]
+            if all(enough):
+                break
+    return [Descended(course.best, course.losses, course.held_out_losses) for course in courses]
+
+
+class _Course:
+    """A descent from its start to where it is now, and the best of it so far."""
+
+    def __init__(self, descent, parameters, standardization, steps_an_epoch, held_out):
+        self.with_slopes = bool(np.any(descent.rates.slopes)) or bool(np.any(parameters.slopes))
+        self.with_losses, self.held_out, self.parameters = descent.with_losses, held_out, parameters
+        gradient = BatchGradient(parameters, descent.loss, standardization, descent.with_losses)
+        self.walk = _Walk(gradient, _Steps(descent, parameters, descent.n_epochs * steps_an_epoch))
+        self.best = parameters.expansion(self.with_slopes)
+        self.lowest = np.inf if held_out is None else held_out(self.best)
+        self.losses: list[float] = []
+        self.held_out_losses: list[float] = []
+
+    def after(self, n_rows, after_epoch):
+        """Note the losses that an epoch has reached; return True if the descent may end."""
+        if self.with_losses:
+            self.losses.append(self.walk.total / n_rows)
+        reached = self.parameters.expansion(self.with_slopes)
+        if self.held_out is not None:
+            self.held_out_losses.append(self.held_out(reached))
+        if self.held_out is None or self.held_out_losses[-1] < self.lowest:
+            self.best, self.lowest = reached, min([self.lowest, *self.held_out_losses])
+        return after_epoch(Descended(reached, self.losses, self.held_out_losses))
+
+
+class _Walk:
+    """The gradient and the steps of a descent, and the summed loss of an epoch."""
+
+    def __init__(self, gradient: BatchGradient, steps: _Steps):
+        self.gradient, self.steps, self.total = gradient, steps, 0.0
+
+
+def walk_together(walks: list[_Walk], batches: Iterator[Callable[[Callable], tuple]]) -> None:
+    """All steps of an epoch, several descents by the same batches, each with its own sums."""
+    block = walks[0].gradient if len(walks) == 1 else _Beside([walk.gradient for walk in walks])
+    for walk in walks:
+        walk.total = 0.0
+    for batch in batches:
+        sums = batch(block)
+        for k, walk in enumerate(walks):
+            loss, n_rows, summed = sums[3 * k : 3 * k + 3]
+            walk.total += float(loss)
+            walk.steps.take(summed, float(n_rows))
+
+
+class _Beside:
+    """Block functions of the same rows, their sums one after the other."""
+
+    def __init__(self, blocks: list[BatchGradient]):
+        self.blocks = blocks
+
+    def __call__(self, *rows: Any) -> tuple:
+        return tuple(part for block in self.blocks for part in block(*rows))
+
+
+class _Steps:
+    """Adam's running means, and how far the schedule has come."""
+
+    def __init__(self, descent: Descent, parameters: WaveParameters, n_steps: int):
+        self.second_decay, self.vector = descent.second_decay, parameters.vector
+        self.n_steps, self.n_taken = n_steps, 0
+        none = np.zeros_like(self.vector)
+        self.means = none.copy(), none.copy()
+        given = (descent.rates, descent.decays, descent.penalties)
+        self.paces = [none if part is None else part.vector for part in given]
+
+    def take(self, summed: np.ndarray, n_rows: float) -> None:
+        """One step by the gradient summed over the rows of a batch."""
+        if not n_rows:
+            return
+        summed *= summed.dtype.type(1 / n_rows)
+        remaining = 1 - self.n_taken / self.n_steps
+        self.n_taken += 1
+        corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - self.second_decay**self.n_taken)
+        numbers = remaining, *corrections, _FIRST_DECAY, self.second_decay
+        kernels.adam_step(self.vector, summed, *self.means, *self.paces, *map(self.vector.dtype.type, numbers))
+
+
+def _standardized(rows, standardization, dtype):
+    """The same rows and what is still to be done to them: nothing where they fit into memory a second time."""
+    if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
+        return rows, standardization
+    plain = np.ascontiguousarray(rows.source, dtype=rows.dtype)
+    ready = np.empty(plain.shape, dtype)
+    # By the kernel of the batches, so that rows in memory and elsewhere have the same digits.
+    kernels.standardized_rows(plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready)
+    return LocalRows(ready), Standardization.none(rows.n_features)

@@ -1,0 +1,410 @@
+"""Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, clone
+
+from .._checks import Seed, as_generator, check_count, check_positive, refuse_class
+from .._loops.arrays import as_dense
+from .._loops.matrices import add_outer_products, invert, symmetric_product
+from .._loops.threads import threads_for_rows_only
+from ..data import LocalRows, as_rows
+from ..data.checks import check_weights
+from ..data.repetitions import equal_rows
+from ..data.targets import Labels, TargetSimilarity, Values, as_target
+from ..priors import Anova, Gaussian, Laplace, Matern, SpectralPrior
+from ..priors.base import MATERN_ORDERS
+
+# In units of a column's standard deviation; logarithms where the name says so.
+_RATES = (1e-3, 20.0)
+_LOG_WEIGHTS = (-7.0, 5.0)
+_START_LINEAR, _LOG_LINEAR = 0.1, (-9.0, 4.0)
+# Start and floor.  Labels are never free of noise: without their higher floor short lengths stand in for it.
+_LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
+# With this much noise K + λ has a condition number that float32 can take: half the time, and all that labels need.
+# Few rows cost next to nothing in float64.
+_NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
+# In factorizations of fewer rows two threads of BLAS mostly wait for each other.
+_FEW_ROWS = 800
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrior:
+    """What the evidence says: a prior with numbers per column, and the model it belongs to.
+
+    The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j x_j z_j / d) and ε of variance
+    s² ``noise`` (divided by a row's weight): ``KernelMachine(prior, alpha=noise, linear=linear)`` is its posterior mean.
+
+    Parameters
+    ----------
+    prior : SpectralPrior
+        The learned prior, its kernel k.
+    noise : float
+        Variance of the noise in units of s².
+    linear : array (n_features,)
+        Weights of the linear part.
+    objective : float
+        The negative logarithm of the posterior density of the parameters for each row and output, up to a constant.
+    n_iterations : int
+        Steps of L-BFGS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Evidence, Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2))
+    >>> learned = Evidence(n_rows=100).learn(Gaussian(), X, np.sin(X[:, 0]), rng)
+    >>> bool(learned.prior.gamma[0] > learned.prior.gamma[1])
+    True
+    """
+
+    prior: SpectralPrior
+    noise: float
+    linear: np.ndarray
+    objective: float
+    n_iterations: int
+
+
+class Evidence(BaseEstimator):
+    """Learns the prior itself: one rate (and for ``Anova`` one weight) per column, by maximum a posteriori marginal likelihood.
+
+    With K the kernel plus a linear part c x·z / d, λ the noise and Y the targets (n x k, centered), it minimizes over
+    θ = (log r, log w, log c, log λ)
+
+        ½ log(tr Yᵀ(K + λ)⁻¹Y / (nk)) + log det(K + λ) / (2n)
+        + (1/n) Σ_j log(1 + ((log r_j − mean) / rate_spread)²) + (1/n) Σ_j log(1 + ((log w_j − mean) / weight_spread)²)
+
+    by L-BFGS with slopes in closed form.  The scale of the outputs has been maximized out.  The second line is a Cauchy prior around
+    a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
+    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
+
+    Bounds need a prior that does not depend on their rows.  So bounds with a learned prior, or a clone of
+    it, have ``valid=False``.  If the rows of the bound are others, write a new prior with the learned
+    numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
+
+    Parameters
+    ----------
+    n_rows : int, default 1000
+        Rows that are looked at, drawn at random; the cost is cubic in them.
+    n_iterations : int, default 25
+        Steps of L-BFGS at most.
+    n_refining_rows : int, default 0
+        Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from where the others have led to: most
+        of what many rows can tell, at a fraction of the cost.
+    n_refinements : int, default 5
+        Steps on the ``n_refining_rows`` rows.
+    tol : float, default 1e-5
+        Stop when a step improves the objective by less than this, relatively.
+    rate_spread : float, default 0.3
+        Width of the Cauchy prior on log r.
+    weight_spread : float, default 0.6
+        Width of the Cauchy prior on log w.
+    standardize : bool, default True
+        Compare columns in units of their standard deviation, so that their scales do not matter.  False: as they are, for columns
+        that have been brought to a common scale already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import Anova
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 5))
+    >>> prior = Evidence().learn_prior(Anova(), X, np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=300), rng)
+    >>> int(np.argmax(prior.weight))
+    1
+    """
+
+    def __init__(
+        self,
+        n_rows: int = 1000,
+        n_iterations: int = 25,
+        *,
+        n_refining_rows: int = 0,
+        n_refinements: int = 5,
+        tol: float = 1e-5,
+        rate_spread: float = 0.3,
+        weight_spread: float = 0.6,
+        standardize: bool = True,
+    ):
+        self.n_rows = n_rows
+        self.n_iterations = n_iterations
+        self.n_refining_rows = n_refining_rows
+        self.n_refinements = n_refinements
+        self.tol = tol
+        self.rate_spread = rate_spread
+        self.weight_spread = weight_spread
+        self.standardize = standardize
+
+    def learn_prior(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> SpectralPrior:
+        """The learned prior alone; see ``learn``."""
+        return self.learn(prior, X, y, rng, sample_weight).prior
+
+    def learn(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> LearnedPrior:
+        """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that go with it.
+
+        The numbers of ``prior`` are not looked at: learning starts from a common rate.  y holds labels or values, told apart as
+        everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  Weights are relative: the noise of a row of weight h is λ / h,
+        with weights scaled to mean one.  Copies of a row are merged.  Equal rows that are independent observations, because
+        the same inputs occur with different outcomes, count as so many rows.  Rows of weight zero are never drawn.
+        ``rng`` is a Generator or a seed.
+        """
+        rng = as_generator(rng, "rng")
+        n_rows, n_iterations = check_count(self.n_rows, "n_rows", minimum=2), self._checked("n_iterations")
+        n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
+        spreads = check_positive(self.rate_spread, "rate_spread"), check_positive(self.weight_spread, "weight_spread")
+        check_positive(self.tol, "tol", allow_zero=True)
+        data = as_rows(X)
+        target = as_target(y, len(data))
+        weights = check_weights(sample_weight, len(data))
+        rows = _drawn_rows(len(data), max(n_rows, n_refining), weights, rng)
+        taken = as_dense(data.take(rows)).astype(np.float64)
+        different, weights = _merged(taken, target.take(rows), None if weights is None else weights[rows])
+        taken, rows = taken[different], rows[different]
+        centered = taken - np.average(taken, axis=0, weights=weights)
+        scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
+
+        def problem_of(some):
+            own = None if weights is None else weights[some]
+            return _problem(prior, (centered / scales)[some], _target_columns(target, rows[some], own), own, spreads)
+
+        problem = problem_of(np.arange(len(rows)))
+        start, bounds = problem.start(isinstance(target, Labels))
+        n_steps, n_left = 0, n_iterations
+        if len(rows) > n_rows:
+            some = np.sort(rng.choice(len(rows), n_rows, replace=False))
+            if _varies(target, rows[some]):
+                start, _, n_steps = self._descend(problem_of(some), start, bounds, n_iterations)
+                n_left = n_refinements
+        found, objective, n_more = self._descend(problem, start, bounds, n_left)
+        rates, own_weights, linear, noise = problem.split(found)
+        learned = with_rates(prior, rates / scales, own_weights)
+        learned._learned = True
+        return LearnedPrior(
+            prior=learned,
+            noise=noise,
+            linear=linear / scales**2,
+            objective=objective,
+            n_iterations=n_steps + n_more,
+        )
+
+    def _checked(self, name):
+        return check_count(getattr(self, name), name, minimum=0)
+
+    def _descend(self, problem, start, bounds, n_iterations):
+        """(θ, the objective there, steps taken)."""
+        options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
+        with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
+            found = minimize(problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        return found.x, float(found.fun), int(found.nit)
+
+
+# --- families ---------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def with_rates(prior: Any, rates: np.ndarray, weights: np.ndarray | None) -> SpectralPrior:
+    """The prior of the family of ``prior`` whose column j varies with ``rates[j]``, an inverse length."""
+    refuse_class(prior, "prior")
+    raise TypeError(
+        f"Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 or 2.5; got {prior!r}. "
+        "Write e.g. Evidence().learn_prior(Anova(), X, y, rng)."
+    )
+
+
+@with_rates.register
+def _(prior: Anova, rates, weights):
+    return clone(prior).set_params(length_scale=1 / rates, weight=weights)
+
+
+@with_rates.register
+def _(prior: Laplace, rates, weights):
+    return clone(prior).set_params(gamma=rates)
+
+
+@with_rates.register
+def _(prior: Gaussian, rates, weights):
+    return clone(prior).set_params(gamma=rates**2 / 2)
+
+
+@with_rates.register
+def _(prior: Matern, rates, weights):
+    if prior.nu not in MATERN_ORDERS:
+        return with_rates.dispatch(object)(prior, rates, weights)
+    return clone(prior).set_params(length_scale=1 / rates)
+
+
+def _start_rate(prior, n_features):
+    if isinstance(prior, Anova):
+        return 0.3  # its factors look at a column each, so that their number does not matter
+    return 1 / n_features if isinstance(prior, Laplace) else n_features**-0.5
+
+
+# --- rows and targets -------------------------------------------------------------------------------------------------
+
+
+def _drawn_rows(n_samples, n_rows, weights, rng):
+    """Sorted numbers of at most ``n_rows`` rows of positive weight."""
+    candidates = np.arange(n_samples)
+    if weights is not None:
+        candidates = candidates[weights > 0]
+    if len(candidates) < 2:
+        raise ValueError(f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}.")
+    if len(candidates) > n_rows:
+        candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
+    return candidates
+
+
+def _merged(X, target, weights):
+    """Return the numbers of the different rows, and their weights; None if all weigh the same."""
+    equal = equal_rows(LocalRows(X), target, weights)
+    if equal is None:
+        return np.arange(len(X)), None
+    first = np.sort(equal.first)
+    totals = equal.totals[equal.groups[first]]
+    return first, totals / (equal.unit if equal.are_ties else totals.mean())
+
+
+def _varies(target, rows):
+    seen = target.codes[rows] if isinstance(target, Labels) else target.rows[rows]
+    return bool(np.any(np.ptp(seen, axis=0) > 0))
+
+
+def _column_scales(centered, weights):
+    deviations = np.sqrt(np.average(centered**2, axis=0, weights=weights))
+    return np.where(deviations > 0, deviations, 1.0)  # a constant column has no scale, and nothing depends on it
+
+
+def _target_columns(target, rows, weights):
+    """Centered columns: one-hot labels (one column for two classes), or standardized values."""
+    if isinstance(target, TargetSimilarity):
+        raise TypeError("Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y itself.")
+    if isinstance(target, Labels):
+        columns = np.eye(len(target.classes))[target.codes[rows]]
+        columns = columns[:, 1:] if len(target.classes) == 2 else columns
+    else:
+        columns = target.rows[rows]
+    columns = columns - np.average(columns, axis=0, weights=weights)
+    deviations = np.sqrt(np.average(columns**2, axis=0, weights=weights))
+    if not np.any(deviations > 0):
+        raise ValueError(
+            f"The target is constant over the {len(rows)} rows looked at: there is nothing to learn a prior from."
+        )
+    if isinstance(target, Values):
+        columns = columns / np.where(deviations > 0, deviations, 1.0)
+    return columns
+
+
+# --- the objective ----------------------------------------------------------------------------------------------------
+
+
+def shrinkage(logarithms: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
+    """Σ_j log(1 + ((l_j − mean l) / spread)²) and its gradient: many l_j stay together, single ones may run away."""
+    distances = (logarithms - logarithms.mean()) / spread
+    pull = 2 * distances / (1 + distances**2) / spread
+    return float(np.log1p(distances**2).sum()), pull - pull.mean()
+
+
+def _problem(prior, X, Y, weights, spreads):
+    with_rates(prior, np.ones(X.shape[1]), np.ones(X.shape[1]))  # refuses other families
+    noise_shares = np.ones(len(X)) if weights is None else 1 / weights
+    return _NegativeEvidence(prior, X, Y, noise_shares, spreads)
+
+
+@dataclass(frozen=True)
+class _NegativeEvidence:
+    """The objective of ``Evidence`` as a function of θ, with its gradient; rows and targets are centered and scaled."""
+
+    prior: SpectralPrior
+    X: np.ndarray
+    Y: np.ndarray
+    noise_shares: np.ndarray
+    spreads: tuple[float, float]
+    _kept: dict = field(default_factory=dict)
+
+    def start(self, labels: bool) -> tuple[np.ndarray, list[tuple[float, float]]]:
+        """θ to begin with, and the bounds of each of its numbers."""
+        n_features = self.X.shape[1]
+        first, lowest = _LABEL_NOISE if labels else _VALUE_NOISE
+        start = [np.full(n_features, np.log(_start_rate(self.prior, n_features)))]
+        bounds = [tuple(np.log(_RATES))] * n_features
+        if self._weighted():
+            start.append(np.full(n_features, np.log(min(1.0, 3 / n_features))))
+            bounds += [_LOG_WEIGHTS] * n_features
+        start.append(np.log([_START_LINEAR, first]))
+        return np.concatenate(start), [*bounds, _LOG_LINEAR, (np.log(lowest), np.log(_MOST_NOISE))]
+
+    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float, float]:
+        """Rates, weights (None where the family has none), linear part and noise."""
+        d = self.X.shape[1]
+        numbers = np.exp(theta)
+        return numbers[:d], numbers[d : 2 * d] if self._weighted() else None, float(numbers[-2]), float(numbers[-1])
+
+    def _weighted(self):
+        return isinstance(self.prior, Anova)
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        if np.exp(theta[-1]) > _NOISE_FOR_FLOAT32 and len(self.X) > _ROWS_FOR_FLOAT32:
+            result = self._in_precision(theta, np.float32)
+            if result is not None:
+                return result
+        result = self._in_precision(theta, np.float64)
+        if result is None:
+            raise np.linalg.LinAlgError(
+                "The kernel matrix is not positive definite: are there columns of very different scale? "
+                "Write Evidence(standardize=True), or scale the columns."
+            )
+        return result
+
+    def _in_precision(self, theta, dtype):
+        """Value and gradient, or None where the Cholesky factor does not exist in this precision."""
+        # A row of weight h is h rows at one place: that many rows have λ^(h − 1) h times the determinant.
+        n_samples, n_outputs = np.sum(1 / self.noise_shares), self.Y.shape[1]
+        n_repeated = n_samples - len(self.X)
+        X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
+        rates, weights, linear, noise = self.split(theta)
+        kernel: Any = with_rates(self.prior, rates, weights).compiled(X.shape[1])
+        gram = kernel.gram(X, lower=True)
+        inverse = self._covariance(gram, linear, noise)
+        half_log_determinant = invert(inverse)
+        if half_log_determinant is None:
+            return None
+        dual = symmetric_product(inverse, Y)
+        fit = float(np.sum(self.Y * dual, dtype=np.float64))
+        half_log_determinant += 0.5 * (n_repeated * theta[-1] - np.sum(np.log(self.noise_shares)))
+        value = 0.5 * np.log(fit / (n_samples * n_outputs)) + half_log_determinant / n_samples
+        # ∂value/∂K, lower half: (K + λ)⁻¹ / (2n) − aaᵀ / (2 fit), a = (K + λ)⁻¹ Y.
+        pull = inverse
+        add_outer_products(pull, dual, -0.5 / fit, 0.5 / n_samples)
+        products = self._products(dtype)
+        inner_products = 2 * np.einsum("ij,ij->i", pull, products) - np.diag(pull) * np.diag(products)
+        linear_slope = linear / X.shape[1] * np.sum(inner_products, dtype=np.float64)
+        noise_slope = noise * np.sum(np.diag(pull) * self.noise_shares, dtype=np.float64) + n_repeated / (2 * n_samples)
+        slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
+        for part, (logarithms, spread) in enumerate(zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)):
+            penalty, penalty_slope = shrinkage(logarithms, spread)
+            value += penalty / n_samples
+            slopes[part] = slopes[part] + penalty_slope / n_samples
+        return float(value), np.concatenate([*slopes, [linear_slope, noise_slope]])
+
+    def _covariance(self, gram, linear, noise):
+        """Lower half of K + c XXᵀ/d + diag(λ / weight), in a new matrix."""
+        covariance = linear / self.X.shape[1] * self._products(gram.dtype)
+        covariance += gram
+        diagonal = np.diag(covariance) + noise * self.noise_shares
+        if gram.dtype == np.float64:  # rounding of large entries may outweigh a small noise
+            diagonal = diagonal + 4 * len(gram) * np.finfo(np.float64).eps * diagonal.max()
+        covariance[np.diag_indices_from(covariance)] = diagonal
+        return covariance
+
+    def _products(self, dtype):
+        """XXᵀ, which is the same in each step: its lower half, and zeros above."""
+        dtype = np.dtype(dtype)
+        if dtype not in self._kept:
+            self._kept[dtype] = np.tril(self.X @ self.X.T).astype(dtype)
+        return self._kept[dtype]

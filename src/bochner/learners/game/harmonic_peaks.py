@@ -1,0 +1,117 @@
+"""Peaks among spherical harmonics: a finite set, searched exhaustively."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._checks import check_choice, check_count
+from ..._estimator import keyword_only_from
+from ..._loops.arrays import as_dense
+from ...data import Block, Rows, as_rows
+from ...measures.harmonic import (
+    HarmonicMeasure,
+    basis_size,
+    check_basis,
+    check_unit_rows,
+    harmonic_count,
+    harmonic_indices,
+    harmonics_by_degree,
+    sphere_area,
+    spherical_harmonics,
+)
+from .peaks import ExhaustiveSearch, PeakSearch
+
+# Up to this many bytes the harmonics of all rows are kept between signals instead of being computed again.
+_KEPT_BASIS_BYTES = 2**27
+
+
+@keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))
+class HarmonicPeaks(PeakSearch):
+    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et al. 2018, Appendix A.3).
+
+    Parameters
+    ----------
+    max_degree : int, default 30
+        The largest degree J; there are (J + 1)² harmonics in three dimensions.
+    mode : "harmonic" or "zonal", default "harmonic"
+        Single harmonics as in the paper, whose kernel is not rotation-invariant, or whole degrees at once, whose kernel is.
+    top : int, default 1
+        Harmonics (or degrees) returned for each signal.
+
+    Examples
+    --------
+    >>> from bochner import MarginGame, SpectralFeatures
+    >>> from bochner.datasets import sphere_checkerboard
+    >>> ball = sphere_checkerboard(300, 0)
+    >>> game = MarginGame(n_rounds=10, peaks=HarmonicPeaks(max_degree=8))
+    >>> measure = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target).measure_
+    >>> bool(measure.indices[:, 0].max() <= 8)
+    True
+    """
+
+    exhaustive = True
+
+    def __init__(self, *, max_degree=30, mode="harmonic", top=1):
+        self.max_degree = max_degree
+        self.mode = mode
+        self.top = top
+
+    def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> BoundHarmonics:
+        check_count(self.max_degree, "max_degree", minimum=0)
+        check_choice(self.mode, "mode", ("harmonic", "zonal"))
+        check_count(self.top, "top")
+        return BoundHarmonics(self, as_rows(X))
+
+
+def keeps_basis(rows: Rows, max_degree: int) -> bool:
+    """Return True if the harmonics of all rows are small enough to be kept in memory."""
+    return rows.is_local and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
+
+
+class BoundHarmonics(ExhaustiveSearch):
+    """The potential of every harmonic (or degree) for each signal."""
+
+    def __init__(self, search, rows):
+        self.search, self.rows = search, rows
+        self.n_features = rows.n_features
+        # One block of rows must fit, whatever their number: 256 rows are the smallest block.
+        n_basis = check_basis(self.n_features, search.max_degree, min(len(rows), 256))
+        self.indices = harmonic_indices(self.n_features, search.max_degree)
+        self.first_column = np.searchsorted(self.indices[:, 0], np.arange(search.max_degree + 1))
+        self.area = sphere_area(self.n_features)
+        self.sums = Block(_harmonic_sums, search.max_degree, row_bytes=16 * n_basis)
+        kept = keeps_basis(rows, search.max_degree)
+        points = rows.take(rows.spread(len(rows))) if kept else None
+        self.basis = spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False) if kept else None
+        kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"
+        self.scope = f"{kind} of degree at most {search.max_degree}"
+
+    def heights(self, signal):
+        """v of each harmonic, or of each degree in zonal mode, for features of unit mean square."""
+        signal = signal[:, None] if signal.ndim == 1 else signal
+        sums = self.rows.sum(self.sums, signal) if self.basis is None else self.basis.T @ signal
+        heights = self.area * np.sum(sums**2, axis=1)
+        if self.search.mode == "harmonic":
+            return heights
+        counts = [harmonic_count(self.n_features, degree) for degree in range(self.search.max_degree + 1)]
+        return np.bincount(self.indices[:, 0], weights=heights) / counts
+
+    def kept_features(self, peaks):
+        """Columns of the kept basis, scaled as ``peaks.features``; None where the basis is not kept."""
+        if self.basis is None:
+            return None
+        columns = self.first_column[peaks.indices[:, 0]] + peaks.indices[:, 1]
+        return self.basis[:, columns] * np.sqrt(self.area * peaks.weights)
+
+    def _measure(self, chosen, weights):
+        if self.search.mode == "harmonic":
+            return HarmonicMeasure(self.indices[chosen], weights)
+        return HarmonicMeasure.zonal(chosen, weights, self.n_features)
+
+
+def _harmonic_sums(max_degree, X, signal):
+    X = as_dense(X)
+    check_unit_rows(X)
+    return np.concatenate([level.T @ signal for level in harmonics_by_degree(X, max_degree)])

@@ -1,0 +1,132 @@
+"""A threshold for two classes that suits costs, chosen on training rows by scores of models that have not seen them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from ...tabular import SpectralClassifier
+from ..read.reading import TableError
+from ..read.spooling import rows_of
+from .copies import Observations
+
+_FOLDS = 5
+# Above this one fold is left out, not each in turn: it has rows enough.
+_MANY_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class ThresholdWish:
+    """``balanced``, or ``cost:FP,FN``: what a false positive and a false negative cost."""
+
+    text: str
+    costs: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, text: str) -> ThresholdWish:
+        """The wish that a text says.
+
+        >>> ThresholdWish.of("cost:1,5").costs
+        (1.0, 5.0)
+        """
+        if text == "balanced":
+            return cls(text)
+        kind, _, numbers = text.partition(":")
+        try:
+            of_positive, of_negative = (float(number) for number in numbers.split(","))
+        except ValueError:
+            of_positive = of_negative = -1.0
+        if kind != "cost" or not (0 < of_positive < np.inf and 0 < of_negative < np.inf):
+            raise TableError(
+                f"A threshold is balanced or cost:FP,FN with two positive numbers, e.g. cost:1,10, got {text!r}."
+            )
+        return cls(text, (of_positive, of_negative))
+
+    def row_costs(self, is_positive: np.ndarray) -> tuple[float, float]:
+        """What a false positive and a false negative cost among these rows."""
+        if self.costs is not None:
+            return self.costs
+        return 0.5 / max(np.sum(~is_positive), 1), 0.5 / max(np.sum(is_positive), 1)
+
+
+class ThresholdClassifier(SpectralClassifier):
+    """A ``SpectralClassifier`` of two classes that predicts ``positive`` where its probability is at least ``threshold``.
+
+    Parameters
+    ----------
+    threshold : float
+    positive : label, None for the second class
+    random_state : int or Generator
+
+    >>> import numpy as np
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> model = ThresholdClassifier(threshold=0.05, random_state=0).fit(X, X[:, 0] + np.sin(50 * X[:, 0]) > 0)
+    >>> bool(np.all(model.predict(X) == (model.predict_proba(X)[:, 1] >= 0.05)))
+    True
+    """
+
+    def __init__(self, threshold: float = 0.5, positive: Any = None, *, random_state: Any = None):
+        super().__init__(random_state=random_state)
+        self.threshold = threshold
+        self.positive = positive
+
+    def _labels(self, probabilities):
+        """``positive`` where its probability is at least ``threshold``."""
+        k = 1 if self.positive is None else self.classes_.tolist().index(self.positive)
+        return self.classes_[np.where(probabilities[:, k] >= self.threshold, k, 1 - k)]
+
+
+def out_of_sample_scores(
+    reader: Any,
+    front_door: Any,
+    frame: Any,
+    y: np.ndarray,
+    positive: Any,
+    groups: np.ndarray | None,
+    observations: Observations,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and their probabilities of ``positive`` by models that have not seen them.
+
+    The models have seen no copies of these rows either, nor rows of the same group.
+    """
+    n_folds = min(_FOLDS, int(np.unique(y[observations.first()], return_counts=True)[1].min()))
+    if n_folds < 2:
+        raise TableError("A threshold needs at least two training rows of each class.")
+    if groups is None:
+        folds = list(observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y))
+    else:
+        folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(y, y, groups))
+    folds = folds[: 1 if len(y) > _MANY_ROWS else n_folds]
+    scores, rows = [], []
+    for kept, left_out in folds:
+        read, model = clone(reader), clone(front_door)
+        model.fit(read.fit_transform(rows_of(frame, kept), y[kept]), y[kept])
+        others = rows_of(frame, left_out)
+        probabilities = model.predict_proba(read.accept_strays(others).transform(others))
+        scores.append(probabilities[:, model.classes_.tolist().index(positive)])
+        rows.append(left_out)
+    return np.concatenate(rows), np.concatenate(scores)
+
+
+def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, wish: ThresholdWish) -> float:
+    """Where calling scores at or above it positive costs least among these rows, in the middle between two of them.
+
+    >>> cheapest_threshold(np.array([0.1, 0.2, 0.4]), np.array([False, True, True]), ThresholdWish.of("balanced")).__round__(9)
+    0.15
+    """
+    of_positive, of_negative = wish.row_costs(is_positive)
+    order = np.argsort(-scores, kind="stable")
+    found, level = is_positive[order], scores[order]
+    # The first k rows called positive: false positives among them, false negatives behind them.
+    costs = of_positive * np.concatenate([[0], np.cumsum(~found)]) + of_negative * (
+        found.sum() - np.concatenate([[0], np.cumsum(found)])
+    )
+    ends = np.concatenate([[1.001], level, [0.0]])  # above one: none is called positive
+    costs[1:-1][level[1:] == level[:-1]] = np.inf  # equal scores are called alike
+    k = int(np.argmin(costs))
+    return float((ends[k] + ends[k + 1]) / 2)

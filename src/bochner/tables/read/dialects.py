@@ -1,0 +1,279 @@
+"""The dialect of a text file, found from its beginning: encoding, separator, decimal mark, header."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+from ..columns.written_numbers import COMMA, POINT, decimal_of
+from .encodings import encoding_note, encoding_of
+from .headers import SAMPLE_CELLS, Layout, are_names, column_kinds, find_layout, holds_names, is_header, table_width
+
+SEPARATORS = (",", ";", "\t", "|")
+WHITESPACE = r"\s+"  # runs of spaces and tabs, as pandas writes them
+SAMPLE_ROWS = 500
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)\1*"?[\r\n]*', re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_SHOWN_LINES, _SHOWN_LETTERS = 3, 40
+
+
+@dataclass(frozen=True)
+class Training:
+    """The table that a model was fitted to, for tables that are to be read like it.
+
+    ``used`` are the columns that the model needs.  ``unnamed`` are all columns, target included, of a
+    file without a header; it is empty for one with a header.
+    """
+
+    used: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    target: str = ""
+    sep: str | None = None
+    skip_rows: int | None = None
+
+    def names(self, n_columns: int) -> list[str]:
+        """Return names for the columns of a file without a header; the target may be missing."""
+        others = [name for name in self.unnamed if name != self.target]
+        if len(others) == n_columns:
+            return others
+        return [f"column_{k}" for k in range(1, n_columns + 1)]
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Properties of a text file; those that are None are found from its content.
+
+    ``doubtful_decimal`` is the decimal mark if the file does not decide, e.g. with 1,234 only.
+    """
+
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    skip_rows: int | None = None
+    header: bool | None = None
+    doubtful_decimal: str = POINT
+    training: Training = field(default_factory=Training)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written.
+
+    ``decimal`` is None if the file does not decide.  ``n_lines`` come before the rows: the header and
+    all before it.  Rows have ``n_surplus`` fields more than the header; if ``closed``, a separator ends each.
+    """
+
+    separator: str
+    decimal: str | None
+    encoding: str
+    n_surplus: int = 0
+    closed: bool = False
+    header: bool = True
+    names: tuple[str, ...] = field(default=(), repr=False)
+    n_lines: int = field(default=0, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+    body: Sequence[Sequence[str]] = field(default=(), repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A row of fields, and the numbers of its first line and of the line after it."""
+
+    cells: list[str]
+    start: int
+    end: int
+
+
+def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = None) -> Dialect:
+    """Return the dialect of a file that begins with these bytes (``complete``: the whole file).
+
+    >>> dialect_of(b"size;kind\\n1,5;a, b\\n2,5;c\\n", True)
+    Dialect(separator=';', decimal=',', encoding='utf-8', n_surplus=0, closed=False, header=True)
+    """
+    options = options or TextOptions()
+    encoding = options.encoding or encoding_of(beginning, complete)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(beginning, complete)
+    if not complete:
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+    lines = list(io.StringIO(text, newline=""))
+    separator, first = options.sep, 0
+    if lines and (given := _SEPARATOR_LINE.fullmatch(lines[0])):
+        separator, first = options.sep or given[1], 1
+    if options.skip_rows is not None:
+        first = max(first, options.skip_rows)
+    start = _after_comments(lines, first) if options.skip_rows is None else first
+    dialect = _found(lines, first, start, separator, encoding, options)
+    training = options.training
+    if options.skip_rows is None and training.skip_rows and not set(training.used) <= set(dialect.names):
+        return dialect_of(beginning, complete, replace(options, skip_rows=training.skip_rows))
+    return dialect
+
+
+def _found(lines, first, start, separator, encoding, options):
+    """Find the rest of the dialect; comments are between ``first`` and ``start``."""
+    separator = separator or _separator_of(lines[start:], options.training.sep)
+    rows = [_Line(row.cells, row.start + start, row.end + start) for row in _rows(lines[start:], separator)]
+    cells = [cell.strip() for cell in islice(chain.from_iterable(row.cells for row in rows[1:]), SAMPLE_CELLS)]
+    decimal = options.decimal or decimal_of(cells, doubtful="") or None
+    layout, rows = _layout(lines, first, start, rows, separator, decimal, options)
+    rows = rows[layout.n_before :]
+    head, body = (rows[0].cells, rows[1:]) if layout.header and rows else ([], rows)
+    skipped = lines[first : rows[0].start] if rows else []
+    body = [row.cells for row in body]
+    notes = encoding_note(encoding) if options.encoding is None else []
+    notes += _skipped_note(skipped, layout.header) if options.skip_rows is None else []
+    n_surplus, closed = 0, False
+    if layout.header:
+        n_surplus = max(0, table_width([head, *body]) - len(head))
+        closed = n_surplus == 1 and all(len(row) == len(head) + 1 and not row[-1] for row in body)
+        names, again = different_names([name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)])
+        notes += again_note(again)
+    else:
+        names = options.training.names(table_width(body))
+        if options.header is None and not options.training.unnamed and names:
+            notes.append(
+                f"The file has no line of column names, so its columns are called {_range(names)} "
+                "(--header reads the first line as names)."
+            )
+    n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
+    return Dialect(
+        separator, decimal, encoding, n_surplus, closed, layout.header, tuple(names), n_lines, tuple(notes), body
+    )
+
+
+def _layout(lines, first, start, rows, separator, decimal, options):
+    """Return the layout, and the rows with the last comment in front of them if it holds the names."""
+    cells = [row.cells for row in rows]
+    header = options.header
+    if header is None and options.training.unnamed:
+        named = find_layout(cells, decimal, None, options.training.used)
+        names = [cell.strip() for cell in cells[named.n_before]] if cells else []
+        header = set(options.training.used) <= set(names)
+    if options.skip_rows is not None:
+        return Layout(0, holds_names(cells, decimal) if header is None else header), rows
+    layout = find_layout(cells, decimal, header, options.training.used)
+    comment = _header_in_comment(lines, first, start, separator)
+    in_comment = comment is not None and len(comment.cells) == table_width(cells)
+    if in_comment and layout.n_before == 0 and header is None and not is_header(cells, decimal):
+        return Layout(0, True), [comment, *rows]
+    return layout, rows
+
+
+def _after_comments(lines, first):
+    """Return the number of the first line that is neither blank nor a comment; ``first`` if there is none."""
+    is_table = (bool(line.strip()) and not line.lstrip().startswith("#") for line in lines[first:])
+    return next((first + i for i, yes in enumerate(is_table) if yes), first)
+
+
+def _header_in_comment(lines, first, start, separator):
+    """Return the last comment as a line of names, or None: "# x y z" is a header, "# made by …" is not."""
+    number = next((i for i in range(start - 1, first - 1, -1) if lines[i].strip()), None)
+    if number is None:
+        return None
+    text = lines[number].strip()
+    row = next(_rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator), None)
+    if row is None or len(row.cells) < 2 or not are_names(row.cells):
+        return None
+    return _Line(row.cells, number, number + 1)
+
+
+def _is_named_number(text, separator):
+    """Return True for a header whose first name is "#"."""
+    return text[1:].lstrip(" ").startswith(separator)
+
+
+def _skipped_note(lines, header):
+    texts = [" ".join(line.split()) for line in lines if line.strip(" \t\r\n,;|")]
+    if not texts:
+        return []
+    shown = [text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}…" for text in texts]
+    more = f" and {len(texts) - _SHOWN_LINES} more" if len(texts) > _SHOWN_LINES else ""
+    counted = f"{len(texts)} line{'s' * (len(texts) > 1)}"
+    where = "the header" if header else "the first row"
+    return [f"Skipped {counted} before {where}: {', '.join(map(repr, shown[:_SHOWN_LINES]))}{more}."]
+
+
+def _range(names):
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+
+def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Number names that occur again, as pandas does, and return these as well.
+
+    >>> different_names(["a", "b", "a"])
+    (['a', 'b', 'a.1'], ['a.1'])
+    """
+    unique: list[str] = []
+    again: list[str] = []
+    seen: set[str] = set()
+    for name in names:
+        k, numbered = 0, name
+        while numbered in seen:
+            k += 1
+            numbered = f"{name}.{k}"
+        if k:
+            again.append(numbered)
+        seen.add(numbered)
+        unique.append(numbered)
+    return unique, again
+
+
+def again_note(again: Sequence[str]) -> list[str]:
+    """Return a note on column names that occurred again."""
+    return [f"Column names that occur again got a number: {', '.join(map(repr, again[:8]))}."] if again else []
+
+
+def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
+    """Return the mark that splits most lines into the same number of fields; a comma if none does.
+
+    Of equally good marks ``usual`` is preferred.  Runs of spaces separate fields if all lines then have
+    the same number of them, with more columns of numbers.
+    """
+
+    def agreement(mark):
+        rows = [row.cells for row in _rows(lines, mark)]
+        width = table_width(rows)
+        if mark == COMMA and _holds_decimal_commas(rows):
+            return -1.0, False, 0
+        if width < 2:
+            return 0.0, False, 0
+        return sum(len(row) == width for row in rows) / len(rows), mark == usual, width
+
+    best = max(SEPARATORS, key=agreement)
+    by_spaces = [row.cells for row in _rows(lines, WHITESPACE)]
+    if len(by_spaces) < 2 or len({len(row) for row in by_spaces}) > 1 or len(by_spaces[0]) < 2:
+        return best
+    by_best = [row.cells for row in _rows(lines, best)]
+    return WHITESPACE if _n_numeric(by_spaces) > _n_numeric(by_best) else best
+
+
+def _holds_decimal_commas(rows):
+    """Return True for a single name above lines such as 1,5: then commas are decimal marks."""
+    if len(rows) < 2 or len(rows[0]) != 1 or not are_names(rows[0]):
+        return False
+    return all(len(row) == 2 and _WHOLE.fullmatch(row[0]) and row[1].isdigit() for row in rows[1:])
+
+
+def _n_numeric(rows):
+    cells = list(islice(chain.from_iterable(rows[1:]), SAMPLE_CELLS))
+    return column_kinds(rows[1:], table_width(rows), decimal_of(cells)).count("number")
+
+
+def _rows(lines: Sequence[str], separator: str) -> Iterator[_Line]:
+    """Split lines into rows of fields, without blank ones."""
+    if separator == WHITESPACE:
+        lines = [line.replace("\t", " ").strip() + "\n" for line in islice(lines, SAMPLE_ROWS)]
+        reader = csv.reader(lines, delimiter=" ", skipinitialspace=True)
+    else:
+        reader = csv.reader(lines, delimiter=separator)
+    start = 0
+    try:
+        for cells in islice(reader, SAMPLE_ROWS):
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                yield _Line(cells, start, reader.line_num)
+            start = reader.line_num
+    except csv.Error:  # a field that is never closed or too long: use the rows before it
+        return

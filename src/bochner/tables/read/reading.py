@@ -1,0 +1,284 @@
+"""Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or not."""
+
+import errno
+import gzip
+import json
+import lzma
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..._terminal.text import one_line
+from ..columns.written_numbers import COMMA, POINT
+from ..errors import TableError, needed
+from .dialects import WHITESPACE, TextOptions, again_note, different_names
+from .encodings import BinaryContent, undecodable_byte
+from .pieces import Table, rows_at_once, table_of
+from .sources import Source
+from .text_files import TextFile
+
+__all__ = ["TableError", "load_table", "needed", "read_file", "read_pieces", "with_different_names"]
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def load_table(
+    path: str | Path,
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int | None = None,
+    header: bool | None = None,
+) -> Any:
+    r"""Read the table in a file (``"-"``: standard input) as a pandas DataFrame with different column names.
+
+    The ending of the name says what the file holds: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``,
+    ``.data``, ``.dat``), Parquet (``.parquet``, ``.pq``), or one JSON object per line (``.jsonl``,
+    ``.ndjson``, ``.json``, which may also be a list of objects).  It may be followed by ``.gz``,
+    ``.bz2``, ``.xz`` or ``.zst``.  Column names lose blanks at both ends.
+
+    The separator, decimal mark, encoding and header of a text file are found from its content.
+    Comments (``#``) and other lines before the header are skipped, and a closing row of totals is
+    left out.  ``frame.attrs["notes"]`` lists such decisions; ``frame.attrs["decimal"]`` is the
+    decimal mark, if the file decides it.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read; the ending of its name says what it holds.
+    sep : str, default None
+        Separator of the fields of a text file; a space stands for runs of spaces and tabs.
+    decimal : str, default None
+        Decimal mark of a text file, "." or ",".
+    encoding : str, default None
+        Encoding of a text file, e.g. "latin-1".
+    skip_rows : int, default None
+        Number of lines to skip at the beginning of a text file; None finds it.
+    header : bool, default None
+        True if the first line of a text file holds the names of the columns, False if it holds values.
+        None decides by the content.  Columns without names are called column_1, column_2, ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "table.csv")
+    ...     _ = file.write_text("size;kind\n1;a\n2;b\n")
+    ...     load_table(file).columns.tolist()
+    ['size', 'kind']
+    """
+    return read_file(path, TextOptions(sep, decimal, encoding, skip_rows, header))[0]
+
+
+def read_file(path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()) -> tuple[Any, Any]:
+    """Read a table, and once more as written if it has a column in ``verbatim``: there 007 is not 7."""
+    options = options or TextOptions()
+    source = checked_source(path, options)
+    with in_sentences(source):
+        table, written = _table(source, options)
+        frame = with_different_names(table.whole() if isinstance(table, Table) else table)
+        if written is None or not any(name in frame.columns for name in verbatim):
+            return frame, frame
+        return frame, with_different_names(needed("pandas").concat(written(), ignore_index=True))
+
+
+def read_pieces(
+    path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()
+) -> Iterator[tuple[Any, Any]]:
+    """Iterate over the frames of ``read_file`` in pieces that have the types of the whole table."""
+    options = options or TextOptions()
+    source = checked_source(path, options)
+    with in_sentences(source):
+        table, written = _table(source, options)
+        frames = table.pieces() if isinstance(table, Table) else iter([with_different_names(table)])
+        as_written = None
+        for frame in frames:
+            if as_written is None and written is not None and any(name in frame.columns for name in verbatim):
+                as_written = written()
+            yield frame, frame if as_written is None else next(as_written)
+
+
+def checked_source(path: str | Path, options: TextOptions) -> Source:
+    """Validate the options and return the file."""
+    _check_options(options)
+    needed("pandas")
+    source = Source(path)
+    kind = source.kind()
+    given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
+    if kind != "text" and any(option is not None for option in given):
+        raise TableError(
+            f"A separator, decimal mark, encoding, header or lines to skip are for text files; {source.name} is {kind}."
+        )
+    return source
+
+
+def _table(source, options):
+    """Return a frame if it is one piece, else a ``Table``; and for text what gives the pieces as written."""
+    table, read = _read(source, options)
+    if not isinstance(table, Table) and 0 in table.shape:
+        raise TableError(f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns were read.")
+    is_text = source.kind() == "text"
+    return table, partial(read, {}, dtype=str, keep_default_na=False) if is_text else None
+
+
+def table_behind(source: Source, options: TextOptions) -> Table:
+    """Return the table in a file, after a pass that finds the types of its columns."""
+    table = _table(source, options)[0]
+    if isinstance(table, Table):
+        return table
+    frame = with_different_names(table)
+    return Table(lambda declared, columns=None: iter([frame]), {}, dict(frame.dtypes), len(frame), frame.attrs)
+
+
+def _read(source, options):
+    """Return a frame if it is one piece, else a ``Table``; and the function that gives the pieces."""
+    kind = source.kind()
+    if kind != "text":
+        read = partial(_parquet_pieces if kind == "Parquet" else _json_pieces, source)
+        return table_of(read), read
+    ways = [TextFile.found] if options.encoding else [TextFile.found, TextFile.found_by_all_letters]
+    for find in ways:
+        text = find(source, options)
+        try:
+            return table_of(text.pieces, text.whole_column), text.pieces
+        except UnicodeDecodeError:
+            encoding = text.dialect.encoding
+    raise TableError(_undecodable(source, encoding, options.encoding is not None))
+
+
+def _undecodable(source, encoding, given):
+    with source.opened() as stream:
+        place = undecodable_byte(stream, encoding)
+    found = "" if place is None else f": byte {place[0]} ({place[1]:#04x}, in line {place[2]}) cannot be decoded"
+    hint = "Leave --encoding out to have it found" if given else "Name its encoding, e.g. --encoding cp1252"
+    return f"{source.name} is not written in the encoding {encoding.upper()}{found}. {hint}."
+
+
+@contextmanager
+def in_sentences(source: Source) -> Iterator[None]:
+    """Turn errors of other packages about a file into a ``TableError`` of one sentence."""
+    try:
+        yield
+    except TableError:
+        raise
+    except ImportError:
+        raise TableError(
+            "Parquet and .zst files need pyarrow, which is not installed: pip install 'bochner[table]', "
+            "or save the table as CSV."
+        ) from None
+    except BinaryContent as error:
+        raise TableError(f"{source.name} is no text: {error}. Save the table as CSV or Parquet.") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
+        raise TableError(f"{source.name} is damaged: it cannot be decompressed to its end.") from None
+    except RecursionError:
+        raise TableError(f"{source.name} is no table: objects are nested in it deeper than can be read.") from None
+    except UnicodeError:  # of JSON, which has one encoding
+        raise TableError(_undecodable(source, "utf-8", False)) from None
+    except Exception as error:  # pyarrow has its own family of errors
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:  # of a temporary file: the table is fine
+            raise
+        raise TableError(f"{source.name} cannot be read as {source.kind()}: {one_line(error)}") from None
+
+
+def with_different_names(frame: Any) -> Any:
+    """Return the frame with column names that are different texts without blanks at their ends.
+
+    The second ``a`` is called ``a.1``, as pandas does when reading a file.
+    """
+    names, again = different_names([str(name).strip() for name in frame.columns])
+    if names == list(frame.columns):
+        return frame
+    renamed = frame.set_axis(names, axis=1)
+    if again:
+        renamed.attrs["notes"] = [*frame.attrs.get("notes", []), *again_note(again)]
+    return renamed
+
+
+def _check_options(options):
+    sep, decimal = options.sep, options.decimal
+    if sep is not None and sep != WHITESPACE and len(sep) != 1:
+        raise TableError(f"A separator is one character, got {sep!r}. Write e.g. --sep ';' (or tab, or space).")
+    if decimal not in (None, POINT, COMMA):
+        raise TableError(f"The decimal mark is '.' or ',', got {decimal!r}.")
+    if sep is not None and sep == decimal:
+        raise TableError(f"The separator and the decimal mark cannot both be {sep!r}.")
+    if options.skip_rows is not None and options.skip_rows < 0:
+        raise TableError(f"The number of lines to skip is at least 0, got {options.skip_rows}.")
+    if options.encoding is not None:
+        try:
+            "".encode(options.encoding)
+        except LookupError:
+            raise TableError(f"There is no encoding {options.encoding!r}. Write e.g. --encoding latin-1.") from None
+
+
+def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
+    """Iterate over frames; a name that a line lacks is a missing value."""
+    pandas = needed("pandas")
+    records, first = _json_records(source), 1
+    while True:
+        some = list(islice(records, 1))
+        some += islice(records, rows_at_once(len(some[0]) if some and isinstance(some[0], dict) else 1) - 1)
+        stranger = next((k for k, record in enumerate(some, first) if not isinstance(record, dict)), None)
+        if stranger is not None:
+            raise TableError(
+                f'Entry {stranger} of {source.name} is not a JSON object: each row is written as {{"column": value, …}}.'
+            )
+        if not some and first > 1:
+            return
+        yield with_different_names(pandas.DataFrame(some))
+        if not some:
+            return
+        first += len(some)
+
+
+def _json_records(source):
+    """Iterate over the entries of a list, or over the lines."""
+    start = source.beginning()[0].decode("utf-8-sig", errors="ignore").lstrip()
+    if start.startswith("["):
+        with source.opened() as stream:
+            yield from json.loads(stream.read().decode("utf-8-sig"))
+        return
+    is_empty = True
+    with source.lines("utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    record = json.loads(line)
+                except ValueError as error:
+                    raise TableError(
+                        f"Line {number} of {source.name} is not a JSON object: {one_line(error)}"
+                    ) from None
+                is_empty = False
+                yield record
+    if is_empty:
+        raise TableError(f"{source.name} is empty: it needs one JSON object per line.")
+
+
+def _parquet_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
+    """Iterate over frames; an index that has a name is a column like others."""
+    pandas, parquet = needed("pandas"), needed("pyarrow.parquet")
+    content = source.seekable()
+    with parquet.ParquetFile(content, pre_buffer=False) as file:  # else all row groups are fetched at once
+        known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
+        n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows
+        if counted or n_rows <= rows_at_once(n_columns):
+            yield with_different_names(_named_index(pandas.read_parquet(content)))
+            return
+        names, some = file.schema_arrow.names, None
+        if columns is not None and len({name.strip() for name in names}) == n_columns:  # else some are renamed
+            some = [name for name in names if name.strip() in columns or name in known]
+        for batch in file.iter_batches(rows_at_once(n_columns), columns=some):
+            frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
+            yield with_different_names(_named_index(frame))
+
+
+def _named_index(frame: Any) -> Any:
+    """Turn an index that has a name into columns."""
+    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame.reset_index(drop=True)

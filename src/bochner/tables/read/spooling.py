@@ -1,0 +1,142 @@
+"""Frames whose columns lie in temporary files: a table that is larger than memory, used as if it were in it.
+
+Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files; a file goes with its column.  What is made of
+a large table is made column by column, so that beside the files one column at a time is in memory.
+"""
+
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...data import mapped_bytes, release_scratches, scratch
+
+# A frame of so many cells stays in memory: numbers are then 256 MiB.
+HELD_CELLS = 2**25
+
+
+def is_large(n_rows: int, n_columns: int) -> bool:
+    """Whether a frame of this shape is kept in files."""
+    return n_rows * n_columns > HELD_CELLS
+
+
+def frame_of(columns: Iterable[tuple[str, Any]], index: Any, n_columns: int) -> Any:
+    """A frame of columns that are made one after the other, each kept in a file where the frame is large."""
+    import pandas
+
+    large = is_large(len(index), n_columns)
+    kept = {}
+    for name, column in columns:
+        kept[name] = _stored(column) if large else column
+        if large:
+            release_scratches()
+    return pandas.DataFrame(kept, copy=False).set_axis(index, axis=0)
+
+
+def rows_of(frame: Any, numbers: np.ndarray) -> Any:
+    """``frame.iloc[numbers]``, kept in files where it is large."""
+    if not is_large(len(numbers), frame.shape[1]):
+        return frame.iloc[numbers]
+    # Without their index: that of the frame is made once.
+    columns = ((name, frame[name].reset_index(drop=True).iloc[numbers]) for name in frame.columns)
+    taken = frame_of(columns, frame.index.take(numbers), frame.shape[1])
+    taken.attrs |= frame.attrs
+    return taken
+
+
+def _stored(column):
+    """A column of any kind as one in a file, or as it is where its kind has none."""
+    import pandas
+
+    column = pandas.Series(column, copy=False)
+    room = room_for(column.dtype, len(column), True)
+    room.append(column)
+    return room.column()
+
+
+def room_for(kind: Any, n_rows: int, large: bool) -> Any:
+    """Where a column of this type is put together from pieces: ``append`` each, then ask for the ``column``."""
+    import pandas
+
+    if isinstance(kind, np.dtype) and kind.kind in "iufbMm":
+        return _Numbers(kind, n_rows, large)
+    if large and isinstance(kind, pandas.CategoricalDtype):
+        return _Levels(kind, n_rows)
+    if large and isinstance(kind, pandas.StringDtype) and kind.storage == "pyarrow":
+        return _Texts(kind)
+    return _Pieces()
+
+
+class _Numbers:
+    def __init__(self, kind, n_rows, large):
+        self.values, self.n_filled = scratch((n_rows,), kind, 0 if large and n_rows else np.inf), 0
+
+    def append(self, column):
+        self.values[self.n_filled : self.n_filled + len(column)] = column.to_numpy()
+        self.n_filled += len(column)
+
+    def column(self):
+        return self.values.view(np.ndarray)  # pandas would hand the map itself on
+
+
+class _Levels:
+    def __init__(self, kind, n_rows):
+        self.kind = kind
+        smallest = next(size for size in (np.int8, np.int16, np.int32, np.int64) if _holds(size, kind))
+        self.codes = _Numbers(np.dtype(smallest), n_rows, True)
+
+    def append(self, column):
+        self.codes.append(column.cat.codes)
+
+    def column(self):
+        import pandas
+
+        return pandas.Categorical.from_codes(self.codes.column(), dtype=self.kind, validate=False)
+
+
+def _holds(size, kind):
+    return len(kind.categories) <= np.iinfo(size).max
+
+
+class _Texts:
+    """Texts as Arrow keeps them: their letters one after the other."""
+
+    def __init__(self, kind):
+        import pyarrow
+
+        self.kind, self.arrow = kind, pyarrow
+        self.type = self.arrow.large_string()
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the column is there, or with this object
+        self.writer = self.arrow.ipc.new_file(self.file, self.arrow.schema([("texts", self.type)]))
+
+    def append(self, column):
+        texts = self.arrow.array(column.array, type=self.type, from_pandas=True)
+        for part in texts.chunks if isinstance(texts, self.arrow.ChunkedArray) else [texts]:
+            self.writer.write_batch(self.arrow.record_batch([part], names=["texts"]))
+
+    def column(self):
+        import pandas
+
+        self.writer.close()
+        with self.file:
+            content = self.arrow.py_buffer(mapped_bytes(self.file))
+        texts = self.arrow.ipc.open_file(content).read_all().column("texts")
+        return pandas.arrays.ArrowStringArray(texts, dtype=self.kind)
+
+
+class _Pieces:
+    """What has no form in files, or need not have one: objects, nullable numbers, times with a zone."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def append(self, column):
+        self.pieces.append(column)
+
+    def column(self):
+        import pandas
+
+        whole = pandas.concat(self.pieces, ignore_index=True)
+        self.pieces.clear()
+        return whole

@@ -1,0 +1,124 @@
+"""Allow-list of the classes that a model file may hold."""
+
+import os
+from importlib import import_module
+
+# A class that is not named here is never imported on the word of a file.  Estimators store their
+# attributes; the other classes are frozen dataclasses, built again by their own constructors.
+_OURS = {
+    "boosting.booster": "JointEpochs EarlyStopping",
+    "boosting.classifier": "FourierBoostingClassifier",
+    "boosting.gbrff1": "GBRFF1Classifier",
+    "boosting.gbrff2": "GBRFF2Classifier",
+    "boosting.regressor": "FourierBoostingRegressor",
+    "boosting.rounds": "WaveSearch",
+    "bounds.bound": "Bound",
+    "data.inputs": "SmoothScaler TableInputs",
+    "data.targets": "TargetSimilarity",
+    "expansions.kernels": "KernelExpansion",
+    "expansions.waves": "Expansion ExpansionStack",
+    "features.landmarks": "LandmarkFeatures",
+    "features.spectral": "SpectralFeatures",
+    "learners.alignment": "LabelSums FactorSums ValueSums",
+    "learners.descent.gradients": "Standardization",
+    "learners.descent.joint_descent": "DescentReport JointDescent",
+    "learners.evidence": "Evidence LearnedPrior",
+    "learners.game.harmonic_chain": "HarmonicChain",
+    "learners.game.harmonic_peaks": "HarmonicPeaks",
+    "learners.game.margin_game": "GameReport GameRound MarginGame",
+    "learners.game.peaks": "AscentPeaks CandidatePeaks LangevinPeaks QuasiNewtonPeaks",
+    "learners.game.value": "GameCertificate",
+    "learners.optimal_alignment": "OptimalAlignment",
+    "learners.pac_bayes": "PacBayes",
+    "learners.pac_bayes_langevin": "PacBayesLangevin PosteriorReport",
+    "learners.reweighting": "AlignmentReport",
+    "losses": "Exponential Hinge Huber Logistic Multinomial Poisson Quantile Squared",
+    "measures.fourier": "FourierMeasure",
+    "measures.harmonic": "HarmonicMeasure",
+    "models.certified": "CertifiedClassifier",
+    "models.kernel_machine": "KernelMachine",
+    "models.logistic": "SpectralLogistic",
+    "models.operator": "OperatorClassifier OperatorRegressor",
+    "models.ridge.classifier": "OperatorRidgeClassifier",
+    "models.ridge.exact": "OperatorKernelRidge",
+    "models.ridge.model": "RidgeFit",
+    "models.ridge.operator": "OperatorRidge",
+    "models.ridge.spectral": "SpectralRidge",
+    "operators.curl_free": "CurlFree",
+    "operators.custom": "CustomKernel",
+    "operators.decomposable": "Decomposable",
+    "operators.divergence_free": "DivergenceFree",
+    "operators.helmholtz": "Helmholtz",
+    "operators.measure": "OperatorMeasure",
+    "priors.anova": "Anova",
+    "priors.cauchy": "Cauchy",
+    "priors.gaussian": "Gaussian",
+    "priors.laplace": "Laplace",
+    "priors.matern": "Matern",
+    "priors.mixture": "SpectralMixture",
+    "priors.rational_quadratic": "RationalQuadratic",
+    "priors.sinc": "Sinc",
+    "solvers.base": "CenteredRows",
+    "solvers.direct": "Cholesky Eigen EigenFactorization",
+    "solvers.iterative": "ConjugateGradient LBFGS StochasticGradient",
+    "solvers.outputs": "CoupledOutputs DecoupledOutputs",
+    "solvers.statistics": "RidgeStatistics",
+    "solvers.systems": "Eigensystem",
+    "tables.columns.column_kinds": "CategoryColumn DateColumn NumberColumn",
+    "tables.columns.reader": "ColumnReader",
+    "tables.evaluate.thresholds": "ThresholdClassifier",
+    "tables.fitting": "TableModel",
+    "tabular.blending": "ProbabilityLink",
+    "tabular.classifier": "SpectralClassifier",
+    "tabular.members": "Blend Member",
+    "tabular.regressor": "SpectralRegressor",
+    "tabular.spread": "Spread",
+    "tabular.target_scales": "TargetScale",
+    "tabular.waves": "WaveMember",
+}
+
+# Steps of pipelines.  All of them predict with NumPy alone; compiled code of trees, neighbors and
+# support vectors would follow the indices of a crafted file out of its arrays.
+_SCIKIT_LEARN = {
+    "compose._column_transformer": "ColumnTransformer",
+    "impute._base": "MissingIndicator SimpleImputer",
+    "linear_model._base": "LinearRegression",
+    "linear_model._logistic": "LogisticRegression LogisticRegressionCV",
+    "linear_model._ridge": "Ridge RidgeCV RidgeClassifier RidgeClassifierCV",
+    "pipeline": "Pipeline",
+    "preprocessing._data": (
+        "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler StandardScaler"
+    ),
+    "preprocessing._discretization": "KBinsDiscretizer",
+    "preprocessing._encoders": "OneHotEncoder OrdinalEncoder",
+    "preprocessing._function_transformer": "FunctionTransformer",
+    "preprocessing._label": "LabelBinarizer",
+    "preprocessing._polynomial": "PolynomialFeatures",
+    "preprocessing._target_encoder": "TargetEncoder",
+}
+
+STORED_CLASSES = frozenset(
+    (f"{package}.{module}", name)
+    for package, modules in (("bochner", _OURS), ("sklearn", _SCIKIT_LEARN))
+    for module, names in modules.items()
+    for name in names.split()
+)
+
+
+def stored_class(module: str, name: str) -> type:
+    """Import one of ``STORED_CLASSES``; any other name is a KeyError and imports nothing."""
+    if (module, name) not in STORED_CLASSES:
+        raise KeyError(f"{module}.{name}")
+    return getattr(import_module(module), name)
+
+
+def trusted_types(path: str | os.PathLike[str]) -> list[str]:
+    """Return the types in a skops file that skops does not trust by itself but that are ours.
+
+    ``skops.io.load(path, trusted=trusted_types(path))`` loads parts of a model, such as a measure.
+    For whole models use ``bochner.load``, which trusts less and checks more.
+    """
+    import skops.io
+
+    ours = {f"{module}.{name}" for module, name in STORED_CLASSES if module.startswith("bochner.")}
+    return sorted(ours.intersection(skops.io.get_untrusted_types(file=path)))

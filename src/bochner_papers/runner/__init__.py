@@ -1,0 +1,1 @@
+"""Find, run, store and summarize experiments."""
