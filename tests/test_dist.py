@@ -21,7 +21,12 @@ ABOUT = {"bochner-1.dist-info/entry_points.txt", "bochner-1.dist-info/licenses/L
 
 def test_the_sources_have_what_is_no_python():
     found = dist.sources()
-    assert {"bochner/py.typed", "bochner/pages/page.css", "bochner/__init__.py"} <= found
+    assert {
+        "bochner/py.typed",
+        "bochner/tables/pages/page.css",
+        "bochner_papers/published/pbrff_table1.json",
+        "bochner/__init__.py",
+    } <= found
     assert not [name for name in found if "__pycache__" in name]
 
 

@@ -14,13 +14,20 @@ from sklearn.base import clone
 import bochner
 from bochner import bounds, datasets, export, losses, operators, plots
 
-MODULES = [bochner, bounds, losses, operators, export, plots, datasets]
+MODULES = [bounds, losses, operators, export, plots, datasets]
+HOMES = {
+    name: f"bochner.{bochner._HOMES[name]}" if name in bochner._HOMES else "bochner"
+    for name in (*bochner.__all__, *bochner._HOMES)
+}
 PUBLIC = {
+    f"{home}.{name}": getattr(bochner, name)
+    for name, home in HOMES.items()
+    if not inspect.ismodule(getattr(bochner, name))
+} | {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in MODULES
     for name in module.__all__
-    if not inspect.ismodule(getattr(module, name))
-    and (module is bochner or getattr(bochner, name, None) is not getattr(module, name))  # listed once
+    if not inspect.ismodule(getattr(module, name)) and name not in HOMES  # listed once
 }
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")

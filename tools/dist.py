@@ -15,10 +15,11 @@ import tarfile
 import tempfile
 import venv
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "bochner"
+PACKAGES = (ROOT / "src" / "bochner", ROOT / "src" / "bochner_papers")
 # What a reader of the sdist must find beside the sources.
 ALWAYS = ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "Makefile")
 NO_EXTRAS = """
@@ -35,11 +36,13 @@ def first_lines() -> str:
     return block[1] + NO_EXTRAS
 
 
-def sources(package: Path = PACKAGE) -> set[str]:
-    """Files of the package, relative to the folder it is in."""
-    files = (path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+def sources(packages: Iterable[Path] = PACKAGES) -> set[str]:
+    """Return the files of the packages, relative to the folder that they are in."""
     return {
-        path.relative_to(package.parent).as_posix() for path in files if path.suffix not in (".pyc", ".nbi", ".nbc")
+        path.relative_to(package.parent).as_posix()
+        for package in packages
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".nbi", ".nbc")
     }
 
 

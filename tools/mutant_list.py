@@ -80,7 +80,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "bounds/arguments.py features.py",
+        "bounds/arguments.py features/spectral.py",
         "unit/bounds/test_bound_arguments.py unit/test_spectral_features_learning.py",
         {
             "arguments-rate-range": ("if not -ROUNDING <= value <= 1 + ROUNDING:", "if False:"),
@@ -120,7 +120,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- certificates ------------------------------------------------------------------------------------------------
     *_group(
-        "certificates.py",
+        "models/certified.py",
         f"{PINNED} unit/test_certificates.py",
         {
             "certificate-widths-free": ("n_tried=len(_WIDTHS)", "n_tried=1"),
@@ -139,7 +139,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "certificates.py row_draws.py repetitions.py",
+        "models/certified.py data/row_draws.py data/repetitions.py",
         "unit/test_certificates.py unit/test_row_draws.py",
         {
             "copies-certified-each": ("observations[rows] = second", "observations[:] = second[groups]"),
@@ -155,7 +155,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/splitting.py tables/thresholds.py tables/columns.py tables/usable_rows.py tables/fitting.py tables/copies.py",
+        "tables/evaluate/splitting.py tables/evaluate/thresholds.py tables/columns/reader.py tables/evaluate/usable_rows.py tables/fitting.py tables/evaluate/copies.py",
         "unit/test_table_copies.py",
         {
             "copies-in-training": ("train = observations.with_copies(train)", "train = rows[~np.isin(rows, test)]"),
@@ -174,13 +174,13 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/judging.py",
+        "tables/evaluate/evaluation.py",
         f"{PINNED} unit/test_tables.py",
         {"certificate-interval": ("int(binom.ppf(1 - delta, n, coverage)) + 1", "int(binom.ppf(1 - delta, n, coverage))")},
     ),
     # --- alignment and its learners ----------------------------------------------------------------------------------
     *_group(
-        "alignment.py",
+        "learners/alignment.py",
         "reference/test_alignment_double_sums.py",
         {
             "loss-trace": ("0.5 - (energy - trace) / (2 * n_pairs)", "0.5 - energy / (2 * n_pairs)"),
@@ -221,7 +221,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "landmarks.py",
+        "features/landmarks.py",
         "reference/test_alignment_double_sums.py unit/test_landmarks.py",
         {
             "landmark-own-similarity": ("agreement -= own_similarity[:, None]", "agreement -= 0.0"),
@@ -232,7 +232,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- the margin game ---------------------------------------------------------------------------------------------
     *_group(
-        "learners/duals.py",
+        "learners/game/duals.py",
         "unit/learners/test_duals.py unit/bounds/test_margin_bounds.py unit/learners/test_margin_game.py",
         {
             "dual-projection": ("return np.clip(z - shift * y, 0, C)", "return np.clip(z - shift * y, 0, 2 * C)"),
@@ -244,7 +244,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "learners/game_value.py learners/margin_game.py learners/equilibrium.py",
+        "learners/game/value.py learners/game/margin_game.py learners/game/equilibrium.py",
         "unit/learners/test_margin_game.py unit/learners/test_duals.py unit/bounds/test_margin_bounds.py",
         {
             "game-local-search": ("plays = concatenate([search.find(signal, rng, 1), learned])", "plays = learned"),
@@ -265,7 +265,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "learners/peaks.py learners/harmonic_peaks.py",
+        "learners/game/peaks.py learners/game/harmonic_peaks.py",
         "unit/learners/test_peaks.py",
         {
             "peaks-langevin-noise": ("np.sqrt(2 * step * self.temperature)", "np.sqrt(2 * self.temperature / step)"),
@@ -274,7 +274,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "learners/joint_descent.py",
+        "learners/descent/joint_descent.py",
         "unit/learners/test_joint_descent.py",
         {
             "descent-penalty": ("np.divide(self.penalty, shares", "np.divide(self.penalty, shares**2"),
@@ -303,7 +303,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "measures.py learners/selection.py",
+        "measures/fourier.py learners/selection.py",
         "unit/test_measures.py properties/test_measure_properties.py unit/test_spectral_features_learning.py",
         {
             "measure-systematic-start": ("(rng.random() + np.arange(n_atoms))", "(0.5 + np.arange(n_atoms))"),
@@ -317,7 +317,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "harmonics.py",
+        "measures/harmonic.py",
         "unit/test_harmonics.py",
         {
             "harmonic-constant": ("1 / np.sqrt(2 * pi)", "1 / np.sqrt(pi)"),
@@ -353,7 +353,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridge -------------------------------------------------------------------------------------------------------
     *_group(
-        "solvers/outputs.py solvers/systems.py solvers/direct.py ridge/spectral.py",
+        "solvers/outputs.py solvers/systems.py solvers/direct.py models/ridge/spectral.py",
         "unit/test_spectral_ridge.py unit/test_solvers.py",
         {
             "ridge-unseen-directions": (" + unseen[:, None] / penalties", ""),
@@ -370,7 +370,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "solvers/outputs.py solvers/systems.py ridge/operator.py",
+        "solvers/outputs.py solvers/systems.py models/ridge/operator.py",
         "unit/test_operator_ridge.py unit/test_solvers.py",
         {
             "operator-ridge-leverage": ("_left_out(residuals, leverages + share, weights)", "_left_out(residuals, leverages, weights)"),
@@ -381,7 +381,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "operators/measure.py ridge/fields.py",
+        "operators/measure.py models/ridge/fields.py",
         "unit/test_operator_kernels.py unit/test_vector_fields.py",
         {
             "operator-merged-matrices": ("keys = np.column_stack([keys, self.operators()", "np.column_stack([keys, self.operators()"),
@@ -391,7 +391,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- convex losses, kernels and laws of one's own ------------------------------------------------------------------
     *_group(
-        "solvers/convex.py operator_models.py operators/signatures.py operators/custom.py learners/harmonic_chain.py learners/pac_bayes_langevin.py",
+        "solvers/convex.py models/operator.py operators/signatures.py operators/custom.py learners/game/harmonic_chain.py learners/pac_bayes_langevin.py",
         "unit/test_operator_models.py unit/test_custom_kernel.py unit/learners/test_harmonic_chain.py unit/learners/test_pac_bayes_langevin.py",
         {
             "convex-hessian": ("theta += product if a == b else product + product.T", "theta += product"),
@@ -431,7 +431,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/published.py boosting/gbrff2.py _compute/boosting_kernels.py",
+        "boosting/published.py boosting/gbrff2.py _loops/boosting_kernels.py",
         "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
         {
             "gbrff2-strided-grid": (
@@ -449,7 +449,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/published.py boosting/margins.py boosting/gbrff2.py boosting/calibration.py _compute/dask_rows.py",
+        "boosting/published.py boosting/margins.py boosting/gbrff2.py boosting/calibration.py data/dask/rows.py",
         "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
         {
             "gbrff-loss-weights": ("self._shares = counts / self.n_samples", "self._shares = np.ones(len(counts)) / self.n_samples"),
@@ -460,7 +460,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/published.py boosting/margins.py landmarks.py solvers/direct.py targets.py repetitions.py certificates.py _compute/boosting_kernels.py",
+        "boosting/published.py boosting/margins.py features/landmarks.py solvers/direct.py data/targets.py data/repetitions.py models/certified.py _loops/boosting_kernels.py",
         "conformance/test_estimator_laws.py unit/test_operator_ridge.py unit/test_certificates.py unit/test_boosting_kernels.py unit/test_landmarks.py",
         {
             "weights-of-a-step": ("bound_minimizer(signs * prediction, self.counts * weights)", "bound_minimizer(signs * prediction, weights)"),
@@ -489,7 +489,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/rounds.py _compute/wave_kernels.py boosting/fitting.py boosting/booster.py",
+        "boosting/rounds.py _loops/wave_kernels.py boosting/fitting.py boosting/booster.py",
         "reference/test_boosting_rounds.py unit/test_fourier_boosting.py unit/test_boosting_importances.py unit/test_boosting_columns.py",
         {
             "round-newton-slope": ("target = columns @ pull + penalty", "target = 0.5 * (columns @ pull) + penalty"),
@@ -516,7 +516,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "_compute/wave_kernels.py descent.py wave_gradients.py",
+        "_loops/wave_kernels.py learners/descent/loop.py learners/descent/gradients.py",
         "reference/test_joint_gradient.py reference/test_boosting_rounds.py unit/test_fourier_boosting.py",
         {
             "joint-kernel-gradient": ("g * (sines[j] * c - cosines[j] * s)", "g * (sines[j] * c + cosines[j] * s)"),
@@ -530,7 +530,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- learned priors, exact kernels, expansions, targets ----------------------------------------------------------
     *_group(
-        "evidence.py kernel_systems.py kernel_expansions.py priors/anova.py _compute/gram_kernels.py",
+        "learners/evidence.py solvers/dual.py expansions/kernels.py priors/anova.py _loops/gram_kernels.py",
         "unit/test_evidence.py unit/test_kernel_machine.py unit/test_kernel_expansions.py unit/test_priors.py conformance/test_priors.py",
         {
             "evidence-determinant": ("half_log_determinant / n_samples", "2 * half_log_determinant / n_samples"),
@@ -542,7 +542,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "blending.py _columns.py inputs.py _compute/matrices.py front_door/preparation.py front_door/target_scales.py front_door/spread.py",
+        "tabular/blending.py data/columns.py data/inputs.py _loops/matrices.py tabular/preparation.py tabular/target_scales.py tabular/spread.py",
         "unit/test_blending.py unit/test_inputs.py unit/test_matrices.py unit/test_front_door_solving.py unit/test_front_door_values.py "
         "unit/test_front_door_gradients.py",
         {
@@ -563,7 +563,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- repeated rows -----------------------------------------------------------------------------------------------
     *_group(
-        "repetitions.py _compute/row_keys.py kernel_machine.py ridge/model.py ridge/exact.py ridge/classifier.py solvers/statistics.py evidence.py",
+        "data/repetitions.py data/row_keys.py models/kernel_machine.py models/ridge/model.py models/ridge/exact.py models/ridge/classifier.py solvers/statistics.py learners/evidence.py",
         "unit/test_repetitions.py",
         {
             "copies-left-alone": ("return np.minimum(totals, self.unit) if self.are_ties else totals", "return np.minimum(totals, self.unit)"),
@@ -583,7 +583,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "front_door/base.py front_door/waves.py front_door/solving.py front_door/preparation.py",
+        "tabular/base.py tabular/waves.py tabular/solving.py tabular/preparation.py",
         "unit/test_front_door_repetitions.py",
         {
             "copies-many-rows": ("X, target, weights, self._repetitions = merge_equal_rows(X, target, weights, _LEAVE_ONE_OUT_ROWS)", "pass"),
@@ -594,7 +594,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "row_draws.py targets.py",
+        "data/row_draws.py data/targets.py",
         "unit/test_row_draws.py unit/test_targets.py",
         {
             "draws-copies": ("np.ceil(counts), _MOST_COPIES", "np.sign(counts), _MOST_COPIES"),
@@ -605,7 +605,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "expansions.py targets.py alignment.py",
+        "expansions/waves.py data/targets.py learners/alignment.py",
         "conformance/test_value_laws.py reference/test_alignment_double_sums.py unit/test_rows.py unit/test_targets.py",
         {
             "expansion-derivative": ("self.sine[:, :, None] * along, -self.cosine", "self.sine[:, :, None] * along, self.cosine"),
@@ -617,7 +617,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- logistic regression and kernel machines ---------------------------------------------
     *_group(
-        "solvers/newton.py logistic.py",
+        "solvers/newton.py models/logistic.py",
         "unit/test_spectral_logistic.py",
         {
             "newton-gradient-weights": (
@@ -644,7 +644,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "kernel_machine.py kernel_systems.py",
+        "models/kernel_machine.py solvers/dual.py",
         "unit/test_kernel_machine.py",
         {
             "machine-linear-share": (
@@ -683,7 +683,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tabular models ----------------------------------------------------------------------
     *_group(
-        "front_door/solving.py front_door/waves.py front_door/families.py",
+        "tabular/solving.py tabular/waves.py tabular/families.py",
         "unit/test_front_door_solving.py",
         {
             "tabular-linear-part": (
@@ -703,7 +703,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "front_door/regressor.py front_door/target_scales.py front_door/base.py",
+        "tabular/regressor.py tabular/target_scales.py tabular/base.py",
         "unit/test_front_door_values.py unit/test_front_door_gradients.py",
         {
             "tabular-mean-on-scale": (
@@ -723,7 +723,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "front_door/classifier.py",
+        "tabular/classifier.py",
         "unit/test_front_door_decisions.py unit/test_front_door_tables.py",
         {
             "tabular-log-odds": (
@@ -741,8 +741,8 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "front_door/effects.py front_door/base.py front_door/members.py front_door/families.py "
-        "front_door/trees.py front_door/spread.py front_door/regressor.py",
+        "tabular/effects.py tabular/base.py tabular/members.py tabular/families.py "
+        "tabular/trees.py tabular/spread.py tabular/regressor.py",
         "unit/test_tabular_members.py unit/test_front_door_answers.py",
         {
             "tabular-deviation-unit": (
@@ -777,7 +777,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
-        "ridge/model.py ridge/alphas.py",
+        "models/ridge/model.py models/ridge/alphas.py",
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
@@ -794,7 +794,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "ridge/exact.py",
+        "models/ridge/exact.py",
         "unit/test_exact_ridge_weights.py unit/test_operator_exact.py",
         {
             "exact-ridge-covariance": (
@@ -808,7 +808,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "ridge/classifier.py",
+        "models/ridge/classifier.py",
         "unit/test_operator_classifier.py",
         {
             "classifier-temperature": (
@@ -822,7 +822,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "ridge/fields.py",
+        "models/ridge/fields.py",
         "unit/test_vector_fields.py",
         {
             "field-along": (
@@ -832,7 +832,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "ridge/operator.py",
+        "models/ridge/operator.py",
         "unit/test_operator_ridge.py",
         {
             "operator-two-priors": (
@@ -843,7 +843,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- rows, batches, targets --------------------------------------------------------------
     *_group(
-        "_compute/rows.py _compute/batches.py",
+        "data/rows.py data/batches.py",
         "unit/test_rows.py",
         {
             "rows-own-sum": ("return part.copy()  # never add", "return part  # never add"),
@@ -858,7 +858,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "_compute/grams.py",
+        "_loops/grams.py",
         "unit/test_grams.py",
         {
             "grams-gap": (
@@ -873,7 +873,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "_compute/batches.py _compute/dask_batches.py",
+        "data/batches.py data/dask/batches.py",
         "unit/test_dask_batches.py unit/test_batches.py",
         {
             "batches-last-rows": (
@@ -891,7 +891,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "_compute/dask_rows.py _compute/dask_inputs.py _compute/dask_tables.py",
+        "data/dask/rows.py data/dask/inputs.py data/dask/tables.py",
         "unit/test_dask_rows.py",
         {
             "dask-table-numbers": (
@@ -914,7 +914,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "targets.py _validation.py",
+        "data/targets.py data/checks.py _checks.py",
         "unit/test_target_similarity.py unit/test_validation.py",
         {
             "target-similarity": (
@@ -969,7 +969,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- tables ------------------------------------------------------------------------------
     *_group(
-        "tables/metrics.py",
+        "tables/evaluate/metrics.py",
         "unit/test_table_judging.py",
         {
             "metric-group-error": (
@@ -987,7 +987,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/thresholds.py tables/splitting.py",
+        "tables/evaluate/thresholds.py tables/evaluate/splitting.py",
         "unit/test_table_splits.py",
         {
             "threshold-costs": (
@@ -1005,7 +1005,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/written_numbers.py tables/written_dates.py tables/columns.py",
+        "tables/columns/written_numbers.py tables/columns/written_dates.py tables/columns/reader.py",
         "unit/test_column_reader.py",
         {
             "written-parentheses": (
@@ -1022,7 +1022,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/column_kinds.py",
+        "tables/columns/column_kinds.py",
         "unit/test_column_kinds.py",
         {
             "columns-missing-marks": (
@@ -1054,7 +1054,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "tables/dialects.py",
+        "tables/read/dialects.py",
         "unit/test_table_files.py unit/test_text_layouts.py",
         {
             "dialect-closed": (

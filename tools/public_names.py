@@ -10,14 +10,19 @@ import inspect
 from pathlib import Path
 
 LIST = Path(__file__).resolve().parents[1] / "tests" / "public_names.txt"
-ROOMS = (
+MODULES = (
     "bochner",
+    "bochner.boosting",
     "bochner.bounds",
     "bochner.datasets",
     "bochner.export",
+    "bochner.learners",
     "bochner.losses",
+    "bochner.measures",
     "bochner.operators",
     "bochner.plots",
+    "bochner.priors",
+    "bochner.solvers",
 )
 
 
@@ -31,10 +36,10 @@ def parameters(thing: object) -> list[str]:
 def lines() -> list[str]:
     """A line for every public name of today."""
     found = []
-    for room in ROOMS:
-        module = importlib.import_module(room)
-        for name in module.__all__:
-            found.append(f"{room}.{name}: {' '.join(parameters(getattr(module, name)))}".rstrip(" "))
+    for path in MODULES:
+        module = importlib.import_module(path)
+        for name in {*module.__all__, *getattr(module, "_HOMES", ())}:
+            found.append(f"{path}.{name}: {' '.join(parameters(getattr(module, name)))}".rstrip(" "))
     return sorted(found)
 
 

@@ -1,165 +1,104 @@
 """bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
 
-from . import bounds
+from importlib import import_module
+from typing import Any
+
+from . import boosting, bounds, datasets, learners, losses, measures, operators, priors, solvers
 from .boosting import (
-    EarlyStopping,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     GBRFF1Classifier,
     GBRFF2Classifier,
-    JointEpochs,
-    WaveSearch,
 )
 from .data.inputs import SmoothScaler, TableInputs
-from .data.targets import TargetSimilarity, simplex_code
-from .expansions.kernels import KernelExpansion
-from .expansions.waves import Expansion
-from .features.landmarks import LandmarkFeatures
-from .features.spectral import SpectralFeatures
-from .learners import (
-    AlignmentLearner,
-    AlignmentReport,
-    AscentPeaks,
-    CandidatePeaks,
-    HarmonicChain,
-    HarmonicPeaks,
-    JointDescent,
-    LangevinPeaks,
-    Learned,
-    Learner,
-    MarginGame,
-    OptimalAlignment,
-    PacBayes,
-    PacBayesLangevin,
-    QuasiNewtonPeaks,
-    divergence_ball_weights,
-    game_equilibrium,
-    gibbs_weights,
-    project_dual,
-)
-from .learners.alignment import alignment_losses, alignment_losses_and_gradient
-from .learners.evidence import Evidence, LearnedPrior
-from .measures.fourier import FourierMeasure, concatenate
-from .measures.harmonic import HarmonicMeasure, arc_cosine_kernel, spherical_harmonics
+from .features import LandmarkFeatures, SpectralFeatures
 from .models.certified import CertifiedClassifier, certify
 from .models.kernel_machine import KernelMachine
 from .models.logistic import SpectralLogistic
 from .models.operator import OperatorClassifier, OperatorRegressor
 from .models.ridge import OperatorKernelRidge, OperatorRidge, OperatorRidgeClassifier, SpectralRidge
 from .models.tuning import tune_on_validation
-from .operators import (
-    CurlFree,
-    CustomKernel,
-    Decomposable,
-    DivergenceFree,
-    Helmholtz,
-    OperatorMeasure,
-    graph_output_matrix,
-)
-from .priors import (
-    Anova,
-    Cauchy,
-    Gaussian,
-    Laplace,
-    Matern,
-    ProductPrior,
-    RadialPrior,
-    RationalQuadratic,
-    Sinc,
-    SpectralMixture,
-    SpectralPrior,
-)
-from .solvers import LBFGS, Cholesky, ConjugateGradient, Eigen, StochasticGradient
 from .tables import TableModel, fit_table, load, load_table, open_rows, save
 from .tabular import SpectralClassifier, SpectralRegressor
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "LBFGS",
-    "AlignmentLearner",
-    "AlignmentReport",
-    "Anova",
-    "AscentPeaks",
-    "CandidatePeaks",
-    "Cauchy",
     "CertifiedClassifier",
-    "Cholesky",
-    "ConjugateGradient",
-    "CurlFree",
-    "CustomKernel",
-    "Decomposable",
-    "DivergenceFree",
-    "EarlyStopping",
-    "Eigen",
-    "Evidence",
-    "Expansion",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
-    "FourierMeasure",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
-    "Gaussian",
-    "HarmonicChain",
-    "HarmonicMeasure",
-    "HarmonicPeaks",
-    "Helmholtz",
-    "JointDescent",
-    "JointEpochs",
-    "KernelExpansion",
     "KernelMachine",
     "LandmarkFeatures",
-    "LangevinPeaks",
-    "Laplace",
-    "Learned",
-    "LearnedPrior",
-    "Learner",
-    "MarginGame",
-    "Matern",
     "OperatorClassifier",
     "OperatorKernelRidge",
-    "OperatorMeasure",
     "OperatorRegressor",
     "OperatorRidge",
     "OperatorRidgeClassifier",
-    "OptimalAlignment",
-    "PacBayes",
-    "PacBayesLangevin",
-    "ProductPrior",
-    "QuasiNewtonPeaks",
-    "RadialPrior",
-    "RationalQuadratic",
-    "Sinc",
     "SmoothScaler",
     "SpectralClassifier",
     "SpectralFeatures",
     "SpectralLogistic",
-    "SpectralMixture",
-    "SpectralPrior",
     "SpectralRegressor",
     "SpectralRidge",
-    "StochasticGradient",
     "TableInputs",
     "TableModel",
-    "TargetSimilarity",
-    "WaveSearch",
-    "alignment_losses",
-    "alignment_losses_and_gradient",
-    "arc_cosine_kernel",
+    "boosting",
     "bounds",
     "certify",
-    "concatenate",
-    "divergence_ball_weights",
+    "datasets",
+    "export",
     "fit_table",
-    "game_equilibrium",
-    "gibbs_weights",
-    "graph_output_matrix",
+    "learners",
     "load",
     "load_table",
+    "losses",
+    "measures",
     "open_rows",
-    "project_dual",
+    "operators",
+    "plots",
+    "priors",
     "save",
-    "simplex_code",
-    "spherical_harmonics",
+    "solvers",
     "tune_on_validation",
 ]
+
+# Subpackages that need optional libraries are imported when they are used.
+_OPTIONAL = ("export", "plots")
+# Names that were at the top level in 0.2.0, by the subpackage that they belong to.
+_HOMES = {
+    name: home
+    for home, names in {
+        "boosting": "EarlyStopping JointEpochs WaveSearch",
+        "expansions": "Expansion KernelExpansion",
+        "learners": (
+            "AlignmentLearner AlignmentReport AscentPeaks CandidatePeaks Evidence HarmonicChain HarmonicPeaks "
+            "JointDescent LangevinPeaks Learned LearnedPrior Learner MarginGame OptimalAlignment PacBayes "
+            "PacBayesLangevin QuasiNewtonPeaks TargetSimilarity alignment_losses alignment_losses_and_gradient "
+            "divergence_ball_weights game_equilibrium gibbs_weights project_dual"
+        ),
+        "measures": "FourierMeasure HarmonicMeasure arc_cosine_kernel concatenate spherical_harmonics",
+        "operators": (
+            "CurlFree CustomKernel Decomposable DivergenceFree Helmholtz OperatorMeasure graph_output_matrix simplex_code"
+        ),
+        "priors": (
+            "Anova Cauchy Gaussian Laplace Matern ProductPrior RadialPrior RationalQuadratic Sinc SpectralMixture "
+            "SpectralPrior"
+        ),
+        "solvers": "Cholesky ConjugateGradient Eigen LBFGS StochasticGradient",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OPTIONAL:
+        return import_module(f".{name}", __name__)
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

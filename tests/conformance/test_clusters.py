@@ -27,7 +27,7 @@ every_estimator = pytest.mark.parametrize("name", FITTED_THERE)
 
 def public(kind):
     """Public classes of a kind that can be used as they are."""
-    found = (getattr(bochner, name) for name in bochner.__all__)
+    found = (getattr(bochner, name) for name in (*bochner.__all__, *bochner._HOMES))
     return {one for one in found if isinstance(one, type) and issubclass(one, kind)}
 
 

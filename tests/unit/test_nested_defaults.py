@@ -52,7 +52,7 @@ PLAIN |= {"factor", "operator", "signature"}
 
 def public_objects():
     """Every public estimator and part that can be made without arguments."""
-    for name in bochner.__all__:
+    for name in (*bochner.__all__, *bochner._HOMES):
         public = getattr(bochner, name)
         if not (isinstance(public, type) and issubclass(public, BaseEstimator)):
             continue

@@ -7,8 +7,9 @@ from sklearn.base import clone
 
 from bochner import CurlFree, Gaussian, OperatorRidge, OperatorRidgeClassifier, SpectralFeatures, SpectralRidge
 from bochner.data import as_rows
-from bochner.solvers import RidgeStatistics, TrainingRows, precision
+from bochner.solvers import precision
 from bochner.solvers.precision import condition
+from bochner.solvers.statistics import RidgeStatistics, TrainingRows
 
 N_ROWS = 40_000
 

@@ -29,16 +29,10 @@ from bochner import (
     StochasticGradient,
 )
 from bochner.data import as_rows
-from bochner.solvers import (
-    CenteredRows,
-    CoupledOutputs,
-    DecoupledOutputs,
-    Eigen,
-    RidgeProblem,
-    RidgeStatistics,
-    Solver,
-    TrainingRows,
-)
+from bochner.solvers import Eigen, Solver
+from bochner.solvers.base import CenteredRows, RidgeProblem
+from bochner.solvers.outputs import CoupledOutputs, DecoupledOutputs
+from bochner.solvers.statistics import RidgeStatistics, TrainingRows
 from bochner.solvers.systems import ridge_solution, ridge_spent
 
 MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])

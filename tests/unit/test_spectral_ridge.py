@@ -15,7 +15,7 @@ from bochner import Decomposable, Gaussian, Matern, OperatorRidge, SpectralFeatu
 from bochner.data import as_rows
 from bochner.learners.alignment import potential
 from bochner.learners.base import Learned, Learner
-from bochner.solvers import RidgeStatistics, TrainingRows
+from bochner.solvers.statistics import RidgeStatistics, TrainingRows
 
 
 def problem(n=60, n_outputs=2, seed=0):

@@ -157,6 +157,6 @@ def test_the_error_for_a_prior_without_second_derivatives_names_what_works():
     with pytest.raises(NotImplementedError, match="not known for Triangle") as error:
         kernel.kernel(X)
     advised = ("OperatorRidge", "CurlFree", "Gaussian", "Matern")
-    assert all(name in str(error.value) and name in bochner.__all__ for name in advised)
+    assert all(name in str(error.value) and hasattr(bochner, name) for name in advised)
     assert ".register" not in str(error.value)
     assert kernel.sample(1000, 2, rng).kernel(X).shape == (5, 5, 2, 2)

@@ -1,7 +1,10 @@
 """Stateless rules `measure, rows, target -> measure`."""
 
+from ..data.targets import TargetSimilarity
+from .alignment import alignment_losses, alignment_losses_and_gradient
 from .base import Learned, Learner, check_learner
 from .descent.joint_descent import DescentReport, JointDescent
+from .evidence import Evidence, LearnedPrior
 from .game.duals import project_dual
 from .game.equilibrium import game_equilibrium
 from .game.harmonic_chain import HarmonicChain
@@ -20,6 +23,7 @@ __all__ = [
     "AscentPeaks",
     "CandidatePeaks",
     "DescentReport",
+    "Evidence",
     "GameCertificate",
     "GameReport",
     "GameRound",
@@ -28,6 +32,7 @@ __all__ = [
     "JointDescent",
     "LangevinPeaks",
     "Learned",
+    "LearnedPrior",
     "Learner",
     "MarginGame",
     "OptimalAlignment",
@@ -35,6 +40,9 @@ __all__ = [
     "PacBayesLangevin",
     "PeakSearch",
     "QuasiNewtonPeaks",
+    "TargetSimilarity",
+    "alignment_losses",
+    "alignment_losses_and_gradient",
     "check_learner",
     "divergence_ball_weights",
     "game_equilibrium",

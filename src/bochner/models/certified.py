@@ -25,7 +25,7 @@ from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import FeatureMap, SpectralFeatures, caveat_of, fitted_transformer, learned_prior
 from ..losses import predicted_codes
 from ..measures.fourier import FourierMeasure
-from ..solvers import feature_block
+from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant
 
 # Widths of the Gaussian relative to the typical margin, fixed before the second part of the data is seen.

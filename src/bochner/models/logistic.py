@@ -21,7 +21,7 @@ from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
 from ..losses import Logistic, Loss, Multinomial, class_probabilities, predicted_codes
 from ..measures.fourier import FourierMeasure
-from ..solvers import feature_block
+from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
 
 

@@ -1,5 +1,6 @@
 """Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go together."""
 
+from ..data.targets import simplex_code
 from .approximation import (
     approximation_constants,
     estimator_variance,
@@ -31,6 +32,7 @@ __all__ = [
     "graph_output_matrix",
     "largest_error",
     "learned_output_matrix",
+    "simplex_code",
     "suggest_n_components",
     "variance_bound",
 ]

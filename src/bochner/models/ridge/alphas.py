@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..._checks import check_positive
-from ...solvers import Outputs, RidgeStatistics
+from ...solvers.outputs import Outputs
+from ...solvers.statistics import RidgeStatistics
 
 # What "auto" tries, relative to the mean of K(x, x): three in a decade, over eight of them.  One factorization serves them all, so a finer
 # grid costs less than a second look at the rows around the best.  Below, rounding of the normal equations is

@@ -16,7 +16,8 @@ from ...data.checks import check_rows, check_weights
 from ...data.repetitions import equal_rows
 from ...data.targets import Values
 from ...operators import Decomposable, OperatorKernel
-from ...solvers import DecoupledOutputs, Eigensystem, left_out_residuals, ridge_solution
+from ...solvers.outputs import DecoupledOutputs
+from ...solvers.systems import Eigensystem, left_out_residuals, ridge_solution
 from .alphas import chosen_ridge, ridges
 
 

@@ -21,25 +21,14 @@ from ...features.landmarks import LandmarkFeatures
 from ...features.spectral import SpectralFeatures, fitted_transformer
 from ...measures.fourier import FourierMeasure
 from ...operators import OperatorKernel
-from ...solvers import (
-    CenteredRows,
-    CoupledOutputs,
-    DecoupledOutputs,
-    Eigen,
-    EigenFactorization,
-    Eigensystem,
-    Outputs,
-    RidgeProblem,
-    RidgeStatistics,
-    Solver,
-    TrainingRows,
-    check_solver,
-    chosen_solver,
-    feature_block,
-    matrix_fits,
-    rows_are_few,
-)
+from ...solvers import Eigen, Solver
+from ...solvers.base import CenteredRows, RidgeProblem, feature_block
+from ...solvers.choice import check_solver, chosen_solver, matrix_fits, rows_are_few
+from ...solvers.direct import EigenFactorization
+from ...solvers.outputs import CoupledOutputs, DecoupledOutputs, Outputs
 from ...solvers.precision import LARGEST_CONDITION, hardest_condition, tiles_seem_enough
+from ...solvers.statistics import RidgeStatistics, TrainingRows
+from ...solvers.systems import Eigensystem
 from .alphas import chosen_ridge, mean_kernel, ridges
 
 
