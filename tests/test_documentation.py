@@ -27,7 +27,8 @@ PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in MODULES
     for name in module.__all__
-    if not inspect.ismodule(getattr(module, name)) and name not in HOMES  # listed once
+    if not inspect.ismodule(getattr(module, name))
+    and getattr(bochner, name, None) is not getattr(module, name)  # listed once
 }
 # ``name : type, default value``, then indented sentences.
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) ?:(?P<kind>.*)$")
