@@ -90,7 +90,8 @@ def test_commands_on_a_page_exist(page):
                 continue
             parsed = parser.parse_args(arguments)
             if arguments[0] in ("list", "reproduce"):
-                assert set(parsed.names) - PLACEHOLDERS <= set(_catalog.discover()[0]), parsed.names
+                named = {name for name in parsed.names if not name.endswith(".py")}
+                assert named - PLACEHOLDERS <= set(_catalog.discover()[0]), parsed.names
 
 
 @pytest.mark.parametrize("line", ["bochner fit --goal x", "bochner nonsense x", "make nothing", "bochner list no_such"])

@@ -131,7 +131,7 @@ MUTANTS: list[Mutant] = [
                 "self._choose(rows, codes, first, observations,",
                 "self._choose(rows, codes, first, first + second,",
             ),
-            "certificate-one-class-moves": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
+            "certificate-one-class-moves~": ("np.sum(step**2)", "np.sum(step[:1] ** 2)"),
             "certificate-prior-on-all-rows": (
                 "prior_mean = self._linear(rows, codes, weighed)",
                 "prior_mean = self._linear(rows, codes, first + second)",
@@ -454,7 +454,7 @@ MUTANTS: list[Mutant] = [
         {
             "gbrff-loss-weights": ("self._shares = counts / self.n_samples", "self._shares = np.ones(len(counts)) / self.n_samples"),
             "gbrff-new-weights": ("np.multiply(-signs, scores, out=weights)", "np.multiply(signs, scores, out=weights)"),
-            "gbrff-there-held-out": ("        left[apart] = 0\n", ""),
+            "gbrff-there-held-out~": ("        left[apart] = 0\n", ""),
             "gbrff-there-read-again": ("if self._groups.held is not None:\n            return self._map_of_groups", "if False:\n            return self._map_of_groups"),
             "gbrff-held-out-of-many": ("size = max(_MOST_HELD_OUT * n_members // n_rows if many else", "size = max(_MOST_HELD_OUT if many else"),
         },

@@ -348,7 +348,9 @@ def _parser() -> argparse.ArgumentParser:
 
     about = "rebuild tables and figures of the papers, published numbers beside ours"
     reproduce = command("reproduce", _reproduce, about)
-    reproduce.add_argument("names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, or all")
+    reproduce.add_argument(
+        "names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, the path of a file with one, or all"
+    )
     scales = ("smoke", "quick", "paper")
     reproduce.add_argument("--scale", choices=scales, default="quick", help="how much work (default: quick)")
     reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")

@@ -362,3 +362,45 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("table", "model"), [("a/b.csv", "b"), ("x.y.csv.gz", "x.y"), ("-", "model"), ("t.zst", "t")])
 def test_a_model_has_the_name_of_its_table(table, model):
     assert cli._model_name(table) == f"{model}.skops"
+
+
+OWN = """
+from beside import CLAIM
+PAPER = "Table 1 of nobody"
+def cases(scale):
+    return [{"n": n} for n in (1, 2)]
+def run(case, rng):
+    return {"square": case["n"] ** 2, "draw": rng.random()}
+def verdict(results):
+    return "holds", f"{len(results)} squares"
+"""
+
+
+def test_an_experiment_of_ones_own_is_a_file(capsys, tmp_path):
+    own, out = tmp_path / "own.py", tmp_path / "out"
+    own.write_text(OWN)
+    (tmp_path / "beside.py").write_text('CLAIM = "Squares are squares."')
+    command = ("reproduce", str(own), "--scale", "smoke", "--out", str(out), "--jobs", "2", "--json")
+    code, text, _ = run(capsys, *command)
+    assert code == 0
+    assert json.loads(text)[0]["verdict"] == "holds"
+    lines = [json.loads(line) for line in (out / "own.smoke.jsonl").read_text().splitlines()]
+    assert sorted(line["result"]["square"] for line in lines) == [1, 4]
+    run(capsys, *command)
+    assert len((out / "own.smoke.jsonl").read_text().splitlines()) == 2, "finished cases are not run again"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.py", None, "There is no file"),
+        ("rff_sampling.py", OWN, "has the name of an experiment of bochner"),
+        ("half.py", "CLAIM = 1", "is not an experiment: it lacks PAPER, cases, run, verdict"),
+    ],
+)
+def test_other_files_are_not_experiments(capsys, tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    code, _, error = run(capsys, "reproduce", str(tmp_path / name), "--out", str(tmp_path / "out"))
+    assert code != 0
+    assert message in error
