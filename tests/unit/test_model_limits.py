@@ -18,7 +18,14 @@ def _dumped(value):
     return io.BytesIO(skops.dumps(value, compression=zipfile.ZIP_DEFLATED))
 
 
-def test_a_file_of_another_version_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("now", "then", "message"),
+    [
+        (FORMAT, FORMAT[:-1] + "0", "not a model of this version"),
+        ("bochner.models.ridge.spectral", "bochner.ridge.spectral", "saved by bochner 0.2.0 or earlier: load it with"),
+    ],
+)
+def test_a_file_of_another_version_is_refused(tmp_path, now, then, message):
     X = np.linspace(0, 1, 20)[:, None]
     save(SpectralRidge(alpha=1.0, random_state=0).fit(X, X[:, 0]), tmp_path / "model.skops")
     load(tmp_path / "model.skops")
@@ -29,10 +36,10 @@ def test_a_file_of_another_version_is_refused(tmp_path):
         for name in archive.namelist():
             content = archive.read(name)
             if name == "schema.json":
-                assert FORMAT.encode() in content
-                content = content.replace(FORMAT.encode(), FORMAT[:-1].encode() + b"0")
+                assert now.encode() in content
+                content = content.replace(now.encode(), then.encode())
             other.writestr(name, content)
-    with pytest.raises(ModelFileError, match="not a model of this version"):
+    with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "other.skops")
 
 
