@@ -1,7 +1,9 @@
-"""Seconds of CPU that a first fit spends on compiling: with an empty cache of compiled code, less the same fit in the next process.
+"""Seconds of CPU that a first fit spends on compiling: with an empty cache of compiled code, less
+the same fit in the next process.
 
-Each figure is of two fresh processes, on 400 rows and 10 columns (one of them of two values), on one thread.  A fit that needs other loops
-(long tables, several classes, other learners) compiles those when it comes to them.  ``python benchmarks/bench_compile.py`` prints the table.
+Each figure is of two fresh processes, on 400 rows and 10 columns (one of them of two values), on
+one thread. A fit that needs other loops (long tables, several classes, other learners) compiles
+those when it comes to them. ``python benchmarks/bench_compile.py`` prints the table.
 """
 
 import os
@@ -45,16 +47,27 @@ start = time.process_time()
 estimator.fit(X, y if {values} else y > np.median(y))
 print(time.process_time() - start)
 """
-VALUES = ("SpectralRegressor", "KernelMachine", "SpectralRidge", "OperatorRidge(", "OperatorKernel", "FourierBoostingR")
+VALUES = (
+    "SpectralRegressor",
+    "KernelMachine",
+    "SpectralRidge",
+    "OperatorRidge(",
+    "OperatorKernel",
+    "FourierBoostingR",
+)
 
 
 def fit_seconds(estimator, cache):
-    """Seconds of CPU of one fit in a fresh process that keeps compiled code in the folder ``cache``."""
+    """Seconds of CPU of one fit in a fresh process that keeps compiled code in the folder
+    ``cache``.
+    """
     program = PROGRAM.format(estimator=estimator, values=estimator.startswith(VALUES))
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     environment = os.environ | one_thread | {"NUMBA_CACHE_DIR": cache}
     command = [sys.executable, "-W", "ignore", "-c", program]
-    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    return float(
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    )
 
 
 def rows():

@@ -1,4 +1,6 @@
-"""The numeric kernels against their floor (the bare matrix product) and against the obvious ways to do the same."""
+"""The numeric kernels against their floor (the bare matrix product) and against the obvious ways to
+do the same.
+"""
 
 import subprocess
 import sys
@@ -21,7 +23,11 @@ def data(n_rows, n_features, n_atoms, dtype):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, n_features), dtype=np.float32).astype(dtype)
     frequencies = rng.standard_normal((n_atoms, n_features)) / np.sqrt(n_features)
-    return X, FourierMeasure(frequencies, np.full(n_atoms, 1 / n_atoms)), frequencies.astype(dtype).T
+    return (
+        X,
+        FourierMeasure(frequencies, np.full(n_atoms, 1 / n_atoms)),
+        frequencies.astype(dtype).T,
+    )
 
 
 def feature_map():
@@ -48,7 +54,12 @@ def feature_map():
                 )
             gemm, peer = targets[n_features, dtype]
             name = f"feature map, d = {n_features}, {dtype.__name__}"
-            yield f"{name} / bare GEMM", seconds["bochner"] / seconds["gemm"], gemm, "X @ W, result allocated"
+            yield (
+                f"{name} / bare GEMM",
+                seconds["bochner"] / seconds["gemm"],
+                gemm,
+                "X @ W, result allocated",
+            )
             ratio = seconds["bochner"] / seconds["gemm, as many columns"]
             yield f"{name} / GEMM of the output's size", ratio, "", "X @ [W, W] into the same `out`"
             ratio = seconds["RBFSampler"] / seconds["bochner"]
@@ -65,7 +76,9 @@ def two_threads():
                 measure.features(X, out=out)
 
         seconds = best_times(
-            {"one": single, "two": partial(measure.features, X, out=out)}, repetitions=7, clock=time.perf_counter
+            {"one": single, "two": partial(measure.features, X, out=out)},
+            repetitions=7,
+            clock=time.perf_counter,
         )
         name = f"feature map, d = 784, {dtype.__name__}: one thread / all threads"
         yield name, seconds["one"] / seconds["two"], ">= 1.6", "wall time"
@@ -84,7 +97,10 @@ def class_sums():
             )
 
         with one_thread():
-            engines = {"bochner": partial(fourier_sums, measure, X, one_hot), "gemm": partial(np.matmul, X, columns)}
+            engines = {
+                "bochner": partial(fourier_sums, measure, X, one_hot),
+                "gemm": partial(np.matmul, X, columns),
+            }
             seconds = best_times(engines, repetitions=2)
             seconds |= best_times({"einsum": einsum}, repetitions=1)
         name = f"class sums, N = 20000, {dtype.__name__}"
@@ -94,7 +110,12 @@ def class_sums():
             "<= 1.3" if dtype == np.float32 else "",
             "10 classes",
         )
-        yield f"cos/sin + einsum / {name}", seconds["einsum"] / seconds["bochner"], ">= 2.8", "10 classes"
+        yield (
+            f"cos/sin + einsum / {name}",
+            seconds["einsum"] / seconds["bochner"],
+            ">= 2.8",
+            "10 classes",
+        )
     yield (
         "class sums: extra memory in units of 150 MB",
         class_sums_memory() / (150 * 2**20),
@@ -120,7 +141,11 @@ before = peak()
 fourier_sums(measure, X, one_hot)
 print(peak() - before)
 """
-    return int(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+    return int(
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout
+    )
 
 
 def potential():
@@ -147,13 +172,20 @@ def normal_equations():
         with one_thread():
             seconds = best_times(
                 {
-                    "bochner": partial(LocalRows(X).sum, Block(gram_block, features, row_bytes=1000 * X.itemsize)),
+                    "bochner": partial(
+                        LocalRows(X).sum, Block(gram_block, features, row_bytes=1000 * X.itemsize)
+                    ),
                     "syrk": partial(LocalRows(stored).sum, Block(gram_block, np.asarray)),
                 },
                 repetitions=3,
             )
         name = f"normal matrix, d = 20, 2D = 1000, {dtype.__name__} / SYRK alone"
-        yield name, seconds["bochner"] / seconds["syrk"], "<= 1.4", "features made and summed block by block"
+        yield (
+            name,
+            seconds["bochner"] / seconds["syrk"],
+            "<= 1.4",
+            "features made and summed block by block",
+        )
 
 
 def import_time():

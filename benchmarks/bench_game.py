@@ -1,4 +1,5 @@
-"""Speed of the peak search and the margin game: ratios against a bare matrix product and against the authors' scheme.
+"""Speed of the peak search and the margin game: ratios against a bare matrix product and against
+the authors' scheme.
 
 Each ratio is measured in one run on one thread, in CPU time, the two sides taking turns.
 ``python benchmarks/bench_game.py`` prints the table; rows on images need BOCHNER_DATA.
@@ -23,7 +24,9 @@ def cpu_seconds(action: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def interleaved(left: Callable[[], object], right: Callable[[], object], n_turns: int = 7) -> tuple[float, float]:
+def interleaved(
+    left: Callable[[], object], right: Callable[[], object], n_turns: int = 7
+) -> tuple[float, float]:
     """Smallest CPU time of each, taking turns; a first turn warms up."""
     left(), right()
     times = [(cpu_seconds(left), cpu_seconds(right)) for _ in range(n_turns)]
@@ -41,7 +44,12 @@ def potential_row() -> tuple[str, float, str, str]:
         return P.T @ X
 
     ours, floor = interleaved(lambda: potential_and_gradient(measure, X, signal), products)
-    return "potential and gradient / two matrix products", ours / floor, "<= 1.2", "n=1e4 d=512 m=500 float32"
+    return (
+        "potential and gradient / two matrix products",
+        ours / floor,
+        "<= 1.2",
+        "n=1e4 d=512 m=500 float32",
+    )
 
 
 def linearity_rows() -> Iterator[tuple[str, float, str, str]]:
@@ -63,13 +71,17 @@ def linearity_rows() -> Iterator[tuple[str, float, str, str]]:
 
 
 def authors_rows() -> Iterator[tuple[str, float, str, str]]:
-    """100 features on CIFAR-10 automobile/truck: one Langevin peak a round (two rounds measured, 50 extrapolated) / ours."""
+    """100 features on CIFAR-10 automobile/truck: one Langevin peak a round (two rounds measured, 50
+    extrapolated) / ours.
+    """
     from bochner_papers.nsrf_table1 import pair_rows
 
     X, y, _, _ = pair_rows("automobile/truck")
     rng = np.random.default_rng(0)
     prior = Gaussian(gamma="median").resolved(X).sample(50, X.shape[1], rng)
-    theirs = MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=500, n_steps=100, polish=0), certificate=False)
+    theirs = MarginGame(
+        n_rounds=2, peaks=LangevinPeaks(n_walkers=500, n_steps=100, polish=0), certificate=False
+    )
     ours = {
         "MarginGame(50)": MarginGame(n_rounds=50, certificate=False),
         "MarginGame(17, AscentPeaks(10, top=3))": MarginGame(
@@ -80,7 +92,9 @@ def authors_rows() -> Iterator[tuple[str, float, str, str]]:
     MarginGame(n_rounds=1, certificate=False).learn(prior, X, y, rng)
     extrapolated = 25 * cpu_seconds(lambda: theirs.learn(prior, X, y, rng))
     for name, learner in ours.items():
-        seconds = min(cpu_seconds(lambda learner=learner: learner.learn(prior, X, y, rng)) for _ in range(2))
+        seconds = min(
+            cpu_seconds(lambda learner=learner: learner.learn(prior, X, y, rng)) for _ in range(2)
+        )
         note = f"{extrapolated:.0f} s (2 of 50 rounds measured, the rest extrapolated) / {seconds:.2f} s, n=1e4 d=512"
         yield f"authors' scheme / {name}, 100 features", extrapolated / seconds, ">= 20", note
 

@@ -24,7 +24,10 @@ def rows() -> Iterator[tuple[str, float, str, str]]:
 
 def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
     data = load("mnist49")
-    X, y = data.data[:: len(data.data) // 8268][:8268], data.y_binary[:: len(data.data) // 8268][:8268]
+    X, y = (
+        data.data[:: len(data.data) // 8268][:8268],
+        data.y_binary[:: len(data.data) // 8268][:8268],
+    )
     for dtype in (np.float32, np.float64):
         X_typed = X.astype(dtype)
         measure = Gaussian(0.01).sample(20_000, X.shape[1], np.random.default_rng(0))
@@ -34,7 +37,9 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
         def matrices(X_typed=X_typed, frequencies=frequencies, one_hot=one_hot):
             """The cosine and sine matrices, then the sums of the two classes."""
             projection = X_typed @ frequencies.T
-            sums = np.stack([np.einsum("ic,ij->cj", one_hot, wave(projection)) for wave in (np.cos, np.sin)])
+            sums = np.stack(
+                [np.einsum("ic,ij->cj", one_hot, wave(projection)) for wave in (np.cos, np.sin)]
+            )
             n = len(y)
             energy = 2 * np.sum(sums**2, axis=(0, 1)) - np.sum(sums.sum(axis=1) ** 2, axis=0)
             return 0.5 - (energy - n) / (2 * n * (n - 1))
@@ -61,8 +66,18 @@ def alignment_rows() -> Iterator[tuple[str, float, str, str]]:
         np.testing.assert_allclose(fused(), pieces(), atol=1e-4 if dtype == np.float32 else 1e-10)
         ours, theirs, tuned, floor = in_turns(fused, matrices, pieces, product, repetitions=2)
         size = f"mnist49, n = {len(y)}, d = 784, N = 20000, {dtype.__name__}"
-        yield f"alignment losses against cos and sin matrices ({size})", theirs / ours, ">= 2.8", f"{ours:.1f} s"
-        yield f"the same against pieces of them and BLAS ({size})", tuned / ours, ">= 1", "a tuned peer"
+        yield (
+            f"alignment losses against cos and sin matrices ({size})",
+            theirs / ours,
+            ">= 2.8",
+            f"{ours:.1f} s",
+        )
+        yield (
+            f"the same against pieces of them and BLAS ({size})",
+            tuned / ours,
+            ">= 1",
+            "a tuned peer",
+        )
         yield (
             f"alignment losses over the bare matrix product ({size})",
             ours / floor,
@@ -75,14 +90,20 @@ def landmark_rows() -> Iterator[tuple[str, float, str, str]]:
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         X, y = rng.normal(size=(10_000, 30)).astype(dtype), rng.integers(2, size=10_000)
-        fitted = LandmarkFeatures(Gaussian(0.05), n_landmarks=200, landmarks="random", random_state=0).fit(X, y)
+        fitted = LandmarkFeatures(
+            Gaussian(0.05), n_landmarks=200, landmarks="random", random_state=0
+        ).fit(X, y)
         triples = [
             (point.astype(dtype), omega.astype(dtype), q.astype(dtype))
-            for point, omega, q in zip(fitted.landmarks_, fitted.expansion_.frequencies, fitted.report_.weights)
+            for point, omega, q in zip(
+                fitted.landmarks_, fitted.expansion_.frequencies, fitted.report_.weights
+            )
         ]
 
         def loop(X=X, triples=triples):
-            return np.stack([np.cos((X - point) @ omega.T) @ q for point, omega, q in triples], axis=1)
+            return np.stack(
+                [np.cos((X - point) @ omega.T) @ q for point, omega, q in triples], axis=1
+            )
 
         def fused(X=X, fitted=fitted):
             return fitted.transform(X)

@@ -1,7 +1,9 @@
-"""What the second thread is worth: seconds with one thread over seconds with two, taking turns in one run, the best of several turns of each.
+"""What the second thread is worth: seconds with one thread over seconds with two, taking turns in
+one run, the best of several turns of each.
 
-The note holds the same ratio of a matrix product, measured in the same turns (what the machine gives to two threads at that moment), and the CPU time of
-two threads over that of one (above one: threads that wait or do more).  `python benchmarks/bench_threads.py [NAME ...]` measures some.
+The note holds the same ratio of a matrix product, measured in the same turns (what the machine
+gives to two threads at that moment), and the CPU time of two threads over that of one (above one:
+threads that wait or do more). `python benchmarks/bench_threads.py [NAME ...]` measures some.
 """
 
 import sys
@@ -51,7 +53,9 @@ def cases() -> dict[str, tuple[Callable[[], object], str]]:
     features = SpectralFeatures(n_components=100, random_state=0).fit(X[:100])
     out = np.empty((N_ROWS, 200), np.float32)
     landmarks = LandmarkFeatures(n_landmarks=50, random_state=0).fit(few, few_labels)
-    ridge = SpectralRidge(SpectralFeatures(n_components=100), alpha=1.0, random_state=0).fit(few, few_values)
+    ridge = SpectralRidge(SpectralFeatures(n_components=100), alpha=1.0, random_state=0).fit(
+        few, few_values
+    )
     gram = Matern(nu=1.5, length_scale=np.full(20, 3.0)).compiled(20)
     two_outputs = np.stack([values, -values], axis=1)
     return {
@@ -66,27 +70,46 @@ def cases() -> dict[str, tuple[Callable[[], object], str]]:
             PASS,
         ),
         "SpectralLogistic": (
-            lambda: SpectralLogistic(SpectralFeatures(n_components=100), random_state=0).fit(X, labels),
+            lambda: SpectralLogistic(SpectralFeatures(n_components=100), random_state=0).fit(
+                X, labels
+            ),
             PASS,
         ),
         "LandmarkFeatures.fit": (
-            lambda: LandmarkFeatures(n_landmarks=50, landmarks="random", random_state=0).fit(X, labels),
+            lambda: LandmarkFeatures(n_landmarks=50, landmarks="random", random_state=0).fit(
+                X, labels
+            ),
             PASS,
         ),
         "LandmarkFeatures.transform": (lambda: landmarks.transform(X), PASS),
         "MarginGame, 5 rounds": (_features(MarginGame(n_rounds=5), X, labels, 100), PASS),
-        # Steps of a few hundred rows, as here by default, are done before a second thread has woken up.
-        "JointDescent, one epoch, batches of 391": (_features(JointDescent(n_epochs=1), X, labels, 100), NEVER_SLOWER),
+        # Steps of a few hundred rows, as here by default, are done before a second thread has woken
+        # up.
+        "JointDescent, one epoch, batches of 391": (
+            _features(JointDescent(n_epochs=1), X, labels, 100),
+            NEVER_SLOWER,
+        ),
         "JointDescent, one epoch, batches of 4096": (
             _features(JointDescent(n_epochs=1, batch_size=4096), X, labels, 100),
             PASS,
         ),
-        "FourierBoostingClassifier": (lambda: FourierBoostingClassifier(random_state=0).fit(X, labels), PASS),
-        "GBRFF1Classifier": (lambda: GBRFF1Classifier(random_state=0).fit(few, few_labels), NEVER_SLOWER),
-        "GBRFF2Classifier": (lambda: GBRFF2Classifier(random_state=0).fit(few, few_labels), NEVER_SLOWER),
+        "FourierBoostingClassifier": (
+            lambda: FourierBoostingClassifier(random_state=0).fit(X, labels),
+            PASS,
+        ),
+        "GBRFF1Classifier": (
+            lambda: GBRFF1Classifier(random_state=0).fit(few, few_labels),
+            NEVER_SLOWER,
+        ),
+        "GBRFF2Classifier": (
+            lambda: GBRFF2Classifier(random_state=0).fit(few, few_labels),
+            NEVER_SLOWER,
+        ),
         "Evidence's Gram matrix, 4000 rows": (lambda: gram.gram(few[:4000]), PASS),
         "Evidence": (
-            lambda: Evidence(n_rows=1000).learn(Gaussian(0.05), few, few_values, np.random.default_rng(0)),
+            lambda: Evidence(n_rows=1000).learn(
+                Gaussian(0.05), few, few_values, np.random.default_rng(0)
+            ),
             NEVER_SLOWER,
         ),
     }
@@ -126,7 +149,9 @@ def in_turns(actions):
     for turn in range(N_TURNS + 1):
         for what, action in actions.items():
             for n_threads in (1, 2):
-                time.sleep(0.2)  # threads of BLAS stay awake for a while, and would take part in what comes next
+                time.sleep(
+                    0.2
+                )  # threads of BLAS stay awake for a while, and would take part in what comes next
                 with threadpool_limits(n_threads):
                     begun, used = time.perf_counter(), time.process_time()
                     action()

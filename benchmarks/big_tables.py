@@ -1,9 +1,11 @@
-"""``bochner fit`` and ``bochner predict`` on a table of a million rows, from CSV and from Parquet: seconds, CPU seconds, peak memory.
+"""``bochner fit`` and ``bochner predict`` on a table of a million rows, from CSV and from Parquet:
+seconds, CPU seconds, peak memory.
 
     python benchmarks/big_tables.py [--rows 1000000] [--folder DIR] [--no-rivals] [csv] [parquet]
 
-Twenty columns of a generated table: seventeen numbers, a date, a category of thirty levels, an amount in dollars; two classes.  Each command runs in a
-process of its own, and its peak is the most that the system saw resident.  Aim: minutes on two cores, and less than 3 GB.
+Twenty columns of a generated table: seventeen numbers, a date, a category of thirty levels, an
+amount in dollars; two classes. Each command runs in a process of its own, and its peak is the most
+that the system saw resident. Aim: minutes on two cores, and less than 3 GB.
 """
 
 import argparse
@@ -37,7 +39,13 @@ def write_tables(n_rows, folder, kinds):
         return paths
     rng = np.random.default_rng(0)
     X, y = make_classification(
-        n_rows, n_features=17, n_informative=8, n_redundant=2, flip_y=0.02, weights=[0.8], random_state=0
+        n_rows,
+        n_features=17,
+        n_informative=8,
+        n_redundant=2,
+        flip_y=0.02,
+        weights=[0.8],
+        random_state=0,
     )
     frame = pd.DataFrame(X.round(4), columns=[f"x{k}" for k in range(17)])
     days = pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(1500, size=n_rows), "D")
@@ -54,10 +62,15 @@ def measured(*arguments):
     """(seconds, CPU seconds, peak bytes) of a command."""
     begun = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", _COMMAND, *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seconds = time.perf_counter() - begun
-    code, cpu, peak = next(line for line in done.stderr.splitlines() if line.startswith("took")).split()[1:]
+    code, cpu, peak = next(
+        line for line in done.stderr.splitlines() if line.startswith("took")
+    ).split()[1:]
     if code != "0":
         sys.exit(done.stderr)
     return seconds, float(cpu), float(peak)
@@ -77,12 +90,24 @@ def main():
         print("| command | seconds | CPU seconds | peak GB | below 3 GB |\n|---|---|---|---|---|")
         for kind, path in paths.items():
             model, out = folder / f"{kind}.skops", folder / f"predicted.{kind}"
-            fit = ["fit", path, "--target", "target", "--out", model, *["--no-rivals"] * options.no_rivals]
+            fit = [
+                "fit",
+                path,
+                "--target",
+                "target",
+                "--out",
+                model,
+                *["--no-rivals"] * options.no_rivals,
+            ]
             for command in (fit, ["predict", model, path, "--proba", "--out", out]):
                 seconds, cpu, peak = measured(*command)
                 size = os.path.getsize(path) / 1e6
                 name = f"{command[0]} {options.rows} x 20, {kind} of {size:.0f} MB"
-                print(f"| {name} | {seconds:.0f} | {cpu:.0f} | {peak / 1e9:.2f} | {peak < AIM_BYTES} |", flush=True)
+                print(
+                    f"| {name} | {seconds:.0f} | {cpu:.0f} | {peak / 1e9:.2f} | {peak < AIM_BYTES} "
+                    "|",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

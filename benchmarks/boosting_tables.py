@@ -1,9 +1,10 @@
-"""FourierBoostingRegressor against LightGBM on a folder of real tables, both with their defaults: RMSE and fit time.
+"""FourierBoostingRegressor against LightGBM on a folder of real tables, both with their defaults:
+RMSE and fit time.
 
 ``BOCHNER_TABLES=folder python benchmarks/boosting_tables.py`` prints one line for each table of
-values (see ``arena.py``):
-our RMSE over LightGBM's, geometric mean over its splits, and our time over LightGBM's, one thread each, CPU time.  We see the frame through
-``TableInputs``, LightGBM its categories and missing values as they are.  Defaults were chosen on the tables marked "chosen", in
+values (see ``arena.py``): our RMSE over LightGBM's, geometric mean over its splits, and our time
+over LightGBM's, one thread each, CPU time. We see the frame through ``TableInputs``, LightGBM its
+categories and missing values as they are. Defaults were chosen on the tables marked "chosen", in
 alphabetical order the first, third, ..., and judged on the others.
 """
 
@@ -36,7 +37,9 @@ def n_splits(name):
 
 
 def ratios(name):
-    """(RMSE, time, LightGBM's time): the first two relative to LightGBM, means over the splits of a table."""
+    """(RMSE, time, LightGBM's time): the first two relative to LightGBM, means over the splits of a
+    table.
+    """
     frame, y, task = load_table(name)
     found = []
     for seed in range(n_splits(name)):
@@ -60,17 +63,23 @@ def main():
     names = sorted(name for name, entry in tables().items() if entry["task"] == "regression")
     rng = np.random.default_rng(0)
     with threadpool_limits(1):
-        FourierBoostingRegressor(n_rounds=3, random_state=0).fit(rng.normal(size=(5000, 3)), rng.normal(size=5000))
+        FourierBoostingRegressor(n_rounds=3, random_state=0).fit(
+            rng.normal(size=(5000, 3)), rng.normal(size=5000)
+        )
         found = {}
         for k, name in enumerate(names):
             found[name] = error, seconds, peer = ratios(name)
             part = "judged" if k % 2 else "chosen"
-            print(f"{name:20s} {part}  RMSE x{error:.3f}  time x{seconds:5.1f} of {peer:.2f} s", flush=True)
+            print(
+                f"{name:20s} {part}  RMSE x{error:.3f}  time x{seconds:5.1f} of {peer:.2f} s",
+                flush=True,
+            )
     for label, part in (("chosen", names[::2]), ("judged", names[1::2]), ("all", names)):
         errors, times, _ = zip(*(found[name] for name in part))
         wins = sum(error < 1 for error in errors)
         print(
-            f"{label}: {len(part)} tables, RMSE x{geometric_mean(errors):.3f} (better on {wins}), time x{geometric_mean(times):.1f}"
+            f"{label}: {len(part)} tables, RMSE x{geometric_mean(errors):.3f} (better on {wins}), "
+            f"time x{geometric_mean(times):.1f}"
         )
 
 

@@ -1,4 +1,6 @@
-"""Ratios that mean something: engines interleaved in one run, the best of several repetitions of each."""
+"""Ratios that mean something: engines interleaved in one run, the best of several repetitions of
+each.
+"""
 
 import platform
 import time
@@ -10,7 +12,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 
 def best_times(engines, repetitions=5, clock=time.process_time):
-    """{name: seconds} for a dictionary of functions, called in turn so that a slow moment of the machine hits all."""
+    """{name: seconds} for a dictionary of functions, called in turn so that a slow moment of the
+    machine hits all.
+    """
     best = dict.fromkeys(engines, float("inf"))
     for function in engines.values():
         function()  # compile, touch memory
@@ -24,7 +28,9 @@ def best_times(engines, repetitions=5, clock=time.process_time):
 
 @contextmanager
 def one_thread():
-    """BLAS, OpenMP and bochner on one thread; CPU time is then comparable whatever else the machine does."""
+    """BLAS, OpenMP and bochner on one thread; CPU time is then comparable whatever else the machine
+    does.
+    """
     with threadpool_limits(1):
         yield
 
@@ -34,12 +40,20 @@ def machine_facts():
     cpu = "unknown"
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
+        cpu = next(
+            (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu
+        )
         flags = next((line for line in lines if line.startswith("flags")), "")
         cpu += ", AVX-512" if "avx512f" in flags else ", AVX2" if "avx2" in flags else ""
-    blas = {f"{info['internal_api']} {info.get('version')}" for info in threadpool_info() if info["user_api"] == "blas"}
+    blas = {
+        f"{info['internal_api']} {info.get('version')}"
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    }
     threads = {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba")
+    )
     return [
         f"CPU: {cpu}; BLAS threads: {max(threads, default=1)}",
         f"Python {platform.python_version()}, {packages}, {', '.join(sorted(blas))}",
@@ -47,7 +61,9 @@ def machine_facts():
 
 
 def table(rows):
-    """Rows (what, ratio, target, note) as Markdown; a target is a string such as '<= 1.2' or '>= 2.5', or empty."""
+    """Rows (what, ratio, target, note) as Markdown; a target is a string such as '<= 1.2' or '>=
+    2.5', or empty.
+    """
     lines = ["| what | measured | target | | note |", "|---|---|---|---|---|"]
     for what, ratio, target, note in rows:
         lines.append(f"| {what} | {ratio:.2f} | {target} | {verdict(ratio, target)} | {note} |")
@@ -59,4 +75,8 @@ def verdict(ratio, target):
     if not target:
         return ""
     relation, limit = target.split()
-    return "reached" if (ratio <= float(limit) if relation == "<=" else ratio >= float(limit)) else "missed"
+    return (
+        "reached"
+        if (ratio <= float(limit) if relation == "<=" else ratio >= float(limit))
+        else "missed"
+    )

@@ -1,9 +1,11 @@
-"""Ten messy tables made of real ones: ``bochner fit`` on the mess beside CatBoost on features cleaned by hand.
+"""Ten messy tables made of real ones: ``bochner fit`` on the mess beside CatBoost on features
+cleaned by hand.
 
     BOCHNER_TABLES=folder python benchmarks/messy_tables.py [--rows 2000] [--seed 0] [name ...]
 
-The file is read, its columns are decided and the model is fitted as `bochner fit` does it; CatBoost is given the clean columns of the same rows, and the
-same held-out quarter.  Aim: at least its accuracy minus one point, or its R² minus .02.
+The file is read, its columns are decided and the model is fitted as `bochner fit` does it; CatBoost
+is given the clean columns of the same rows, and the same held-out quarter. Aim: at least its
+accuracy minus one point, or its R² minus .02.
 """
 
 import argparse
@@ -29,11 +31,14 @@ MARGIN = {"classification": 0.01, "regression": 0.02}
 
 def table(name, n_rows, rng):
     """Rows of a table of the folder, in random order."""
-    frame = pd.read_parquet(Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet").dropna(subset="target")
+    frame = pd.read_parquet(Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet").dropna(
+        subset="target"
+    )
     return frame.iloc[rng.permutation(len(frame))[:n_rows]].reset_index(drop=True)
 
 
-# Each gives (clean frame, messy frame, how it is written); the target is the column ``target`` of both.
+# Each gives (clean frame, messy frame, how it is written); the target is the column ``target`` of
+# both.
 
 
 def dates(n_rows, rng):
@@ -137,7 +142,9 @@ def compared(make, n_rows, seed, folder):
     y = clean.pop("target").to_numpy()
     y = y.astype(str) if task == "classification" else y.astype(float)
     strata = y if task == "classification" else None
-    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=strata)
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=0.25, random_state=seed, stratify=strata
+    )
     text = [name for name in clean.columns if not pd.api.types.is_numeric_dtype(clean[name])]
     clean = clean.astype(dict.fromkeys(text, "category"))
     trees = catboost(clean, task == "classification", seed).fit(clean.iloc[train], y[train])
@@ -150,11 +157,14 @@ def compared(make, n_rows, seed, folder):
         ]
         if len(np.unique(y)) == 2:
             areas = [
-                roc_auc_score(y[test], m.predict_proba(X)[:, 1]) for m, X in ((model, read), (trees, clean.iloc[test]))
+                roc_auc_score(y[test], m.predict_proba(X)[:, 1])
+                for m, X in ((model, read), (trees, clean.iloc[test]))
             ]
             extra = f"AUC {areas[0]:.3f} and {areas[1]:.3f}"
     else:
-        scores = [r2_score(y[test], m.predict(X)) for m, X in ((model, read), (trees, clean.iloc[test]))]
+        scores = [
+            r2_score(y[test], m.predict(X)) for m, X in ((model, read), (trees, clean.iloc[test]))
+        ]
     reached = scores[0] >= scores[1] - MARGIN[task]
     return [
         make.__name__,
@@ -167,7 +177,9 @@ def compared(make, n_rows, seed, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*")
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
@@ -177,7 +189,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for make in TABLES:
             if not options.names or make.__name__ in options.names:
-                print(form.format(*compared(make, options.rows, options.seed, Path(folder))), flush=True)
+                print(
+                    form.format(*compared(make, options.rows, options.seed, Path(folder))),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

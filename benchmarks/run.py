@@ -13,12 +13,17 @@ HERE = Path(__file__).parent
 
 
 def main():
-    """Run the benchmarks named on the command line (without ``bench_``), or all; the page is kept when all could be measured."""
+    """Run the benchmarks named on the command line (without ``bench_``), or all; the page is kept
+    when all could be measured.
+    """
     every = sorted(path.stem for path in HERE.glob("bench_*.py"))
     wanted = [f"bench_{name}" for name in sys.argv[1:]] or every
     unknown = set(wanted) - set(every)
     if unknown:
-        sys.exit(f"No such benchmark: {', '.join(sorted(unknown))}. There are: {', '.join(n[6:] for n in every)}.")
+        sys.exit(
+            f"No such benchmark: {', '.join(sorted(unknown))}. There are: "
+            f"{', '.join(n[6:] for n in every)}."
+        )
     head = "# Benchmarks\n\n" + "  \n".join(machine_facts())
     print(head, flush=True)
     sections, complete = [head], wanted == every

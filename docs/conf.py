@@ -68,7 +68,9 @@ linkcheck_retries = 2
 
 # What most people come for first; other folders follow in their own order.
 first = [
-    f"../examples/{name}" for name in ("tables", "kernels", "fields") if (HERE.parent / "examples" / name).exists()
+    f"../examples/{name}"
+    for name in ("tables", "kernels", "fields")
+    if (HERE.parent / "examples" / name).exists()
 ]
 sphinx_gallery_conf = {
     "subsection_order": [*first, "*"],

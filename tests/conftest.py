@@ -1,4 +1,6 @@
-"""Shared fixtures; data sets come from BOCHNER_DATA and BOCHNER_TABLES, by default folders beside the checkout when there are any."""
+"""Shared fixtures; data sets come from BOCHNER_DATA and BOCHNER_TABLES, by default folders beside
+the checkout when there are any.
+"""
 
 import gc
 import os
@@ -15,8 +17,8 @@ for _name, _folder in (("BOCHNER_DATA", _BESIDE / "data"), ("BOCHNER_TABLES", _B
     if _name not in os.environ and _folder.is_dir():
         os.environ[_name] = str(_folder)
 
-# Workers share the cores: threads of BLAS and OpenMP that spin while they wait would take them from each other.  Tests of threads ask
-# for as many as they need.
+# Workers share the cores: threads of BLAS and OpenMP that spin while they wait would take them from
+# each other.  Tests of threads ask for as many as they need.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -41,14 +43,17 @@ def _close_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-@pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
+@pytest.fixture(
+    params=[0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
+)
 def seed(request):
     """Seed of a random claim: one in the quick tests, three in `make test-all`."""
     return request.param
 
 
-# Compiling all loops takes a minute.  These files need different loops and run first, each on a worker
-# of its own, so that a loop is compiled once and the other worker reads it from the cache on disk.
+# Compiling all loops takes a minute.  These files need different loops and run first, each on a
+# worker of its own, so that a loop is compiled once and the other worker reads it from the cache on
+# disk.
 COMPILING_FIRST = [
     "unit/test_grams.py",
     "unit/test_batches.py",
@@ -58,13 +63,19 @@ COMPILING_FIRST = [
 
 
 def pytest_collection_modifyitems(items):
-    """Run files that compile first, then those with many tests, so that workers end at the same time."""
+    """Run files that compile first, then those with many tests, so that workers end at the same
+    time.
+    """
     root = Path(__file__).parent
     order = {root / name: place for place, name in enumerate(COMPILING_FIRST)}
     sizes = Counter(item.path for item in items)
-    items.sort(key=lambda item: (order.get(item.path, len(order)), -sizes[item.path], str(item.path)))
+    items.sort(
+        key=lambda item: (order.get(item.path, len(order)), -sizes[item.path], str(item.path))
+    )
 
 
 def pytest_collection_finish():
-    """Leave modules and collected tests out of every later garbage collection; they live to the end."""
+    """Leave modules and collected tests out of every later garbage collection; they live to the
+    end.
+    """
     gc.freeze()

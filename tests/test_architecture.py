@@ -120,7 +120,9 @@ def location_faults(path):
     for node in walked(path):
         for field in ("id", "attr", "name", "arg", "module"):
             name = getattr(node, field, None)
-            if isinstance(name, str) and ("dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")):
+            if isinstance(name, str) and (
+                "dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")
+            ):
                 faults.append(f"{path}, line {node.lineno}, names {name}")
     return faults
 

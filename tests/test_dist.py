@@ -1,4 +1,6 @@
-"""What is published: contents of wheel and sdist, metadata, and the words beside them; `make test-all` builds and installs both."""
+"""What is published: contents of wheel and sdist, metadata, and the words beside them; `make
+test-all` builds and installs both.
+"""
 
 import importlib.util
 import re
@@ -33,9 +35,14 @@ def test_the_sources_have_what_is_no_python():
 def test_a_good_wheel_has_no_faults_and_others_have():
     wanted = {"bochner/a.py", "bochner/py.typed"}
     assert dist.wheel_faults(wanted | ABOUT, wanted) == []
-    assert dist.wheel_faults(wanted | ABOUT | {"tests/a.py"}, wanted) == ["does not belong there: tests/a.py"]
+    assert dist.wheel_faults(wanted | ABOUT | {"tests/a.py"}, wanted) == [
+        "does not belong there: tests/a.py"
+    ]
     assert dist.wheel_faults({"bochner/a.py"} | ABOUT, wanted) == ["missing: bochner/py.typed"]
-    assert dist.wheel_faults(wanted, wanted) == ["missing: the command bochner", "missing: the license"]
+    assert dist.wheel_faults(wanted, wanted) == [
+        "missing: the command bochner",
+        "missing: the license",
+    ]
 
 
 def test_a_good_sdist_has_no_faults_and_others_have():
@@ -46,12 +53,16 @@ def test_a_good_sdist_has_no_faults_and_others_have():
         less = {f"bochner-1/{one}" for one in inside if one != name}
         assert len(dist.sdist_faults(less, wanted)) == 1, name
     more = {f"bochner-1/{name}" for name in inside | {"src/bochner/__pycache__/a.pyc"}}
-    assert dist.sdist_faults(more, wanted) == ["does not belong there: src/bochner/__pycache__/a.pyc"]
+    assert dist.sdist_faults(more, wanted) == [
+        "does not belong there: src/bochner/__pycache__/a.pyc"
+    ]
 
 
 def test_versions_agree():
     latest = re.search(
-        r"^## (\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d|unreleased)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+        r"^## (\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d|unreleased)\)$",
+        (ROOT / "CHANGELOG.md").read_text(),
+        re.M,
     )
     cited = (ROOT / "CITATION.cff").read_text()
     assert latest[1] == bochner.__version__
@@ -61,7 +72,9 @@ def test_versions_agree():
 
 def test_every_python_that_is_promised_is_in_the_matrix_of_the_workflow():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    promised = re.findall(r"Programming Language :: Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    promised = re.findall(
+        r"Programming Language :: Python :: (3\.\d+)", " ".join(project["classifiers"])
+    )
     assert promised[0] == project["requires-python"].removeprefix(">=")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     assert [version for version in promised if f'"{version}"' not in workflow] == []
@@ -76,4 +89,6 @@ def test_wheel_and_sdist_work_in_an_empty_environment(tmp_path):
     command = [sys.executable, str(ROOT / "tools" / "dist.py"), "--out", str(tmp_path), "--no-demo"]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-    assert re.search(rf"bochner-{re.escape(bochner.__version__)}-py3-none-any.whl: \d+ kB", run.stdout)
+    assert re.search(
+        rf"bochner-{re.escape(bochner.__version__)}-py3-none-any.whl: \d+ kB", run.stdout
+    )

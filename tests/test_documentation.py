@@ -1,4 +1,6 @@
-"""Every public name says what it takes and shows how it is used; what it says agrees with the signature."""
+"""Every public name says what it takes and shows how it is used; what it says agrees with the
+signature.
+"""
 
 import ast
 import doctest
@@ -38,7 +40,9 @@ UNDERLINE = re.compile(r"^-{3,}$")
 def section(docstring, title):
     """The lines under a title that is underlined with dashes, up to the next one."""
     lines = inspect.cleandoc(docstring or "").splitlines()
-    starts = [i for i in range(len(lines) - 1) if UNDERLINE.match(lines[i + 1]) and lines[i].strip()]
+    starts = [
+        i for i in range(len(lines) - 1) if UNDERLINE.match(lines[i + 1]) and lines[i].strip()
+    ]
     for start, end in zip(starts, [*starts[1:], len(lines)]):
         if lines[start].strip() == title:
             return lines[start + 2 : end]
@@ -77,9 +81,15 @@ def written_default(kind):
 
 
 def agrees(written, name, thing, default):
-    """Does the written default name the real one?  Where None stands for an object, the text names that object."""
+    """Does the written default name the real one?  Where None stands for an object, the text names
+    that object.
+    """
     written = written.strip("`")
-    if default is None and isinstance(defaults := getattr(thing, "_defaults", None), dict) and name in defaults:
+    if (
+        default is None
+        and isinstance(defaults := getattr(thing, "_defaults", None), dict)
+        and name in defaults
+    ):
         return written in ("None", repr(defaults[name]))
     if default is None and written != "None" and isinstance(defaults, property):
         return written == repr(thing()._defaults[name])
@@ -183,6 +193,9 @@ def test_the_page_on_extending_runs_and_its_priors_are_bochner_pairs():
         for sampling in prior._samplings:
             assert np.abs(kernel_z_scores(prior, 2, 0, sampling, n_draws=100)).max() < 5
         X = np.random.default_rng(0).normal(size=(400, 2))
-        for rule in ("scale", "median"):  # "scale" bends at zero like the Gaussian kernel of that length
+        for rule in (
+            "scale",
+            "median",
+        ):  # "scale" bends at zero like the Gaussian kernel of that length
             resolved = clone(prior).set_params(**{prior._bandwidth: rule}).resolved(X)
             assert np.isfinite(resolved.kernel(X[:5])).all()

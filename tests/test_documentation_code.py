@@ -1,4 +1,6 @@
-"""What the pages show can be run: Python blocks in order, one namespace a page; options of `bochner`, targets of `make`."""
+"""What the pages show can be run: Python blocks in order, one namespace a page; options of
+`bochner`, targets of `make`.
+"""
 
 import re
 import shlex
@@ -13,7 +15,11 @@ from bochner_papers.runner import catalog as _catalog
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = {"_build", "generated", "gallery"}  # what `make docs` leaves behind
-WRITTEN = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.relative_to(ROOT).parts)]
+WRITTEN = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if not BUILT & set(page.relative_to(ROOT).parts)
+]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 FENCE = re.compile(r"^```(\w*|\{[^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PLACEHOLDERS = {"NAME", "all"}
@@ -22,14 +28,18 @@ PLACEHOLDERS = {"NAME", "all"}
 def blocks(page, *languages):
     """(line, text) of the fenced blocks in one of these languages."""
     text = page.read_text()
-    found = [(text[: fence.start()].count("\n") + 2, *fence.groups()) for fence in FENCE.finditer(text)]
+    found = [
+        (text[: fence.start()].count("\n") + 2, *fence.groups()) for fence in FENCE.finditer(text)
+    ]
     return [(line, code) for line, language, code in found if language in languages]
 
 
 def commands(page):
     """Lines of shell blocks and commands within sentences, without comments."""
     text = page.read_text()
-    lines = [line for _, block in blocks(page, "", "sh", "shell", "bash") for line in block.splitlines()]
+    lines = [
+        line for _, block in blocks(page, "", "sh", "shell", "bash") for line in block.splitlines()
+    ]
     inside = re.findall(r"`((?:bochner|make) [^`\n]+)`", FENCE.sub("", text))
     return [words for line in [*lines, *inside] if (words := shlex.split(line, comments=True))]
 
@@ -46,7 +56,9 @@ def test_the_pages_are_found():
     names = {name_of(page) for page in with_python()}
     assert {"README.md", "docs/three_lines.md", "docs/command.md", "docs/extending.md"} <= names
     assert not any(BUILT & set(Path(name).parts) for name in names)
-    assert ["bochner", "reproduce", "all", "--scale", "smoke"] in commands(ROOT / "docs" / "command.md")
+    assert ["bochner", "reproduce", "all", "--scale", "smoke"] in commands(
+        ROOT / "docs" / "command.md"
+    )
     assert {("make", "demo"), ("make", "test")} <= set(map(tuple, commands(ROOT / "README.md")))
 
 
@@ -57,7 +69,9 @@ def customers(tmp_path):
     n_rows = 160
     age, zips = rng.integers(18, 80, n_rows), rng.choice(["10115", "20095", "80331"], n_rows)
     churn = np.where(age + 10 * rng.normal(size=n_rows) > 50, "yes", "no")
-    lines = [f"{k},{a},{z},{c}" for k, a, z, c in zip(rng.normal(size=n_rows).round(3), age, zips, churn)]
+    lines = [
+        f"{k},{a},{z},{c}" for k, a, z, c in zip(rng.normal(size=n_rows).round(3), age, zips, churn)
+    ]
     (tmp_path / "customers.csv").write_text("\n".join(["balance,age,zip,churn", *lines]) + "\n")
 
 
@@ -94,7 +108,9 @@ def test_commands_on_a_page_exist(page):
                 assert named - PLACEHOLDERS <= set(_catalog.discover()[0]), parsed.names
 
 
-@pytest.mark.parametrize("line", ["bochner fit --goal x", "bochner nonsense x", "make nothing", "bochner list no_such"])
+@pytest.mark.parametrize(
+    "line", ["bochner fit --goal x", "bochner nonsense x", "make nothing", "bochner list no_such"]
+)
 def test_mistakes_in_commands_are_seen(line, tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text(f"```\n{line}\n```\n")

@@ -1,4 +1,6 @@
-"""What the site promises, without building it: each public name is on it, pages are reachable, its own tools do what they say."""
+"""What the site promises, without building it: each public name is on it, pages are reachable, its
+own tools do what they say.
+"""
 
 import re
 import runpy
@@ -75,11 +77,18 @@ def test_the_readme_says_what_is_true():
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path):
-    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a><a href="#here">a</a><img src="c.png">')
-    (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#gone">a</a><a href="https://example.org/x">x</a>')
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="b.html#there">b</a><a href="#here">a</a><img src="c.png">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<p id="there"><a href="a.html#gone">a</a><a href="https://example.org/x">x</a>'
+    )
     n_pages, wrong = tool("tools/check_site.py").broken(tmp_path)
     assert n_pages == 2
-    assert [(str(page), link) for page, link in wrong] == [("a.html", "c.png"), ("b.html", "a.html#gone")]
+    assert [(str(page), link) for page, link in wrong] == [
+        ("a.html", "c.png"),
+        ("b.html", "a.html#gone"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,16 @@ def test_plain_text_of_docstrings_stays_plain(line, shown):
 
 
 def test_doctests_and_entries_of_docstrings_are_not_escaped():
-    lines = ["a_ is |x|", "", "classes_ : the |labels|", ">>> a_ | b_", "", ".. math:: |x|", "", "|z|"]
+    lines = [
+        "a_ is |x|",
+        "",
+        "classes_ : the |labels|",
+        ">>> a_ | b_",
+        "",
+        ".. math:: |x|",
+        "",
+        "|z|",
+    ]
     tool("docs/_extensions/plain_docstrings.py").escape(None, "class", "name", None, None, lines)
     assert lines == [
         r"a\_ is \|x\|",
@@ -122,12 +140,20 @@ def test_the_page_of_figures_takes_the_larger_scale(tmp_path):
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 MESSAGES = {
     "Input X contains NaN": lambda: SpectralFeatures().fit(np.where(ROWS > 1, np.nan, ROWS)),
-    "learner must be an object, got the class ...": lambda: SpectralFeatures(learner=PacBayes).fit(ROWS, ROWS[:, 0]),
-    "gamma='scale' is taken from the data and none was given": lambda: Gaussian("scale").kernel(ROWS),
+    "learner must be an object, got the class ...": lambda: SpectralFeatures(learner=PacBayes).fit(
+        ROWS, ROWS[:, 0]
+    ),
+    "gamma='scale' is taken from the data and none was given": lambda: Gaussian("scale").kernel(
+        ROWS
+    ),
     "Unknown label type: y is continuous": lambda: SpectralClassifier().fit(ROWS, ROWS[:, 0]),
-    "... needs at least 2 classes, but y has only 1 class": lambda: SpectralClassifier().fit(ROWS, [1] * 20),
+    "... needs at least 2 classes, but y has only 1 class": lambda: SpectralClassifier().fit(
+        ROWS, [1] * 20
+    ),
     "Spherical harmonics need unit rows": lambda: spherical_harmonics(ROWS, 2),
-    "CurlFree needs a prior whose frequencies have a finite variance": lambda: CurlFree(Laplace()).kernel(ROWS),
+    "CurlFree needs a prior whose frequencies have a finite variance": lambda: CurlFree(
+        Laplace()
+    ).kernel(ROWS),
     "... forms a matrix of all pairs of ... unknowns": lambda: OperatorRidge(
         CurlFree(Gaussian()), n_components=40_000, solver=Eigen()
     ).fit(ROWS, ROWS),
@@ -137,14 +163,16 @@ MESSAGES = {
     "Effects are exact for products over columns": lambda: (
         KernelMachine(Gaussian()).fit(ROWS, ROWS[:, 0]).effects(ROWS)
     ),
-    "Got two priors": lambda: OperatorRidge(CurlFree(Gaussian()), features=SpectralFeatures(Gaussian(2.0))).fit(
-        ROWS, ROWS
-    ),
+    "Got two priors": lambda: OperatorRidge(
+        CurlFree(Gaussian()), features=SpectralFeatures(Gaussian(2.0))
+    ).fit(ROWS, ROWS),
 }
 
 
 @pytest.mark.parametrize("message", MESSAGES)
 def test_the_page_of_errors_quotes_them(message):
     assert f"| `{message}` |" in (DOCS / "errors.md").read_text()
-    with pytest.raises((ValueError, TypeError), match="^" + ".*".join(map(re.escape, message.split("...")))):
+    with pytest.raises(
+        (ValueError, TypeError), match="^" + ".*".join(map(re.escape, message.split("...")))
+    ):
         MESSAGES[message]()

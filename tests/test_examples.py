@@ -1,4 +1,6 @@
-"""The gallery: each example has a title, a story, small data of its own and a picture at its end; run whole by `make test-all`."""
+"""The gallery: each example has a title, a story, small data of its own and a picture at its end;
+run whole by `make test-all`.
+"""
 
 import ast
 import importlib
@@ -45,17 +47,29 @@ def faults(text):
     if word := FORBIDDEN.search(text):
         found.append(f"it needs more than this repository and scikit-learn: {word[0]}")
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bochner":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.split(".")[0] == "bochner"
+        ):
             room = importlib.import_module(node.module)
-            found += [f"{node.module} has no {alias.name}" for alias in node.names if not hasattr(room, alias.name)]
-            private = [alias.name for alias in node.names if f"{node.module}.{alias.name}".count("._")]
+            found += [
+                f"{node.module} has no {alias.name}"
+                for alias in node.names
+                if not hasattr(room, alias.name)
+            ]
+            private = [
+                alias.name for alias in node.names if f"{node.module}.{alias.name}".count("._")
+            ]
             found += [f"{name} is private" for name in private]
     return found
 
 
 def test_the_gallery_is_there():
     assert len(EXAMPLES) >= 18
-    assert all(path.name.startswith("plot_") for path in EXAMPLES), "sphinx-gallery runs plot_*.py only"
+    assert all(path.name.startswith("plot_") for path in EXAMPLES), (
+        "sphinx-gallery runs plot_*.py only"
+    )
     folders = {GALLERY, *(path.parent for path in EXAMPLES)}
     assert all((folder / "GALLERY_HEADER.rst").is_file() for folder in folders)
     assert len({path.name for path in EXAMPLES}) == len(EXAMPLES)
@@ -96,6 +110,8 @@ def test_mistakes_of_form_are_seen(text, wrong, fault):
 def test_an_example_runs_and_draws(path, tmp_path):
     for library in ("matplotlib", "pandas", "distributed", "onnxruntime", "skl2onnx"):
         pytest.importorskip(library)
-    run = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True, cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", RUN, str(path)], capture_output=True, text=True, cwd=tmp_path
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     assert not list(tmp_path.iterdir()), "an example leaves no files behind"

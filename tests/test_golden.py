@@ -21,8 +21,13 @@ def tool():
 
 
 def compared(tool, old, new):
-    """Return the lines that the tool prints for two results of one case, after a round trip through JSON."""
-    encoded = [json.loads(json.dumps(tool["answers_of"](lambda result=result: result))) for result in (old, new)]
+    """Return the lines that the tool prints for two results of one case, after a round trip through
+    JSON.
+    """
+    encoded = [
+        json.loads(json.dumps(tool["answers_of"](lambda result=result: result)))
+        for result in (old, new)
+    ]
     return tool["changes"](*encoded)
 
 
@@ -46,7 +51,10 @@ def test_a_changed_last_digit_is_found(tool):
     new = old.copy()
     new[3] = np.nextafter(new[3], 2)
     (line,) = compared(tool, {"answer": old}, {"answer": new})
-    assert line == "answer: 1 of 5 values changed, largest difference 2.2e-16 absolute, 1.3e-16 relative"
+    assert (
+        line
+        == "answer: 1 of 5 values changed, largest difference 2.2e-16 absolute, 1.3e-16 relative"
+    )
     single = old.astype(np.float32)
     (line,) = compared(tool, {"answer": single}, {"answer": np.nextafter(single, np.float32(3))})
     assert line.startswith("answer: 5 of 5 values changed")
@@ -101,7 +109,10 @@ def test_errors_are_results(tool):
 
 def test_files_hold_one_line_an_answer_and_all_digits(tool, tmp_path):
     values = {"b :: x": np.nextafter(0.1, 1), "a :: y": np.array([1 / 3, np.nan, -0.0])}
-    answers = {name: dict(tool["answers_of"](lambda value=value: {"": value}))[""] for name, value in values.items()}
+    answers = {
+        name: dict(tool["answers_of"](lambda value=value: {"": value}))[""]
+        for name, value in values.items()
+    }
     path = tmp_path / "golden.json"
     tool["write_stored"]({"environment": {"Python": "3"}, "answers": answers}, path)
     assert [line[:8] for line in path.read_text().splitlines()[3:5]] == ['"a :: y"', '"b :: x"']
@@ -113,13 +124,20 @@ def test_files_hold_one_line_an_answer_and_all_digits(tool, tmp_path):
 
 def test_other_versions_are_told(tool):
     note = tool["environment_note"]({"numpy": "1"}, {"numpy": "2"})
-    assert note == "The file was written in another environment (numpy 1 → 2), so last digits may differ."
+    assert (
+        note
+        == "The file was written in another environment (numpy 1 → 2), so last digits may differ."
+    )
     assert tool["environment_note"]({"numpy": "1"}, {"numpy": "1"}) == ""
 
 
 def test_the_file_names_every_estimator_of_the_conformance_suite(tool):
     stored = {name.partition(tool["MARK"])[0] for name in tool["read_stored"]()["answers"]}
-    wanted = {f"{group}/{tool['estimator_name'](one)}" for group in ("estimators", "onnx") for one in ESTIMATORS}
+    wanted = {
+        f"{group}/{tool['estimator_name'](one)}"
+        for group in ("estimators", "onnx")
+        for one in ESTIMATORS
+    }
     message = "Run `python tools/golden.py --write estimators/ onnx/` and commit tests/golden.json"
     assert wanted - stored == set(), f"{message}: these cases have no stored results."
     gone = {name for name in stored if name.startswith(("estimators/", "onnx/"))} - wanted
@@ -130,6 +148,8 @@ def test_the_file_names_every_estimator_of_the_conformance_suite(tool):
 @pytest.mark.long
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="results are stored for x86-64")
 def test_one_case_again():
-    done = subprocess.run([sys.executable, TOOL, "losses/Squared"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, TOOL, "losses/Squared"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 of 10 answers changed; 1 cases" in done.stdout

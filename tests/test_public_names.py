@@ -1,4 +1,6 @@
-"""Names and parameters that users have written down stay: a removal goes through the policy in CONTRIBUTING.md and `tools/public_names.py`."""
+"""Names and parameters that users have written down stay: a removal goes through the policy in
+CONTRIBUTING.md and `tools/public_names.py`.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -19,7 +21,9 @@ def missing(frozen, today):
         if name not in now:
             gone.append(name)
         else:
-            gone += [f"{name}({parameter}=)" for parameter in rest.split() if parameter not in now[name]]
+            gone += [
+                f"{name}({parameter}=)" for parameter in rest.split() if parameter not in now[name]
+            ]
     return gone
 
 

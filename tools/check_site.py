@@ -1,7 +1,8 @@
-"""Does every link inside the built site lead somewhere?  python tools/check_site.py docs/_build/html
+"""Does every link inside the built site lead somewhere? python tools/check_site.py docs/_build/html
 
-Files and fragments of the site itself are looked up on disk; links to the world are left to `make linkcheck`.  It also asks
-whether the search index knows a name that everybody will look for, and says how large the site is.
+Files and fragments of the site itself are looked up on disk; links to the world are left to `make
+linkcheck`. It also asks whether the search index knows a name that everybody will look for, and
+says how large the site is.
 """
 
 import sys
@@ -39,7 +40,9 @@ def broken(folder):
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             fragment = unquote(parts.fragment)
-            if not target.exists() or (fragment and target in pages and fragment not in pages[target].names):
+            if not target.exists() or (
+                fragment and target in pages and fragment not in pages[target].names
+            ):
                 wrong.append((path.relative_to(folder.resolve()), link))
     return len(pages), wrong
 

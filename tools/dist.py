@@ -1,10 +1,11 @@
 """Wheel and sdist as they would be published, checked and tried in an empty environment.
 
-    make dist                                  builds into dist/
-    python tools/dist.py --out FOLDER --no-demo    elsewhere, and without the demo, which takes a minute
+    make dist                                  builds into dist/ python tools/dist.py --out FOLDER
+    --no-demo    elsewhere, and without the demo, which takes a minute
 
 1. builds both with ``build``; 2. compares their contents with the sources: nothing missing, nothing that does not belong there; 3. ``twine check --strict``; 4. installs
-each without extras into a new virtual environment, where ``import bochner``, the README's first lines, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
+each without extras into a new virtual environment, where ``import bochner``, the README's first
+lines, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
 """
 
 import argparse
@@ -21,7 +22,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (ROOT / "src" / "bochner", ROOT / "src" / "bochner_papers")
 # What a reader of the sdist must find beside the sources.
-ALWAYS = ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "Makefile")
+ALWAYS = (
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "CITATION.cff",
+    "pyproject.toml",
+    "Makefile",
+)
 NO_EXTRAS = """
 import sys
 extras = {"matplotlib", "pandas", "dask", "onnx", "rich", "skops"} & set(sys.modules)
@@ -31,7 +40,9 @@ assert not extras, extras
 
 def first_lines() -> str:
     """The first block of Python in the README, which must run without extras."""
-    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    block = re.search(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     assert block is not None
     return block[1] + NO_EXTRAS
 
@@ -42,7 +53,9 @@ def sources(packages: Iterable[Path] = PACKAGES) -> set[str]:
         path.relative_to(package.parent).as_posix()
         for package in packages
         for path in package.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".nbi", ".nbc")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix not in (".pyc", ".nbi", ".nbc")
     }
 
 
@@ -63,7 +76,9 @@ def sdist_faults(names: set[str], wanted: set[str]) -> list[str]:
     """What is wrong with the contents of an sdist, whose files are all in one folder."""
     inside = {name.partition("/")[2] for name in names}
     faults = [
-        f"missing: {name}" for name in sorted({f"src/{one}" for one in wanted} | set(ALWAYS)) if name not in inside
+        f"missing: {name}"
+        for name in sorted({f"src/{one}" for one in wanted} | set(ALWAYS))
+        if name not in inside
     ]
     faults += [
         f"missing: {folder}/"
@@ -71,7 +86,11 @@ def sdist_faults(names: set[str], wanted: set[str]) -> list[str]:
         if not any(n.startswith(f"{folder}/") for n in inside)
     ]
     foreign = ("__pycache__", ".git/", ".venv", ".pytest_cache", "dist/")
-    faults += [f"does not belong there: {name}" for name in sorted(inside) if any(part in name for part in foreign)]
+    faults += [
+        f"does not belong there: {name}"
+        for name in sorted(inside)
+        if any(part in name for part in foreign)
+    ]
     return faults
 
 
@@ -89,7 +108,9 @@ def checked(wheel: Path, sdist: Path) -> None:
     """Contents and description of both; complains about everything at once."""
     wanted = sources()
     with zipfile.ZipFile(wheel) as opened:
-        faults = [f"{wheel.name}: {fault}" for fault in wheel_faults(set(opened.namelist()), wanted)]
+        faults = [
+            f"{wheel.name}: {fault}" for fault in wheel_faults(set(opened.namelist()), wanted)
+        ]
     with tarfile.open(sdist) as archive:
         found = {member.name for member in archive.getmembers() if member.isfile()}
     faults += [f"{sdist.name}: {fault}" for fault in sdist_faults(found, wanted)]
@@ -99,7 +120,9 @@ def checked(wheel: Path, sdist: Path) -> None:
 
 
 def tried(archive: Path, *, demo: bool) -> None:
-    """Installs an archive without extras into an empty environment and uses it there, in an empty folder."""
+    """Installs an archive without extras into an empty environment and uses it there, in an empty
+    folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "venv"
         venv.create(place, with_pip=True)
@@ -127,14 +150,18 @@ def run(*command: str, cwd: str | Path | None = None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where both are written (default: dist/)")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "dist", help="where both are written (default: dist/)"
+    )
     parser.add_argument("--no-demo", action="store_true", help="leave `bochner demo` out")
     options = parser.parse_args()
     wheel, sdist = built(options.out)
     checked(wheel, sdist)
     tried(wheel, demo=not options.no_demo)
     tried(sdist, demo=False)
-    sys.stdout.write("".join(f"{path.name}: {path.stat().st_size / 1024:.0f} kB\n" for path in (wheel, sdist)))
+    sys.stdout.write(
+        "".join(f"{path.name}: {path.stat().st_size / 1024:.0f} kB\n" for path in (wheel, sdist))
+    )
 
 
 if __name__ == "__main__":

@@ -28,14 +28,19 @@ VALUES = FIELD.sum(axis=1)
 # The largest number of edges that we accept, and the fit.
 FITS: dict[str, tuple[int, Callable[[], object]]] = {
     "tabular": (60, lambda: bochner.SpectralRegressor(random_state=0).fit(X, VALUES)),
-    "features": (40, lambda: bochner.SpectralFeatures(learner=PacBayes(), random_state=0).fit(X, VALUES > 0)),
+    "features": (
+        40,
+        lambda: bochner.SpectralFeatures(learner=PacBayes(), random_state=0).fit(X, VALUES > 0),
+    ),
     "GBRFF2": (50, lambda: bochner.GBRFF2Classifier(random_state=0).fit(X, VALUES > 0)),
     "operator": (55, lambda: bochner.OperatorRidge(CurlFree(), random_state=0).fit(X, FIELD)),
 }
 
 
 def files_and_edges(fit: Callable[[], object]) -> tuple[set[str], set[tuple[str, str]]]:
-    """Return the files of bochner that run during a fit, and the pairs of which one calls the other."""
+    """Return the files of bochner that run during a fit, and the pairs of which one calls the
+    other.
+    """
     files: set[str] = set()
     edges: set[tuple[str, str]] = set()
 

@@ -96,9 +96,13 @@ def check_arithmetic() -> None:
         if library["num_threads"] != 1 or library.get("architecture", "Haswell") != "Haswell":
             raise RuntimeError(f"Needs one thread and the instructions of Haswell, got {library}.")
     features = np._core._multiarray_umath.__cpu_features__
-    wrong = [name for name, used in features.items() if used and ("AVX512" in name or name == "X86_V4")]
+    wrong = [
+        name for name, used in features.items() if used and ("AVX512" in name or name == "X86_V4")
+    ]
     if wrong or not features["AVX2"] or not features["FMA3"]:
-        raise RuntimeError(f"numpy must use AVX2 and FMA3 but not AVX-512, and uses {wrong or 'less'}.")
+        raise RuntimeError(
+            f"numpy must use AVX2 and FMA3 but not AVX-512, and uses {wrong or 'less'}."
+        )
     compiled_for = {
         "NUMBA_CPU_NAME": numba.config.CPU_NAME,
         "NUMBA_CPU_FEATURES": numba.config.CPU_FEATURES,
@@ -121,8 +125,14 @@ def environment() -> dict[str, str]:
 def environment_note(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     """Return one sentence on different versions, empty if there are none."""
     names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    changes = ", ".join(f"{name} {old.get(name, 'unknown')} → {new.get(name, 'unknown')}" for name in names)
-    return f"The file was written in another environment ({changes}), so last digits may differ." if names else ""
+    changes = ", ".join(
+        f"{name} {old.get(name, 'unknown')} → {new.get(name, 'unknown')}" for name in names
+    )
+    return (
+        f"The file was written in another environment ({changes}), so last digits may differ."
+        if names
+        else ""
+    )
 
 
 # --- values as JSON -----------------------------------------------------------------------------
@@ -141,7 +151,9 @@ def flattened(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, BaseEstimator):
         value = {"type": type(value).__name__} | value.get_params(deep=False)
     elif dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        names = [
+            field.name for field in dataclasses.fields(value) if not field.name.startswith("_")
+        ]
         value = {name: getattr(value, name) for name in names}
     if isinstance(value, list | tuple):
         if all(is_scalar(one) for one in value):
@@ -280,14 +292,26 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def read_stored(path: Path = STORED) -> dict[str, Any]:
     """Return the stored environment and answers, both empty if there is no file."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"environment": {}, "answers": {}}
+    return (
+        json.loads(path.read_text(encoding="utf-8"))
+        if path.exists()
+        else {"environment": {}, "answers": {}}
+    )
 
 
 def write_stored(stored: Mapping[str, Any], path: Path = STORED) -> None:
     """Write one line for each answer, sorted by name; the file is replaced as a whole."""
-    lines = [f"{as_line(name)}: {as_line(stored['answers'][name])}" for name in sorted(stored["answers"])]
-    text = f'{{\n"environment": {as_line(stored["environment"])},\n"answers": {{\n' + ",\n".join(lines) + "\n}\n}\n"
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as beside:
+    lines = [
+        f"{as_line(name)}: {as_line(stored['answers'][name])}" for name in sorted(stored["answers"])
+    ]
+    text = (
+        f'{{\n"environment": {as_line(stored["environment"])},\n"answers": {{\n'
+        + ",\n".join(lines)
+        + "\n}\n}\n"
+    )
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, delete=False
+    ) as beside:
         beside.write(text)
     os.chmod(beside.name, 0o644)
     os.replace(beside.name, path)
@@ -305,11 +329,19 @@ def n_values(answers: Mapping[str, Any]) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Compare or write; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="beginnings of names of cases")
-    parser.add_argument("--write", action="store_true", help="store the results of the current code")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases and run nothing")
-    parser.add_argument("--times", action="store_true", help="also print the CPU seconds of each case")
+    parser.add_argument(
+        "--write", action="store_true", help="store the results of the current code"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print the names of the cases and run nothing"
+    )
+    parser.add_argument(
+        "--times", action="store_true", help="also print the CPU seconds of each case"
+    )
     options = parser.parse_args(arguments)
     fix_arithmetic()
     check_arithmetic()
@@ -332,7 +364,9 @@ def main(arguments: list[str] | None = None) -> int:
         new |= {f"{name}{MARK}{answer}": value for answer, value in answers_of(case).items()}
         if options.times:
             print(f"{time.process_time() - started:7.2f} s  {name}", flush=True)
-    old = {name: value for name, value in stored["answers"].items() if is_chosen(name, options.names)}
+    old = {
+        name: value for name, value in stored["answers"].items() if is_chosen(name, options.names)
+    }
     lines = changes(old, new)
     print("\n".join(lines), end="\n" if lines else "")
     if options.write:

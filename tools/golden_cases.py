@@ -166,13 +166,18 @@ def _stored_fit(estimator, storage):
 
 def solver_cases() -> dict[str, Case]:
     """Return a case for each solver of ridges."""
-    return {f"solvers/{estimator_name(solver)}": partial(_solver, solver) for solver in registries.SOLVERS}
+    return {
+        f"solvers/{estimator_name(solver)}": partial(_solver, solver)
+        for solver in registries.SOLVERS
+    }
 
 
 def _solver(solver):
     features = bochner.SpectralFeatures(n_components=10)
     return {
-        name: lambda model=model: answers(seeded(clone(model)).fit(*data_for(model)), _new_rows(model))
+        name: lambda model=model: answers(
+            seeded(clone(model)).fit(*data_for(model)), _new_rows(model)
+        )
         for name, model in {
             "SpectralRidge": bochner.SpectralRidge(features, alpha=0.1, solver=solver),
             "OperatorRidge": bochner.OperatorRidge(features=features, alpha=0.1, solver=solver),
@@ -187,7 +192,9 @@ def _solver(solver):
 def prior_cases() -> dict[str, Case]:
     """Return kernels and frequencies of every prior."""
     return {
-        f"priors/{name} in {d}": partial(_prior, make, d) for name, make in registries.PRIORS.items() for d in (1, 3)
+        f"priors/{name} in {d}": partial(_prior, make, d)
+        for name, make in registries.PRIORS.items()
+        for d in (1, 3)
     }
 
 
@@ -196,14 +203,18 @@ def _prior(make, n_features):
     X = rng.normal(size=(5, n_features))
     found: dict[str, Any] = {"kernel": prior.kernel(X, X[:3] / 2), "gram": prior.kernel(X[:3])}
     for sampling in ("iid", "orthogonal", "qmc"):
-        found[sampling] = lambda way=sampling: prior.sample(4, n_features, np.random.default_rng(4), way)
+        found[sampling] = lambda way=sampling: prior.sample(
+            4, n_features, np.random.default_rng(4), way
+        )
     return found
 
 
 def kernel_cases() -> dict[str, Case]:
     """Return kernels of every operator-valued kernel."""
     return {
-        f"operator kernels/{name} {prior}": partial(_operator_kernel, make, registries.PRIORS[prior](3))
+        f"operator kernels/{name} {prior}": partial(
+            _operator_kernel, make, registries.PRIORS[prior](3)
+        )
         for name, make in registries.OPERATOR_KERNELS.items()
         for prior in (
             "Gaussian",
@@ -232,8 +243,14 @@ def _operator_kernel(make, prior):
 
 def measure_cases() -> dict[str, Case]:
     """Return values of measures and expansions."""
-    named = {f"measures/{name}": partial(_measure, measure) for name, measure in registries.MEASURES.items()}
-    return named | {f"expansions/{name}": partial(_expansion, one) for name, one in registries.EXPANSIONS.items()}
+    named = {
+        f"measures/{name}": partial(_measure, measure)
+        for name, measure in registries.MEASURES.items()
+    }
+    return named | {
+        f"expansions/{name}": partial(_expansion, one)
+        for name, one in registries.EXPANSIONS.items()
+    }
 
 
 def _measure(measure):
@@ -264,7 +281,9 @@ def _expansion(expansion):
 
 def loss_cases() -> dict[str, Case]:
     """Return values, derivatives, constants and links of every loss."""
-    return {f"losses/{' '.join(repr(loss).split())}": partial(_loss, loss) for loss in registries.LOSSES}
+    return {
+        f"losses/{' '.join(repr(loss).split())}": partial(_loss, loss) for loss in registries.LOSSES
+    }
 
 
 def _loss(loss):
@@ -276,7 +295,11 @@ def _loss(loss):
     elif isinstance(loss, losses.Logistic | losses.Exponential | losses.Hinge):
         targets = np.where(rng.random((8, 1)) < 0.5, -1.0, 1.0)
     else:
-        targets = np.abs(rng.normal(size=(8, 1))) if isinstance(loss, losses.Poisson) else rng.normal(size=(8, 1))
+        targets = (
+            np.abs(rng.normal(size=(8, 1)))
+            if isinstance(loss, losses.Poisson)
+            else rng.normal(size=(8, 1))
+        )
     return {
         "values": loss.values(targets, scores),
         "derivatives": loss.derivatives(targets, scores),
@@ -330,7 +353,9 @@ def function_cases() -> dict[str, Case]:
     evidence = bochner.Evidence(n_rows=20, n_iterations=3)
     named: dict[str, Case] = {
         "alignment_losses": lambda: bochner.alignment_losses(measure, X, labels),
-        "alignment_losses_and_gradient": lambda: bochner.alignment_losses_and_gradient(measure, X, values),
+        "alignment_losses_and_gradient": lambda: bochner.alignment_losses_and_gradient(
+            measure, X, values
+        ),
         "arc_cosine_kernel": lambda: bochner.arc_cosine_kernel(X[:4], X[4:7]),
         "spherical_harmonics": lambda: bochner.spherical_harmonics(unit[:3], 3),
         "divergence_ball_weights": lambda: bochner.divergence_ball_weights(prior, scores, 0.5, 1.7),
@@ -347,8 +372,12 @@ def function_cases() -> dict[str, Case]:
         "tune_on_validation": lambda: _tuned(X, labels),
     }
     for learned in (bochner.Gaussian(), bochner.Anova(), bochner.Laplace(), bochner.Matern()):
-        named[f"Evidence of {type(learned).__name__}"] = partial(evidence.learn, learned, X, values, 0)
-        named[f"Evidence of {type(learned).__name__} for labels"] = partial(evidence.learn, learned, X, labels, 0)
+        named[f"Evidence of {type(learned).__name__}"] = partial(
+            evidence.learn, learned, X, values, 0
+        )
+        named[f"Evidence of {type(learned).__name__} for labels"] = partial(
+            evidence.learn, learned, X, labels, 0
+        )
     for name in datasets.__all__:
         if name.endswith("_field") or name in (
             "board",
@@ -357,16 +386,24 @@ def function_cases() -> dict[str, Case]:
             "swiss",
             "windmill",
         ):
-            named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(6, np.random.default_rng(0))
+            named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(
+                6, np.random.default_rng(0)
+            )
     for name in ("toy_bands", "toy_landmarks"):
-        named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(6, np.random.default_rng(0))
-    return {f"functions/{name}": lambda call=call: {"result": call()} for name, call in named.items()}
+        named[f"datasets {name}"] = lambda name=name: getattr(datasets, name)(
+            6, np.random.default_rng(0)
+        )
+    return {
+        f"functions/{name}": lambda call=call: {"result": call()} for name, call in named.items()
+    }
 
 
 def _tuned(X, y):
     grid = {"learner": [bochner.PacBayes(1.0), bochner.PacBayes(30.0)], "n_components": [2, 8]}
     features = bochner.SpectralFeatures(learner=bochner.PacBayes(), n_components=8, random_state=0)
-    found = bochner.tune_on_validation(features, LogisticRegression(), grid, X[:16], y[:16], X[16:], y[16:])
+    found = bochner.tune_on_validation(
+        features, LogisticRegression(), grid, X[:16], y[:16], X[16:], y[16:]
+    )
     beta = found.parameters["learner"].beta
     return {
         "beta": beta,
@@ -382,7 +419,9 @@ def bound_cases() -> dict[str, Case]:
     """Return a few calls of every public function of ``bochner.bounds``."""
     p, q = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
     several = np.linspace(0, 1, 11) ** 2
-    constants = bounds.ApproximationConstants(3, 2, variance=1.5, slope=0.8, orlicz=1.1, sup_norm=1.0)
+    constants = bounds.ApproximationConstants(
+        3, 2, variance=1.5, slope=0.8, orlicz=1.1, sup_norm=1.0
+    )
     alignment = [(0.3, 0.7, 500), (0.01, 0.0, 20), (0.4, 5.0, 10_000)]
     calls: dict[str, list[tuple[tuple, dict]]] = {
         "ApproximationConstants": [((3, 2, 1.5, 0.8, 1.1, 1.0), {})],
@@ -393,9 +432,13 @@ def bound_cases() -> dict[str, Case]:
         "corollary_2": [(one, {}) for one in alignment] + [(alignment[0], {"t": 30.0})],
         "empirical_bernstein": [((several,), {}), ((2 * several, 3.0), {"delta": 0.01})],
         "f_divergence": [(one, {"mu": mu}) for one in alignment for mu in (1.5, 2.0, 3.0)],
-        "first_order": [(one, {"in_sample": known}) for one in alignment for known in (True, False)],
+        "first_order": [
+            (one, {"in_sample": known}) for one in alignment for known in (True, False)
+        ],
         "kl_divergence": [((p, q), {}), ((p, p), {}), ((np.array([1.0, 0, 0]), q), {})],
-        "landmark": [((*one, 10), {"independent": known}) for one in alignment for known in (True, False)],
+        "landmark": [
+            ((*one, 10), {"independent": known}) for one in alignment for known in (True, False)
+        ],
         "log_failure_probability": [((constants, n, 0.5, 2.0), {}) for n in (10, 1000, 100_000)],
         "margin": [
             ((several - 0.2, [0.1, 0.3, 0.5], 2.0, 1.5), {}),
@@ -419,7 +462,10 @@ def bound_cases() -> dict[str, Case]:
 
 def _bound_calls(name, calls):
     function = getattr(bounds, name)
-    found = {f"call {k}": partial(function, *given, **options) for k, (given, options) in enumerate(calls)}
+    found = {
+        f"call {k}": partial(function, *given, **options)
+        for k, (given, options) in enumerate(calls)
+    }
     has_form = "form" in inspect.signature(function).parameters and name != "Bound"
     for k, (given, options) in enumerate(calls[:2] if has_form else []):
         found[f"as printed {k}"] = partial(function, *given, **options, form="paper")
@@ -428,7 +474,10 @@ def _bound_calls(name, calls):
 
 def certificate_cases() -> dict[str, Case]:
     """Return certificates of new rows; those of ``CertifiedClassifier`` are among its answers."""
-    return {f"certificates/{name}": partial(_certificates, name) for name in ("different rows", "repeated rows")}
+    return {
+        f"certificates/{name}": partial(_certificates, name)
+        for name in ("different rows", "repeated rows")
+    }
 
 
 def _certificates(name):

@@ -56,9 +56,16 @@ def model_cases() -> dict[str, Case]:
 
 def _answers(model, new=NEW):
     """Return predictions or features, with standard deviations where there are any."""
-    methods = ("transform",) if hasattr(model, "transform") else ("predict", "predict_proba", "decision_function")
+    methods = (
+        ("transform",)
+        if hasattr(model, "transform")
+        else ("predict", "predict_proba", "decision_function")
+    )
     found = {name: getattr(model, name)(new) for name in methods if hasattr(model, name)}
-    found = {name: value.compute() if hasattr(value, "compute") else value for name, value in found.items()}
+    found = {
+        name: value.compute() if hasattr(value, "compute") else value
+        for name, value in found.items()
+    }
     return {name: np.asarray(value) for name, value in found.items()}
 
 
@@ -70,13 +77,17 @@ def _learning():
     unit, new = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (X, NEW))
 
     def on_sphere(peaks):
-        features = SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=peaks), n_components=8, random_state=0)
+        features = SpectralFeatures(
+            learner=MarginGame(n_rounds=3, peaks=peaks), n_components=8, random_state=0
+        )
         features.fit(unit, LABELS)
         return _answers(features, new) | {"report": features.report_}
 
     named = {f"{peaks!r} on the sphere": partial(on_sphere, peaks) for peaks in SPHERE_PEAKS}
     quasi = MarginGame(n_rounds=2, peaks=bochner.QuasiNewtonPeaks(n_walkers=5, n_steps=3))
-    named["QuasiNewtonPeaks"] = _fit(SpectralFeatures(learner=quasi, n_components=8, random_state=0), LABELS)
+    named["QuasiNewtonPeaks"] = _fit(
+        SpectralFeatures(learner=quasi, n_components=8, random_state=0), LABELS
+    )
     for prior in (
         bochner.Matern(),
         bochner.RationalQuadratic(),
@@ -102,8 +113,12 @@ def _boosting():
         "boosting with early stopping": _fit(
             classifier(stopping=bochner.EarlyStopping(fraction=0.3, patience=2)), LABELS
         ),
-        "boosting without line search": _fit(classifier(search=bochner.WaveSearch(line_search=False)), LABELS),
-        "boosting with joint epochs": _fit(classifier(epochs=bochner.JointEpochs(n_epochs=3)), LABELS),
+        "boosting without line search": _fit(
+            classifier(search=bochner.WaveSearch(line_search=False)), LABELS
+        ),
+        "boosting with joint epochs": _fit(
+            classifier(epochs=bochner.JointEpochs(n_epochs=3)), LABELS
+        ),
         "boosting without a linear part": _fit(regressor(linear=False, n_pilots=0), VALUES),
         "boosting of two classes with weights": _fit(
             classifier(class_weight="balanced"),
@@ -111,7 +126,9 @@ def _boosting():
             sample_weight=1 + np.arange(60) % 3,
         ),
         "GBRFF1 with a learner": _fit(
-            bochner.GBRFF1Classifier(n_rounds=4, n_components=3, learner=PacBayes(2.0), random_state=0),
+            bochner.GBRFF1Classifier(
+                n_rounds=4, n_components=3, learner=PacBayes(2.0), random_state=0
+            ),
             LABELS,
         ),
         "GBRFF2 with weights": _fit(
@@ -135,7 +152,9 @@ def _ridges():
     def in_parts(model, y, **first):
         model.partial_fit(X[:30], y[:30], **first).partial_fit(X[30:45], y[30:45])
         other = clone(model).partial_fit(X[45:], y[45:], **first)
-        return _answers(model) | {f"merged.{name}": value for name, value in _answers(model.merge(other)).items()}
+        return _answers(model) | {
+            f"merged.{name}": value for name, value in _answers(model.merge(other)).items()
+        }
 
     def machine(**settings):
         model = bochner.KernelMachine(alpha=0.1, random_state=0, **settings).fit(X, VALUES)
@@ -154,16 +173,26 @@ def _ridges():
     labelling = bochner.OperatorRidgeClassifier(features=features())
     learned = bochner.Decomposable(Gaussian(), "learned")
     return {
-        "SpectralRidge with deviations": partial(deviations, bochner.SpectralRidge(features()), VALUES),
-        "SpectralRidge of outputs with deviations": partial(deviations, bochner.SpectralRidge(features()), OUTPUTS),
+        "SpectralRidge with deviations": partial(
+            deviations, bochner.SpectralRidge(features()), VALUES
+        ),
+        "SpectralRidge of outputs with deviations": partial(
+            deviations, bochner.SpectralRidge(features()), OUTPUTS
+        ),
         "OperatorRidge with deviations": partial(
             deviations, bochner.OperatorRidge(n_components=8, alpha=0.1, random_state=0), OUTPUTS
         ),
-        "SpectralRidge in parts": partial(in_parts, bochner.SpectralRidge(features(), alpha=0.1), VALUES),
+        "SpectralRidge in parts": partial(
+            in_parts, bochner.SpectralRidge(features(), alpha=0.1), VALUES
+        ),
         "OperatorRidgeClassifier in parts": partial(in_parts, labelling, LABELS, **classes),
         "SpectralFeatures in parts": partial(in_parts, learning, LABELS, **classes),
-        "learned output matrix": _fit(bochner.OperatorRidge(learned, n_components=8, random_state=0), OUTPUTS),
-        "OperatorClassifier": _fit(bochner.OperatorClassifier(n_components=8, random_state=0), LABELS),
+        "learned output matrix": _fit(
+            bochner.OperatorRidge(learned, n_components=8, random_state=0), OUTPUTS
+        ),
+        "OperatorClassifier": _fit(
+            bochner.OperatorClassifier(n_components=8, random_state=0), LABELS
+        ),
         "KernelMachine of Anova": partial(machine, prior=bochner.Anova()),
         "KernelMachine of Laplace, linear": partial(machine, prior=bochner.Laplace(), linear=0.5),
         "KernelMachine of conjugate gradients": partial(machine, prior=Gaussian(), solver="cg"),
@@ -172,7 +201,9 @@ def _ridges():
 
 def _fields():
     def field(kernel):
-        model = bochner.OperatorRidge(kernel, n_components=10, alpha=0.1, random_state=0).fit(X, OUTPUTS)
+        model = bochner.OperatorRidge(kernel, n_components=10, alpha=0.1, random_state=0).fit(
+            X, OUTPUTS
+        )
         names = (
             "jacobian",
             "divergence",
@@ -181,7 +212,9 @@ def _fields():
             "curl_free_part",
             "divergence_free_part",
         )
-        found = _answers(model) | {name: lambda name=name: getattr(model, name)(NEW[:2]) for name in names}
+        found = _answers(model) | {
+            name: lambda name=name: getattr(model, name)(NEW[:2]) for name in names
+        }
         exact = bochner.OperatorKernelRidge(kernel, alpha=0.1).fit(X, OUTPUTS)
         return found | {
             "exact": exact.predict(NEW),
@@ -197,11 +230,17 @@ def _fields():
         }
 
     kernels = (bochner.CurlFree, bochner.DivergenceFree, bochner.Helmholtz)
-    named: dict[str, Case] = {f"field of {kind.__name__}": partial(field, kind(Gaussian(0.5))) for kind in kernels}
+    named: dict[str, Case] = {
+        f"field of {kind.__name__}": partial(field, kind(Gaussian(0.5))) for kind in kernels
+    }
     named["field of CurlFree Matern"] = partial(field, bochner.CurlFree(bochner.Matern(nu=2.5)))
-    named["field of CurlFree RationalQuadratic"] = partial(field, bochner.CurlFree(bochner.RationalQuadratic()))
+    named["field of CurlFree RationalQuadratic"] = partial(
+        field, bochner.CurlFree(bochner.RationalQuadratic())
+    )
     named["CustomKernel by factor"] = partial(custom, factor=lambda w: w[:, :, None])
-    named["CustomKernel by operator"] = partial(custom, operator=lambda w: w[:, :, None] * w[:, None])
+    named["CustomKernel by operator"] = partial(
+        custom, operator=lambda w: w[:, :, None] * w[:, None]
+    )
     named["CustomKernel by signature"] = partial(
         custom, signature=lambda d: np.exp(-0.5 * np.sum(d**2, axis=1))[:, None, None] * np.eye(2)
     )
@@ -230,9 +269,13 @@ def _priors():
     from cases import PRIORS
 
     named = {f"KernelMachine of {name}": partial(exact, make(3)) for name, make in PRIORS.items()}
-    pipeline = make_pipeline(StandardScaler(), bochner.SpectralRidge(SpectralFeatures(n_components=8, random_state=0)))
+    pipeline = make_pipeline(
+        StandardScaler(), bochner.SpectralRidge(SpectralFeatures(n_components=8, random_state=0))
+    )
     poisson = bochner.FourierBoostingRegressor(loss="poisson", n_rounds=4, random_state=0)
-    boosted = make_pipeline(StandardScaler(), bochner.FourierBoostingClassifier(n_rounds=4, random_state=0))
+    boosted = make_pipeline(
+        StandardScaler(), bochner.FourierBoostingClassifier(n_rounds=4, random_state=0)
+    )
     scaled = make_pipeline(bochner.SmoothScaler(), bochner.KernelMachine())
     return named | {
         "onnx of a pipeline": partial(graph, pipeline, VALUES),
@@ -244,16 +287,22 @@ def _priors():
 
 def _parts():
     def landmarks():
-        features = bochner.LandmarkFeatures(learner=PacBayes(), n_landmarks=4, n_components=5, random_state=0)
+        features = bochner.LandmarkFeatures(
+            learner=PacBayes(), n_landmarks=4, n_components=5, random_state=0
+        )
         features.fit(X, LABELS)
         again = features.relearned(bochner.OptimalAlignment(), 3)
         variants = [(PacBayes(9.0), 3), (PacBayes(0.1), 5)]
         return {"relearned": again.transform(NEW), "each": features.transform_each(NEW, variants)}
 
     def relearned():
-        features = SpectralFeatures(learner=PacBayes(), n_components=6, n_candidates=12, random_state=0)
+        features = SpectralFeatures(
+            learner=PacBayes(), n_components=6, n_candidates=12, random_state=0
+        )
         features.fit(X, VALUES)
-        return _answers(features.relearned(PacBayes(9.0), 3)) | {"atoms": features.report_.effective_atoms}
+        return _answers(features.relearned(PacBayes(9.0), 3)) | {
+            "atoms": features.report_.effective_atoms
+        }
 
     def saved():
         with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +316,9 @@ def _parts():
         "landmarks relearned": landmarks,
         "features relearned": relearned,
         "a saved model": saved,
-        "TargetSimilarity": _fit(SpectralFeatures(learner=PacBayes(), n_components=6, random_state=0), similarity),
+        "TargetSimilarity": _fit(
+            SpectralFeatures(learner=PacBayes(), n_components=6, random_state=0), similarity
+        ),
     }
 
 
@@ -307,7 +358,9 @@ def _elsewhere():
             values,
         ),
         "JointDescent": (
-            SpectralFeatures(learner=bochner.JointDescent(n_epochs=1), n_components=4, random_state=0),
+            SpectralFeatures(
+                learner=bochner.JointDescent(n_epochs=1), n_components=4, random_state=0
+            ),
             labels,
         ),
         "MarginGame": (

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bochner import Anova, Evidence, Gaussian, Laplace, SpectralClassifier, SpectralRegressor, TableInputs
+from bochner import (
+    Anova,
+    Evidence,
+    Gaussian,
+    Laplace,
+    SpectralClassifier,
+    SpectralRegressor,
+    TableInputs,
+)
 from bochner.cli import main as bochner_command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +60,9 @@ def people(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
             "since": pd.Timestamp("2020-02-01") + pd.to_timedelta(days, unit="D"),
         }
     )
-    signal = np.sin(frame["age"] / 12) + (region == "south") + days / 300 + np.log(frame["income"]) / 3
+    signal = (
+        np.sin(frame["age"] / 12) + (region == "south") + days / 300 + np.log(frame["income"]) / 3
+    )
     frame.loc[::9, "age"] = np.nan
     frame.loc[4::11, "region"] = None
     frame.loc[5::13, "job"] = None
@@ -70,7 +80,9 @@ def new_people() -> pd.DataFrame:
 def classes(values: np.ndarray, n_classes: int) -> np.ndarray:
     """Return texts for equally frequent ranges of the values."""
     edges = np.quantile(values, np.arange(1, n_classes) / n_classes)
-    return np.array(["low", "upper"] if n_classes == 2 else ["low", "middle", "upper"])[np.searchsorted(edges, values)]
+    return np.array(["low", "upper"] if n_classes == 2 else ["low", "middle", "upper"])[
+        np.searchsorted(edges, values)
+    ]
 
 
 # --- tabular models -----------------------------------------------------------------------------
@@ -110,9 +122,15 @@ def _regressions():
         "regressor of a constant": partial(on, small, y=lambda y: np.zeros_like(y)),
         "regressor of float32": partial(on, _float32),
         "regressor of many rows": partial(on, many, max_exact_rows=200),
-        "regressor of many rows with weights": partial(on, many, max_exact_rows=200, weights=_uneven_weights),
-        "regressor of many repeated rows": partial(on, partial(numbers, 250), max_exact_rows=100, repeated=2),
-        "regressor of repeated rows that are few": partial(on, partial(numbers, 150), max_exact_rows=200, repeated=2),
+        "regressor of many rows with weights": partial(
+            on, many, max_exact_rows=200, weights=_uneven_weights
+        ),
+        "regressor of many repeated rows": partial(
+            on, partial(numbers, 250), max_exact_rows=100, repeated=2
+        ),
+        "regressor of repeated rows that are few": partial(
+            on, partial(numbers, 150), max_exact_rows=200, repeated=2
+        ),
         "regressor of many rows of a frame": partial(on, partial(people, 400), max_exact_rows=100),
         "regressor by conjugate gradients": partial(on, partial(numbers, 3600), priors=Anova()),
     }
@@ -121,7 +139,9 @@ def _regressions():
 def _classifications():
     def on(data, n_classes=2, weights=None, repeated=1, **settings):
         X, values = data()
-        return _fitted(SpectralClassifier, X, classes(values, n_classes), weights, repeated, settings)
+        return _fitted(
+            SpectralClassifier, X, classes(values, n_classes), weights, repeated, settings
+        )
 
     small, table, many = partial(numbers, 100), partial(people, 120), partial(numbers, 700)
     return {
@@ -129,7 +149,9 @@ def _classifications():
         "classifier of a frame": partial(on, table),
         "classifier of a frame with three classes": partial(on, table, 3),
         "classifier with class weights": partial(on, table, class_weight="balanced"),
-        "classifier with costs": partial(on, small, 3, class_weight={"low": 1.0, "middle": 5.0, "upper": 2.0}),
+        "classifier with costs": partial(
+            on, small, 3, class_weight={"low": 1.0, "middle": 5.0, "upper": 2.0}
+        ),
         "classifier with weights": partial(on, table, 3, weights=_uneven_weights),
         "classifier of repeated rows": partial(on, small, 3, repeated=3),
         "classifier of independent equal rows": partial(on, _ties),
@@ -138,7 +160,9 @@ def _classifications():
         "classifier of many rows with weights": partial(
             on, many, max_exact_rows=200, weights=_uneven_weights, class_weight="balanced"
         ),
-        "classifier of many rows of a frame": partial(on, partial(people, 400), 3, max_exact_rows=100),
+        "classifier of many rows of a frame": partial(
+            on, partial(people, 400), 3, max_exact_rows=100
+        ),
         "classifier by conjugate gradients": partial(on, partial(numbers, 3600), priors=Anova()),
     }
 
@@ -265,11 +289,15 @@ def _command(write, target, options, requests):
     with _empty_folder():
         write("training.csv")
         write("new.csv", n_rows=N_NEW, seed=1)
-        fit = _said("fit", "training.csv", "--target", target, "--out", "model.skops", "--json", *options)
+        fit = _said(
+            "fit", "training.csv", "--target", target, "--out", "model.skops", "--json", *options
+        )
         facts = json.loads(fit["output"].pop(0))
         found = {"fit": fit, "facts": stable(facts), "report": _said("report", "model.skops")}
         for request in requests:
-            found[" ".join(["predict", *request])] = _said("predict", "model.skops", "new.csv", *request)
+            found[" ".join(["predict", *request])] = _said(
+                "predict", "model.skops", "new.csv", *request
+            )
         return found
 
 
@@ -315,7 +343,9 @@ def _shop():
         found["csv"] = _said(*request, "--safe-cells", "--out", "out.csv")
         found["lines"] = Path("out.csv").read_text().splitlines()
         found["parquet"] = _said(*request, "--out", "out.parquet")
-        found["columns"] = {str(name): one.to_numpy() for name, one in pd.read_parquet("out.parquet").items()}
+        found["columns"] = {
+            str(name): one.to_numpy() for name, one in pd.read_parquet("out.parquet").items()
+        }
         return found
 
 
@@ -331,7 +361,9 @@ def _command_errors():
             "no such column": _said("fit", "training.csv", "--target", "scores"),
             "no such file": _said("fit", "absent.csv", "--target", "score"),
             "no such option": _said("fit", "training.csv", "--target", "score", "--fast"),
-            "two roles": _said("fit", "training.csv", "--target", "score", "--id", "age", "--numeric", "age"),
+            "two roles": _said(
+                "fit", "training.csv", "--target", "score", "--id", "age", "--numeric", "age"
+            ),
             "no such model": _said("predict", "absent.skops", "training.csv"),
         }
 
@@ -377,4 +409,8 @@ def verdict_cases() -> dict[str, Case]:
 def _verdicts():
     rows = json.loads("\n".join(_said("atlas", "--json", "--out", str(RESULTS))["output"]))
     kept = ("scale", "verdict", "why", "n_cases", "n_finished", "n_left_out")
-    return {row["experiment"]: {name: row.get(name) for name in kept} for row in rows if row["experiment"]}
+    return {
+        row["experiment"]: {name: row.get(name) for name in kept}
+        for row in rows
+        if row["experiment"]
+    }

@@ -52,7 +52,11 @@ def place(package: Path, mutant: Mutant, sources: dict[Path, str] | None = None)
     The files that the mutant names are searched first, then the whole package, whose texts are read
     unless they are given as ``sources``.
     """
-    sources = {file: file.read_text() for file in sorted(package.rglob("*.py"))} if sources is None else sources
+    sources = (
+        {file: file.read_text() for file in sorted(package.rglob("*.py"))}
+        if sources is None
+        else sources
+    )
     named = [package / name for name in mutant.files if package / name in sources]
     for files in (named, sources):
         counts = {file: sources[file].count(mutant.text) for file in files}

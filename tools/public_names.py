@@ -1,6 +1,8 @@
-"""The public names and their parameters, frozen in ``tests/public_names.txt``: one line a name, ``name: parameter parameter``.
+"""The public names and their parameters, frozen in ``tests/public_names.txt``: one line a name,
+``name: parameter parameter``.
 
-    python tools/public_names.py        writes the list anew, after names were added or, by the policy in CONTRIBUTING.md, removed
+    python tools/public_names.py        writes the list anew, after names were added or, by the
+    policy in CONTRIBUTING.md, removed
 
 ``tests/test_public_names.py`` fails where a name or parameter of the list is gone.
 """
@@ -30,7 +32,11 @@ def parameters(thing: object) -> list[str]:
     """Names of what can be given to a class or function; none for modules and errors."""
     if not callable(thing) or (isinstance(thing, type) and issubclass(thing, BaseException)):
         return []
-    return [name for name in inspect.signature(thing).parameters if name not in ("self", "args", "kwargs")]
+    return [
+        name
+        for name in inspect.signature(thing).parameters
+        if name not in ("self", "args", "kwargs")
+    ]
 
 
 def lines() -> list[str]:
@@ -39,7 +45,9 @@ def lines() -> list[str]:
     for path in MODULES:
         module = importlib.import_module(path)
         for name in {*module.__all__, *getattr(module, "_HOMES", ())}:
-            found.append(f"{path}.{name}: {' '.join(parameters(getattr(module, name)))}".rstrip(" "))
+            found.append(
+                f"{path}.{name}: {' '.join(parameters(getattr(module, name)))}".rstrip(" ")
+            )
     return sorted(found)
 
 

@@ -25,8 +25,16 @@ def page(folder, experiments):
         if (found := figure(folder, name)) is None:
             continue
         scale, path = found
-        words = {kind: " ".join(one.split()) for kind, one in experiment.words.items() if isinstance(one, str)}
-        text += [f"## {name}\n", f"{words['claim']}\n", f"*{words['paper']}*; scale `{scale}`. {words['caption']}\n"]
+        words = {
+            kind: " ".join(one.split())
+            for kind, one in experiment.words.items()
+            if isinstance(one, str)
+        }
+        text += [
+            f"## {name}\n",
+            f"{words['claim']}\n",
+            f"*{words['paper']}*; scale `{scale}`. {words['caption']}\n",
+        ]
         text += [f"![{name}: {words['claim']}](../../results/{path.name})\n"]
     return "\n".join(text)
 

@@ -20,10 +20,14 @@ def _as_mathml(formula, *, block):
     try:
         markup = tex2mathml(re.sub(r"\s+", " ", known.strip()), as_block=block)
     except MathError as error:
-        raise ExtensionError(f"The formula {formula!r} cannot be written as MathML: {error}.") from error
+        raise ExtensionError(
+            f"The formula {formula!r} cannot be written as MathML: {error}."
+        ) from error
     # Spacing accents sit on the letter in fonts without mathematical metrics; these two keep their distance.
     markup = markup.replace("ˆ", "^").replace("ˉ", "¯")
-    return markup.replace("<math", f'<math aria-label="{html.escape(formula.strip(), quote=True)}"', 1)
+    return markup.replace(
+        "<math", f'<math aria-label="{html.escape(formula.strip(), quote=True)}"', 1
+    )
 
 
 def visit_math(self, node):

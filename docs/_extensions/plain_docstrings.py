@@ -43,12 +43,16 @@ def escape(app, what, name, thing, options, lines):
 
 
 def defined_here(thing):
-    thing = inspect.unwrap(thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing))
+    thing = inspect.unwrap(
+        thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
+    )
     return getattr(thing, "__module__", None) is None or thing.__module__.startswith("bochner")
 
 
 def leave_out_foreign(app, what, name, thing, skip, options):
-    if what == "class" and callable(getattr(thing, "__func__", thing)) | isinstance(thing, property):
+    if what == "class" and callable(getattr(thing, "__func__", thing)) | isinstance(
+        thing, property
+    ):
         return True if not defined_here(thing) else None
     return None
 

@@ -2,8 +2,9 @@
 Boosting with waves, round by round
 ===================================
 
-Boosted trees add one tree after another; ``FourierBoostingRegressor`` adds one wave after another. Each round looks for the wave that explains most
-of what is still unexplained, in closed form, so the model is a sum of cosines and a linear trend that one can watch grow.
+Boosted trees add one tree after another; ``FourierBoostingRegressor`` adds one wave after another.
+Each round looks for the wave that explains most of what is still unexplained, in closed form, so
+the model is a sum of cosines and a linear trend that one can watch grow.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +32,9 @@ model = FourierBoostingRegressor(n_rounds=100, stopping=EarlyStopping(patience=3
 model.fit(X, y, X_val=X_val, y_val=y_val)
 print(f"{model.n_rounds_} rounds kept, R² on the rows that decided {model.score(X_val, y_val):.3f}")
 
-# %%
-# On top the sum of waves after 1, 3, 10 and all rounds that were kept, with the truth dashed. Below the losses: those on training rows and
-# on other rows fall together, until the first goes on alone and the rounds after that are dropped.
+# %% On top the sum of waves after 1, 3, 10 and all rounds that were kept, with the truth dashed.
+# Below the losses: those on training rows and on other rows fall together, until the first goes on
+# alone and the rounds after that are dropped.
 
 grid = np.linspace(0, 6, 500)[:, None]
 stages = list(model.staged_predict(grid))
@@ -45,8 +46,18 @@ for axis, rounds in zip((panels[name] for name in "abcd"), (1, 3, 10, model.n_ro
     axis.plot(grid, stages[rounds - 1], color="#0072B2", linewidth=2)
     axis.set(title=f"{rounds} round{'s' * (rounds > 1)}", xlabel="x", ylim=(-2, 4))
 loss = panels["loss"]
-loss.plot(np.arange(1, len(model.train_loss_) + 1), model.train_loss_, color="#0072B2", label="training rows")
-loss.plot(np.arange(1, len(model.validation_loss_) + 1), model.validation_loss_, color="#D55E00", label="other rows")
+loss.plot(
+    np.arange(1, len(model.train_loss_) + 1),
+    model.train_loss_,
+    color="#0072B2",
+    label="training rows",
+)
+loss.plot(
+    np.arange(1, len(model.validation_loss_) + 1),
+    model.validation_loss_,
+    color="#D55E00",
+    label="other rows",
+)
 loss.axvline(model.n_rounds_, color="black", linestyle=":", linewidth=1, label="rounds kept")
 loss.set(xlabel="round", ylabel="mean loss", yscale="log", xlim=(0, None))
 loss.legend()

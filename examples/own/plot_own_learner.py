@@ -2,8 +2,10 @@
 A learner of your own
 =====================
 
-A learner is a rule that turns one measure into another. Here is one in a dozen lines: take the candidates that agree best with the target, but leave out
-those that are too near to one that was taken already, so that the few that are kept say different things. Everything else, pipelines, grids and plots, works with it at once.
+A learner is a rule that turns one measure into another. Here is one in a dozen lines: take the
+candidates that agree best with the target, but leave out those that are too near to one that was
+taken already, so that the few that are kept say different things. Everything else, pipelines, grids
+and plots, works with it at once.
 """
 
 import matplotlib.pyplot as plt
@@ -11,12 +13,22 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from bochner import FourierMeasure, Gaussian, Learned, Learner, PacBayes, SpectralFeatures, alignment_losses
+from bochner import (
+    FourierMeasure,
+    Gaussian,
+    Learned,
+    Learner,
+    PacBayes,
+    SpectralFeatures,
+    alignment_losses,
+)
 from bochner.datasets import windmill
 
 
 class Spread(Learner):
-    """The ``n_kept`` best aligned frequencies of which no two are nearer than ``distance`` to each other or to the other's negative."""
+    """The ``n_kept`` best aligned frequencies of which no two are nearer than ``distance`` to each
+    other or to the other's negative.
+    """
 
     def __init__(self, n_kept=20, distance=2.0):
         self.n_kept = n_kept
@@ -33,11 +45,13 @@ class Spread(Learner):
                 kept = np.concatenate([kept, [frequency]])
             if len(kept) == self.n_kept:
                 break
-        return Learned(FourierMeasure(kept, np.full(len(kept), measure.mass / len(kept))), report=losses)
+        return Learned(
+            FourierMeasure(kept, np.full(len(kept), measure.mass / len(kept))), report=losses
+        )
 
 
-# %%
-# The windmill again, with 20 frequencies: drawn, the 20 best of 2000, and the 20 best that are apart from each other.
+# %% The windmill again, with 20 frequencies: drawn, the 20 best of 2000, and the 20 best that are
+# apart from each other.
 
 disc, new = windmill(2000, 0), windmill(20_000, 1)
 prior = Gaussian(gamma=60.0)
@@ -45,18 +59,23 @@ several = {"n_components": 2000, "random_state": 0}
 models = {
     "drawn": SpectralFeatures(prior, n_components=20, random_state=0),
     "the best ones": SpectralFeatures(prior, Spread(distance=0.0), **several),
-    "PacBayes": SpectralFeatures(prior, PacBayes(), n_candidates=2000, n_components=20, random_state=0),
+    "PacBayes": SpectralFeatures(
+        prior, PacBayes(), n_candidates=2000, n_components=20, random_state=0
+    ),
     "Spread": SpectralFeatures(prior, Spread(), **several),
 }
 scores = {}
 for name, features in models.items():
-    model = make_pipeline(features, LogisticRegression(C=30, max_iter=2000)).fit(disc.data, disc.target)
+    model = make_pipeline(features, LogisticRegression(C=30, max_iter=2000)).fit(
+        disc.data, disc.target
+    )
     models[name], scores[name] = model, model.score(new.data, new.target)
     print(f"{name:14} {len(model[0].measure_)} frequencies, {scores[name]:.1%} of new points right")
 
-# %%
-# On top where the frequencies are, over the losses of all candidates (dark: they agree with the labels); below what a linear model makes of them. The best
-# ones crowd on six peaks and say the same thing several times; kept apart, some of them are longer, and the middle of the wheel gets sharper.
+# %% On top where the frequencies are, over the losses of all candidates (dark: they agree with the
+# labels); below what a linear model makes of them. The best ones crowd on six peaks and say the
+# same thing several times; kept apart, some of them are longer, and the middle of the wheel gets
+# sharper.
 
 candidates = prior.sample(2000, 2, np.random.default_rng(0))
 losses = alignment_losses(candidates, disc.data, disc.target)
@@ -65,10 +84,21 @@ grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 outside = (np.linalg.norm(grid, axis=1) > 1).reshape(150, 150)
 figure, axes = plt.subplots(2, 4, figsize=(12, 6.2), layout="constrained")
 for (top, bottom), (name, model) in zip(axes.T, models.items()):
-    top.scatter(*candidates.frequencies.T, c=losses, cmap="gray", s=5, linewidths=0, vmin=np.quantile(losses, 0.002))
+    top.scatter(
+        *candidates.frequencies.T,
+        c=losses,
+        cmap="gray",
+        s=5,
+        linewidths=0,
+        vmin=np.quantile(losses, 0.002),
+    )
     frequencies = model[0].measure_.frequencies
     top.scatter(
-        *np.concatenate([frequencies, -frequencies]).T, s=22, color="#D55E00", edgecolors="white", linewidths=0.5
+        *np.concatenate([frequencies, -frequencies]).T,
+        s=22,
+        color="#D55E00",
+        edgecolors="white",
+        linewidths=0.5,
     )
     top.set(title=f"{name}: {scores[name]:.1%}", xlim=(-22, 22), ylim=(-22, 22), aspect="equal")
     chances = np.ma.masked_where(outside, model.predict_proba(grid)[:, 1].reshape(150, 150))

@@ -2,9 +2,10 @@
 A prior of your own
 ===================
 
-A prior is a pair: a law of frequencies, and the kernel that it gives. For a signal that comes again every week none of the usual ones is right, since a Gaussian
-kernel has forgotten what happened a week ago. This one is written in a few lines, and then does all that others do: it is sampled, it has an exact kernel, it goes
-into ridges, pipelines and grids.
+A prior is a pair: a law of frequencies, and the kernel that it gives. For a signal that comes again
+every week none of the usual ones is right, since a Gaussian kernel has forgotten what happened a
+week ago. This one is written in a few lines, and then does all that others do: it is sampled, it
+has an exact kernel, it goes into ridges, pipelines and grids.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,8 @@ from bochner import Gaussian, KernelMachine, ProductPrior, SpectralFeatures, Spe
 
 
 class Weekly(ProductPrior):
-    """Frequencies near multiples of one a week, k = −15 … 15, blurred by N(0, drift²): what comes again, and slowly changes.
+    """Frequencies near multiples of one a week, k = −15 … 15, blurred by N(0, drift²): what comes
+    again, and slowly changes.
 
     k(δ) = exp(−(drift δ)²/2) · (1 + 2 Σ cos(2π k δ / 7)) / 31, δ in days.
     """
@@ -33,7 +35,11 @@ class Weekly(ProductPrior):
 
     def _factor(self, differences):
         weeks = differences / self.drift / 7
-        return np.exp(-(differences**2) / 2) * (1 + 2 * sum(np.cos(2 * np.pi * k * weeks) for k in range(1, 16))) / 31
+        return (
+            np.exp(-(differences**2) / 2)
+            * (1 + 2 * sum(np.cos(2 * np.pi * k * weeks) for k in range(1, 16)))
+            / 31
+        )
 
     def _from_length(self, length):
         return 1 / length
@@ -47,7 +53,10 @@ rng = np.random.default_rng(0)
 days = np.linspace(0, 28, 600)[:, None]
 closed = prior.kernel(days, np.zeros((1, 1)))[:, 0]
 sampled = prior.sample(20_000, 1, rng).kernel(days, np.zeros((1, 1)))[:, 0]
-print(f"largest difference of sampled and closed kernel: {np.abs(sampled - closed).max():.3f} (20 000 frequencies)")
+print(
+    f"largest difference of sampled and closed kernel: {np.abs(sampled - closed).max():.3f} (20 "
+    "000 frequencies)"
+)
 
 # %%
 # Eight weeks of hourly readings of a load that is lower at the weekend, and two weeks to come.
@@ -60,7 +69,9 @@ seen = hours[:, 0] < 56
 models = {
     "Gaussian kernel": KernelMachine(Gaussian(gamma=5.0)),
     "Weekly, exact": KernelMachine(prior),
-    "Weekly, 300 frequencies": SpectralRidge(SpectralFeatures(prior, n_components=300, sampling="qmc", random_state=0)),
+    "Weekly, 300 frequencies": SpectralRidge(
+        SpectralFeatures(prior, n_components=300, sampling="qmc", random_state=0)
+    ),
 }
 forecasts = {}
 for name, model in models.items():
@@ -68,10 +79,12 @@ for name, model in models.items():
     missed = forecasts[name][~seen] - load[~seen]
     print(f"{name:24} R² of two weeks ahead: {1 - np.mean(missed**2) / load[~seen].var():.2f}")
 
-# %%
-# Left: the kernel remembers the same hour of the week, less and less well. Right: the end of what was seen, and the forecasts.
+# %% Left: the kernel remembers the same hour of the week, less and less well. Right: the end of
+# what was seen, and the forecasts.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained", width_ratios=[1, 1.6])
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(12, 4), layout="constrained", width_ratios=[1, 1.6]
+)
 left.plot(days, sampled, color="#E69F00", linewidth=3, label="20 000 draws")
 left.plot(days, closed, color="#0072B2", linewidth=1, label="closed form")
 left.set(xlabel="days apart", ylabel="kernel", title="the pair")

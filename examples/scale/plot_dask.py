@@ -2,10 +2,12 @@
 Rows on a cluster: Dask
 =======================
 
-A Dask array takes the place of ``X``, and nothing else changes. Sums over rows are taken where the rows are, and only these sums come to the client: for 150
-frequencies a matrix of 300 by 300, whatever the number of rows. Predictions are lazy Dask arrays.
+A Dask array takes the place of ``X``, and nothing else changes. Sums over rows are taken where the
+rows are, and only these sums come to the client: for 150 frequencies a matrix of 300 by 300,
+whatever the number of rows. Predictions are lazy Dask arrays.
 
-The cluster of this example is made of two threads of this machine; the code would be the same for two hundred machines.
+The cluster of this example is made of two threads of this machine; the code would be the same for
+two hundred machines.
 """
 
 import dask.array as da
@@ -29,7 +31,10 @@ features = SpectralFeatures(Gaussian(gamma=0.5), n_components=150, random_state=
 model = SpectralRidge(features).fit(X, y)
 prediction = model.predict(X)
 print(type(prediction).__name__, prediction.shape, "in", prediction.npartitions, "partitions")
-print(f"R² against the signal without noise: {1 - float(((prediction - signal) ** 2).mean() / signal.var()):.5f}")
+print(
+    "R² against the signal without noise: "
+    f"{1 - float(((prediction - signal) ** 2).mean() / signal.var()):.5f}"
+)
 
 # %%
 # Is it the model that NumPy would give? The same rows, brought here for once.
@@ -39,8 +44,8 @@ local = SpectralRidge(features).fit(rows, values)
 difference = np.abs(local.predict(rows[:5000]) - prediction[:5000].compute())
 print(f"largest difference of predictions: {difference.max():.1e}")
 
-# %%
-# How the error falls with the rows: the noise is known, so we can look below it. Only the last point needed all partitions.
+# %% How the error falls with the rows: the noise is known, so we can look below it. Only the last
+# point needed all partitions.
 
 sizes = [1000, 4000, 15_000, 40_000, 120_000]
 errors = []
@@ -58,14 +63,18 @@ left.loglog(
     linewidth=0.8,
     label="falling like 1/√rows",
 )
-left.set(xlabel="rows on the cluster", ylabel="distance from the signal", title="more rows, less error")
+left.set(
+    xlabel="rows on the cluster", ylabel="distance from the signal", title="more rows, less error"
+)
 left.grid(alpha=0.3)
 left.legend()
 line = np.column_stack([np.linspace(-2, 2, 200), np.zeros(200), np.zeros(200)])
 near = rows[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
 there = values[(np.abs(rows[:, 1]) < 0.1) & (np.abs(rows[:, 2]) < 0.3)]
 right.plot(near[:, 0], there, ".", color="#999999", markersize=2.5, label="rows near the cut")
-right.plot(line[:, 0], model.predict(line), color="#0072B2", linewidth=2, label="model of 120 000 rows")
+right.plot(
+    line[:, 0], model.predict(line), color="#0072B2", linewidth=2, label="model of 120 000 rows"
+)
 right.plot(line[:, 0], np.sin(2 * line[:, 0]), "--", color="black", linewidth=1, label="signal")
 right.set(xlabel="first column, the others zero", ylabel="target", title="a cut through the model")
 right.legend()

@@ -3,9 +3,9 @@ A file that is larger than memory
 =================================
 
 ``open_rows`` takes the place of ``X``: the numbers of the file are copied once, up to 32 MiB into
-memory and more into a temporary file that is mapped into memory. This example writes 150 000 rows to
-a CSV file and fits a logistic regression on features that are never held. The time grows with the
-rows; the memory does not.
+memory and more into a temporary file that is mapped into memory. This example writes 150 000 rows
+to a CSV file and fits a logistic regression on features that are never held. The time grows with
+the rows; the memory does not.
 """
 
 import tempfile
@@ -33,26 +33,33 @@ with path.open("w") as file:
     for _ in range(15):
         X = rng.normal(size=(10_000, 2)).round(4)
         labels = rng.random(len(X)) < chance(X)
-        file.writelines(f"{east},{north},{'yes' if label else 'no'}\n" for (east, north), label in zip(X, labels))
+        file.writelines(
+            f"{east},{north},{'yes' if label else 'no'}\n"
+            for (east, north), label in zip(X, labels)
+        )
 print(f"{path.stat().st_size / 1e6:.1f} MB on disk")
 
-# %%
-# Newton's method needs a handful of passes. ``tracemalloc`` says how much memory the arrays of a fit took at most: the features of all rows, had they been
-# formed, would have taken 480 MB.
+# %% Newton's method needs a handful of passes. ``tracemalloc`` says how much memory the arrays of a
+# fit took at most: the features of all rows, had they been formed, would have taken 480 MB.
 
 tracemalloc.start()
 rows = open_rows(path, ["east", "north"], target="label")
-model = SpectralLogistic(SpectralFeatures(Gaussian(gamma=3.0), n_components=200, random_state=0), C=100)
+model = SpectralLogistic(
+    SpectralFeatures(Gaussian(gamma=3.0), n_components=200, random_state=0), C=100
+)
 model.fit(rows, rows.y)
 peak = tracemalloc.get_traced_memory()[1]
 tracemalloc.stop()
 new = rng.normal(size=(20_000, 2))
 true = chance(new)
 said = model.predict_proba(new)[:, 1]
-print(f"peak of the fit {peak / 1e6:.0f} MB; mean distance from the true chance {np.abs(said - true).mean():.3f}")
+print(
+    f"peak of the fit {peak / 1e6:.0f} MB; mean distance from the true chance "
+    f"{np.abs(said - true).mean():.3f}"
+)
 
-# %%
-# The chances that the labels were drawn with, those that the model has learned from the file, and how they agree where there are rows.
+# %% The chances that the labels were drawn with, those that the model has learned from the file,
+# and how they agree where there are rows.
 
 side = np.linspace(-3, 3, 150)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -61,7 +68,9 @@ for axis, values, title in (
     (axes[0], chance(grid), "truth"),
     (axes[1], model.predict_proba(grid)[:, 1], "learned from the file"),
 ):
-    image = axis.pcolormesh(side, side, values.reshape(150, 150), cmap="RdBu_r", vmin=0, vmax=1, rasterized=True)
+    image = axis.pcolormesh(
+        side, side, values.reshape(150, 150), cmap="RdBu_r", vmin=0, vmax=1, rasterized=True
+    )
     axis.set(title=title, xlabel="east", ylabel="north", aspect="equal")
 figure.colorbar(image, ax=axes[1], label="chance of yes")
 axes[2].hexbin(true, said, gridsize=40, bins="log", cmap="Blues", extent=(0, 1, 0, 1))

@@ -2,11 +2,12 @@
 Customers who leave: rare events and honest probabilities
 =========================================================
 
-Seven customers of a hundred leave. Whoever wants to do something about it needs probabilities that mean what they say: of all customers
-with "20 %", one in five should leave. Two habits spoil that: models that are too sure of themselves, and weights that
-make the classes equal.
+Seven customers of a hundred leave. Whoever wants to do something about it needs probabilities that
+mean what they say: of all customers with "20 %", one in five should leave. Two habits spoil that:
+models that are too sure of themselves, and weights that make the classes equal.
 
-The table is generated: contracts, months, complaints, prices, with categories and missing values, as such tables have.
+The table is generated: contracts, months, complaints, prices, with categories and missing values,
+as such tables have.
 """
 
 import matplotlib.pyplot as plt
@@ -27,22 +28,30 @@ table = pd.DataFrame(
         "price": rng.normal(60, 20, n_rows).clip(15).round(2),
         "complaints": rng.poisson(0.7, n_rows),
         "minutes": rng.lognormal(5, 0.7, n_rows).round(),
-        "contract": pd.Categorical(rng.choice(["monthly", "one year", "two years"], n_rows, p=[0.5, 0.3, 0.2])),
+        "contract": pd.Categorical(
+            rng.choice(["monthly", "one year", "two years"], n_rows, p=[0.5, 0.3, 0.2])
+        ),
         "region": pd.Categorical(rng.choice(list("ABCDEF"), n_rows)),
     }
 )
 lasting = table["contract"].map({"monthly": 0.0, "one year": -1.2, "two years": -2.4}).astype(float)
 logit = (
-    -1.9 + lasting + 0.7 * table["complaints"] - 1.1 * np.tanh(table["months"] / 24) + 0.9 * np.sin(table["price"] / 16)
+    -1.9
+    + lasting
+    + 0.7 * table["complaints"]
+    - 1.1 * np.tanh(table["months"] / 24)
+    + 0.9 * np.sin(table["price"] / 16)
 )
 churn = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-logit)), "leaves", "stays")
 table.loc[rng.random(n_rows) < 0.1, "minutes"] = np.nan
 print(f"{np.mean(churn == 'leaves'):.1%} leave")
-X, X_test, y, y_test = train_test_split(table, churn, train_size=2500, stratify=churn, random_state=0)
+X, X_test, y, y_test = train_test_split(
+    table, churn, train_size=2500, stratify=churn, random_state=0
+)
 
-# %%
-# Four models with their defaults; two of them told that the classes should count the same. ``SpectralClassifier`` takes categories and gaps
-# as they are, and so does scikit-learn's boosting when told which columns are categories.
+# %% Four models with their defaults; two of them told that the classes should count the same.
+# ``SpectralClassifier`` takes categories and gaps as they are, and so does scikit-learn's boosting
+# when told which columns are categories.
 
 trees = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
 balanced_trees = HistGradientBoostingClassifier(
@@ -61,12 +70,15 @@ for name, model in models.items():
     chances[name] = model.predict_proba(X_test)[:, list(model.classes_).index("leaves")]
     loss, found = log_loss(leaves, chances[name]), average_precision_score(leaves, chances[name])
     print(f"{name:30} log-loss {loss:.3f}   average precision {found:.3f}")
-print(f"{'a constant':30} log-loss {log_loss(leaves, np.full(len(leaves), np.mean(y == 'leaves'))):.3f}")
+print(
+    f"{'a constant':30} log-loss "
+    f"{log_loss(leaves, np.full(len(leaves), np.mean(y == 'leaves'))):.3f}"
+)
 
-# %%
-# Left, customers in ten groups by their predicted chance: what was said, and how many left. On the dashed line a model means what it
-# says. Below it too many alarms are raised, which is what balanced weights are for, and what they cost. Right: how far down a list,
-# sorted by these chances, one has to call to reach a share of those who leave. Weights hardly change that order.
+# %% Left, customers in ten groups by their predicted chance: what was said, and how many left. On
+# the dashed line a model means what it says. Below it too many alarms are raised, which is what
+# balanced weights are for, and what they cost. Right: how far down a list, sorted by these chances,
+# one has to call to reach a share of those who leave. Weights hardly change that order.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 looks = {
@@ -89,7 +101,11 @@ left.set(
     title="do they mean what they say?",
 )
 right.plot([0, 100], [0, 100], "--", color="black", linewidth=0.8)
-right.set(xlabel="customers called, %", ylabel="of those who leave, reached, %", title="whom to call first")
+right.set(
+    xlabel="customers called, %",
+    ylabel="of those who leave, reached, %",
+    title="whom to call first",
+)
 left.legend(fontsize="small")
 for axis in (left, right):
     axis.grid(alpha=0.3)

@@ -2,13 +2,15 @@
 What makes a house dear: exact effects of columns
 =================================================
 
-A prediction is worth more if one sees what it is made of. The product kernels of the blend split exactly: a constant, one curve for each
-column, one surface for each pair of columns, and a rest, which add up to the prediction of every row, to the last digits. Nothing is
-sampled. Here we take one product kernel, ``priors=Anova()``, instead of a blend of three, so that little is left to the rest.
+A prediction is worth more if one sees what it is made of. The product kernels of the blend split
+exactly: a constant, one curve for each column, one surface for each pair of columns, and a rest,
+which add up to the prediction of every row, to the last digits. Nothing is sampled. Here we take
+one product kernel, ``priors=Anova()``, instead of a blend of three, so that little is left to the
+rest.
 
-The classic table for this is California housing, which has to be fetched from the internet. This one is made here in its likeness:
-districts between a coast and a desert, two cities, incomes, ages of houses. We know how the prices were made, so we can see whether the
-effects tell the truth.
+The classic table for this is California housing, which has to be fetched from the internet. This
+one is made here in its likeness: districts between a coast and a desert, two cities, incomes, ages
+of houses. We know how the prices were made, so we can see whether the effects tell the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -34,19 +36,24 @@ table = pd.DataFrame(
 
 def city(x, y):
     """How much nearness to one of two cities adds."""
-    return 1.6 * np.exp(-((x - 3) ** 2 + (y - 2.5) ** 2) / 3) + 1.2 * np.exp(-((x - 5.5) ** 2 + (y - 8) ** 2) / 4)
+    return 1.6 * np.exp(-((x - 3) ** 2 + (y - 2.5) ** 2) / 3) + 1.2 * np.exp(
+        -((x - 5.5) ** 2 + (y - 8) ** 2) / 4
+    )
 
 
 price = (
     1.4 * np.tanh((table["income"] - 3) / 2)  # more income, up to a point
-    + 0.25 * np.cos(table["age"] / 52 * 2 * np.pi)  # new and old houses are liked, those in between less so
+    + 0.25
+    * np.cos(
+        table["age"] / 52 * 2 * np.pi
+    )  # new and old houses are liked, those in between less so
     + 0.5 * (table["sea view"] == "yes")
     + city(east, north)
     + rng.normal(0, 0.3, n_rows)
 )
 
-# %%
-# Fit, and ask. ``strongest`` lists effects by how much they vary over the rows; ``rooms`` has no effect, and a pair does.
+# %% Fit, and ask. ``strongest`` lists effects by how much they vary over the rows; ``rooms`` has no
+# effect, and a pair does.
 
 model = SpectralRegressor(priors=Anova(), random_state=0).fit(table, price)
 effects = model.effects(table)
@@ -54,9 +61,9 @@ for name, size in effects.strongest(6):
     print(f"{name:15} {size:.2f}")
 print("they add up to the prediction:", np.allclose(effects.total(), model.predict(table)))
 
-# %%
-# Three columns as curves with what the prices were made with, dashed, and the two coordinates with their pair as a map. The cities are where we
-# put them. (Dashed curves and maps are shifted to have mean zero, as effects have.)
+# %% Three columns as curves with what the prices were made with, dashed, and the two coordinates
+# with their pair as a map. The cities are where we put them. (Dashed curves and maps are shifted to
+# have mean zero, as effects have.)
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), layout="constrained")
 truths = {
@@ -69,7 +76,14 @@ for axis, (name, truth) in zip(axes[0], truths.items()):
     values = table[name].to_numpy()[order]
     effect = effects.main[order, effects.names.index(name)]
     axis.plot(values, effect - effect.mean(), color="#0072B2", linewidth=2, label="effect")
-    axis.plot(values, (truth - truth.mean()).to_numpy()[order], "--", color="black", linewidth=1, label="truth")
+    axis.plot(
+        values,
+        (truth - truth.mean()).to_numpy()[order],
+        "--",
+        color="black",
+        linewidth=1,
+        label="truth",
+    )
     axis.set(title=name, ylim=(-1.9, 1.3), xlabel=name)
     axis.grid(alpha=0.3)
 axes[0, 0].set_ylabel("effect on the price")
@@ -83,12 +97,19 @@ for axis, values, title in (
     (axes[1, 0], truth - truth.mean(), "truth: two cities"),
     (axes[1, 1], place - place.mean(), "effects of east, north and their pair"),
 ):
-    dots = axis.scatter(east, north, c=values, cmap="RdBu_r", vmin=-limit, vmax=limit, s=14, linewidths=0)
+    dots = axis.scatter(
+        east, north, c=values, cmap="RdBu_r", vmin=-limit, vmax=limit, s=14, linewidths=0
+    )
     axis.set(title=title, xlabel="east", ylabel="north", aspect="equal")
 figure.colorbar(dots, ax=axes[1, 1])
 view = effects.main[:, effects.names.index("sea view")]
 levels = ["no", "yes"]
-bars = axes[1, 2].bar(levels, [view[table["sea view"] == level].mean() for level in levels], color="#0072B2", width=0.5)
+bars = axes[1, 2].bar(
+    levels,
+    [view[table["sea view"] == level].mean() for level in levels],
+    color="#0072B2",
+    width=0.5,
+)
 axes[1, 2].bar_label(bars, fmt="%+.2f")
 axes[1, 2].set(title="sea view (made with a step of 0.5)", ylim=(-0.2, 0.6))
 axes[1, 2].axhline(0, color="black", linewidth=0.8)

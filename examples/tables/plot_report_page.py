@@ -2,9 +2,10 @@
 Reading the page of a model
 ===========================
 
-``bochner fit TABLE --target COLUMN`` fits a table, judges the model on rows that were held out, and compares it with models that others would have taken.
-``bochner report`` writes all of it to one page. This example does the same from Python, for the diabetes table of scikit-learn, and says how to
-read the three most important parts of the page.
+``bochner fit TABLE --target COLUMN`` fits a table, judges the model on rows that were held out, and
+compares it with models that others would have taken. ``bochner report`` writes all of it to one
+page. This example does the same from Python, for the diabetes table of scikit-learn, and says how
+to read the three most important parts of the page.
 """
 
 import matplotlib.pyplot as plt
@@ -18,19 +19,27 @@ table = load_diabetes(as_frame=True, scaled=False).frame
 model = fit_table(table, "target", seed=0)
 facts = model.facts_
 page = model_page(facts, "diabetes")  # HTML; ``bochner report`` writes it to a file
-print(f"a page of {len(page) / 1000:.0f} kB, with all its pictures in it, from {facts['n_test']} held-out rows")
+print(
+    f"a page of {len(page) / 1000:.0f} kB, with all its pictures in it, from {facts['n_test']} "
+    "held-out rows"
+)
 
-# %%
-# **The verdict** comes first. It is green only for a model that is clearly better than a constant, and that no rival beats by more than two standard errors.
+# %% **The verdict** comes first. It is green only for a model that is clearly better than a
+# constant, and that no rival beats by more than two standard errors.
 
 print(facts["verdict"]["kind"], *facts["verdict"]["reasons"], sep="\n")
 
-# %%
-# **The rivals** have differences to our model, each with the standard error of the difference over the same held-out rows: bars that cross zero are within
-# noise, whatever the figures say. **The columns** have an importance with an error too. **The intervals** are counted: of those of 90 %, how many hold?
+# %% **The rivals** have differences to our model, each with the standard error of the difference
+# over the same held-out rows: bars that cross zero are within noise, whatever the figures say.
+# **The columns** have an importance with an error too. **The intervals** are counted: of those of
+# 90 %, how many hold?
 
 metric = facts["metrics"][0]
-others = {name: judged["worse_by"][metric] for name, judged in facts["judged"].items() if name != "bochner"}
+others = {
+    name: judged["worse_by"][metric]
+    for name, judged in facts["judged"].items()
+    if name != "bochner"
+}
 others = dict(sorted(others.items(), key=lambda item: item[1][0]))
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 differences, errors = np.array(list(others.values())).T
@@ -39,7 +48,13 @@ left.axvline(0, color="black", linewidth=0.8)
 left.set(xlabel=f"worse than our model by ({metric})", title="rivals, with two standard errors")
 names = sorted(facts["importance"], key=facts["importance"].get)[-6:]
 spread = [facts["importance_error"][name] for name in names]
-middle.barh(names, [facts["importance"][name] for name in names], xerr=spread, color="#56B4E9", ecolor="#666666")
+middle.barh(
+    names,
+    [facts["importance"][name] for name in names],
+    xerr=spread,
+    color="#56B4E9",
+    ecolor="#666666",
+)
 middle.set(xlabel="importance, a share", title="columns that matter")
 predicted, lower, upper, true = np.array(facts["intervals"]["rows"]).T
 place = np.arange(len(true))
@@ -48,5 +63,9 @@ right.vlines(place, lower, upper, color="#CCCCCC", linewidth=2)
 right.plot(place, predicted, color="#999999", linewidth=1)
 right.scatter(place, true, s=12, color=colors, zorder=3)
 covered = f"{facts['intervals']['coverage']:.0%} ± {facts['intervals']['coverage_error']:.0%}"
-right.set(xlabel="held-out patient, by prediction", ylabel="target", title=f"intervals of 90 %: {covered} inside")
+right.set(
+    xlabel="held-out patient, by prediction",
+    ylabel="target",
+    title=f"intervals of 90 %: {covered} inside",
+)
 plt.show()

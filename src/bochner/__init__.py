@@ -1,4 +1,6 @@
-"""bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is updating it."""
+"""bochner learns kernels in the Fourier domain: a kernel is a measure over frequencies, learning is
+updating it.
+"""
 
 from importlib import import_module
 from typing import Any
@@ -73,17 +75,23 @@ _HOMES = {
         "boosting": "EarlyStopping JointEpochs WaveSearch",
         "expansions": "Expansion KernelExpansion",
         "learners": (
-            "AlignmentLearner AlignmentReport AscentPeaks CandidatePeaks Evidence HarmonicChain HarmonicPeaks "
-            "JointDescent LangevinPeaks Learned LearnedPrior Learner MarginGame OptimalAlignment PacBayes "
-            "PacBayesLangevin QuasiNewtonPeaks TargetSimilarity alignment_losses alignment_losses_and_gradient "
+            "AlignmentLearner AlignmentReport AscentPeaks CandidatePeaks Evidence HarmonicChain "
+            "HarmonicPeaks "
+            "JointDescent LangevinPeaks Learned LearnedPrior Learner MarginGame OptimalAlignment "
+            "PacBayes "
+            "PacBayesLangevin QuasiNewtonPeaks TargetSimilarity alignment_losses "
+            "alignment_losses_and_gradient "
             "divergence_ball_weights game_equilibrium gibbs_weights project_dual"
         ),
-        "measures": "FourierMeasure HarmonicMeasure arc_cosine_kernel concatenate spherical_harmonics",
+        "measures": "FourierMeasure HarmonicMeasure arc_cosine_kernel concatenate "
+        "spherical_harmonics",
         "operators": (
-            "CurlFree CustomKernel Decomposable DivergenceFree Helmholtz OperatorMeasure graph_output_matrix simplex_code"
+            "CurlFree CustomKernel Decomposable DivergenceFree Helmholtz OperatorMeasure "
+            "graph_output_matrix simplex_code"
         ),
         "priors": (
-            "Anova Cauchy Gaussian Laplace Matern ProductPrior RadialPrior RationalQuadratic Sinc SpectralMixture "
+            "Anova Cauchy Gaussian Laplace Matern ProductPrior RadialPrior RationalQuadratic Sinc "
+            "SpectralMixture "
             "SpectralPrior"
         ),
         "solvers": "Cholesky ConjugateGradient Eigen LBFGS StochasticGradient",

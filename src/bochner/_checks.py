@@ -22,9 +22,12 @@ def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
         return seed
     if isinstance(seed, np.random.RandomState) or seed is np.random:
         return np.random.default_rng(check_random_state(seed).randint(2**31, size=4))
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer | np.random.SeedSequence | None):
+    if isinstance(seed, bool) or not isinstance(
+        seed, int | np.integer | np.random.SeedSequence | None
+    ):
         raise TypeError(
-            f"{name} must be an integer, None, a numpy.random.Generator, SeedSequence or RandomState, got {seed!r}. "
+            f"{name} must be an integer, None, a numpy.random.Generator, SeedSequence or "
+            f"RandomState, got {seed!r}. "
             f"Write e.g. {name}=0."
         )
     if isinstance(seed, int | np.integer) and seed < 0:
@@ -35,9 +38,14 @@ def as_generator(seed: Any, name: str = "random_state") -> np.random.Generator:
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     """A whole number of at least ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}. Write e.g. {name}={max(minimum, 100)}.")
+        raise TypeError(
+            f"{name} must be an integer, got {value!r}. Write e.g. {name}={max(minimum, 100)}."
+        )
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}. Write e.g. {name}={max(minimum, 100)}.")
+        raise ValueError(
+            f"{name} must be at least {minimum}, got {value}. Write e.g. "
+            f"{name}={max(minimum, 100)}."
+        )
     return int(value)
 
 
@@ -52,7 +60,9 @@ def check_auto_count(value: Any, name: str, *, minimum: int = 1) -> None:
 def check_share(value: Any, name: str, *, allow_one: bool = False, example: float = 0.1) -> float:
     """A number between 0 and 1: a share, or a probability."""
     if check_positive(value, name) > 1 or (value == 1 and not allow_one):
-        raise ValueError(f"{name} must be between 0 and 1, got {value}. Write e.g. {name}={example}.")
+        raise ValueError(
+            f"{name} must be between 0 and 1, got {value}. Write e.g. {name}={example}."
+        )
     return float(value)
 
 
@@ -70,7 +80,8 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
     """One positive number for all columns, or one per column (ARD), as a vector of ``n_features``."""
     if isinstance(value, str):
         raise ValueError(
-            f"{name}={value!r} is taken from the data and none was given. Use the prior inside SpectralFeatures, or call "
+            f"{name}={value!r} is taken from the data and none was given. Use the prior inside "
+            "SpectralFeatures, or call "
             f"prior.resolved(X) first, or write a number, e.g. {name}=1.0."
         )
     try:
@@ -85,7 +96,9 @@ def check_positive_vector(value: Any, name: str, n_features: int) -> np.ndarray:
             "Give one number, or one number per feature."
         )
     if not np.all(np.isfinite(vector)) or np.any(vector <= 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}. Write e.g. {name}=1.0.")
+        raise ValueError(
+            f"{name} must be positive and finite, got {value!r}. Write e.g. {name}=1.0."
+        )
     return np.broadcast_to(vector, (n_features,))
 
 
@@ -107,7 +120,8 @@ def refuse_class(value: Any, name: str) -> None:
     """A class where an object is meant: its parentheses were forgotten."""
     if isinstance(value, type):
         raise TypeError(
-            f"{name} must be an object, got the class {value.__name__}. Write {name}={value.__name__}(), with parentheses."
+            f"{name} must be an object, got the class {value.__name__}. Write "
+            f"{name}={value.__name__}(), with parentheses."
         )
 
 
@@ -115,4 +129,6 @@ def check_transformer(value: Any, name: str) -> None:
     """A transformer of scikit-learn's kind, or a pipeline that ends in one."""
     refuse_class(value, name)
     if not isinstance(value, (TransformerMixin, Pipeline, FrozenEstimator)):
-        raise TypeError(f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures().")
+        raise TypeError(
+            f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures()."
+        )

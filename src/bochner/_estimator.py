@@ -1,4 +1,6 @@
-"""Base classes and decorators of all estimators: nested parameters, callbacks, restoring a model when a fit fails, scores."""
+"""Base classes and decorators of all estimators: nested parameters, callbacks, restoring a model
+when a fit fails, scores.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +29,11 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class NestedDefaults(BaseEstimator):
-    """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is None.
+    """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is
+    None.
 
-    ``_defaults`` names the parameters and the objects that None stands for; they are never changed, only cloned.
+    ``_defaults`` names the parameters and the objects that None stands for; they are never changed,
+    only cloned.
     """
 
     _defaults: ClassVar[Any] = {}  # a property where defaults depend on other parameters
@@ -40,7 +44,8 @@ class NestedDefaults(BaseEstimator):
         refuse_class(value, name)
         if value is not None and kind is not None and not isinstance(value, kind):
             raise TypeError(
-                f"{name} must be an object of {kind.__name__}, got {value!r}. Write e.g. {name}={default!r}."
+                f"{name} must be an object of {kind.__name__}, got {value!r}. Write e.g. "
+                f"{name}={default!r}."
             )
         return clone(default) if value is None else value
 
@@ -52,7 +57,8 @@ class NestedDefaults(BaseEstimator):
                 continue
             if name not in self._defaults:
                 raise ValueError(
-                    f"{name}=None of {type(self).__name__} has no parameter {inner!r}. Give an object first, then set {key}."
+                    f"{name}=None of {type(self).__name__} has no parameter {inner!r}. Give an "
+                    f"object first, then set {key}."
                 )
             parameters[name] = clone(self._defaults[name])
         return super().set_params(**parameters)
@@ -80,18 +86,22 @@ def restore_on_failure(method: Callable) -> Callable:
 class FitTasks:
     """Tells callbacks of each part of a fit; does nothing when there are none.
 
-    ``with_callbacks`` closes callbacks by what it finds on the estimator, so ``restore_on_failure`` stands above it, not below.
+    ``with_callbacks`` closes callbacks by what it finds on the estimator, so ``restore_on_failure``
+    stands above it, not below.
     """
 
     def __init__(self, estimator: Any, n_tasks: int | None, X: Any, y: Any):
         self.told = {"estimator": estimator, "X": X, "y": y}
-        listened = hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+        listened = hasattr(estimator, "_skl_callbacks") or hasattr(
+            estimator, "_parent_callback_ctx"
+        )
         self.context = estimator._init_callback_context(max_subtasks=n_tasks) if listened else None
         if self.context is not None:
             self.context.call_on_fit_task_begin(**self.told)
 
     def each(self, stage: str, names: Sequence[str]) -> Iterator[int]:
-        """0, 1, …: one task for each name, begun and done; it ends after one where a callback asks to stop.
+        """0, 1, …: one task for each name, begun and done; it ends after one where a callback asks
+        to stop.
 
         Where nobody listens they move a bar of our own.
         """
@@ -106,14 +116,18 @@ class FitTasks:
                 return
 
     def step(self, name: str) -> bool:
-        """One more task is done, of which there is no fitted copy yet; True when a callback asks to stop."""
+        """One more task is done, of which there is no fitted copy yet; True when a callback asks to
+        stop.
+        """
         assert self.context is not None
         task = self.context.subcontext(task_name=name)
         task.call_on_fit_task_begin(**self.told)
         return bool(task.call_on_fit_task_end(**self.told))
 
     def finished(self, name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """One more task is done; True when a callback asks to stop.  ``attributes`` make a fitted copy, if one is asked for."""
+        """One more task is done; True when a callback asks to stop.  ``attributes`` make a fitted
+        copy, if one is asked for.
+        """
         if self.context is None:
             return False
         task = self.context.subcontext(task_name=name)
@@ -127,13 +141,17 @@ class FitTasks:
 
 
 def reporting(fit: Callable) -> Callable:
-    """A fit whose steps, all that ``track`` and ``step_done`` tell of, are tasks of its callbacks; one that is asked to stop ends there."""
+    """A fit whose steps, all that ``track`` and ``step_done`` tell of, are tasks of its callbacks;
+    one that is asked to stop ends there.
+    """
 
     @with_callbacks
     @wraps(fit)
     def fit_and_tell(self, X, y=None, *arguments, **keywords):
         tasks = FitTasks(self, None, X, y)
-        if tasks.context is None:  # nobody listens, or somebody who listens to an estimator around this one
+        if (
+            tasks.context is None
+        ):  # nobody listens, or somebody who listens to an estimator around this one
             return fit(self, X, y, *arguments, **keywords)
         with listening(tasks.step):
             fit(self, X, y, *arguments, **keywords)
@@ -144,7 +162,9 @@ def reporting(fit: Callable) -> Callable:
 
 
 class _InMemory:
-    """Bring y and weights that are on a cluster into memory, where scikit-learn compares them with predictions."""
+    """Bring y and weights that are on a cluster into memory, where scikit-learn compares them with
+    predictions.
+    """
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier or R² of a regressor, as scikit-learn does."""
@@ -161,11 +181,12 @@ class RegressorScore(_InMemory, RegressorMixin):
 
 
 def keyword_only_from(version: str, *, old_order: tuple[str, ...]) -> Callable[[_Class], _Class]:
-    """Let a class with keyword-only parameters accept its former positional ones, with a FutureWarning.
+    """Let a class with keyword-only parameters accept its former positional ones, with a
+    FutureWarning.
 
-    ``old_order`` lists the parameters that could be given by position.  The signature of the class stays
-    keyword-only, so that scikit-learn's ``get_params`` and ``clone`` read the parameters as usual.  In
-    release ``version`` the decorator is removed.
+    ``old_order`` lists the parameters that could be given by position. The signature of the class
+    stays keyword-only, so that scikit-learn's ``get_params`` and ``clone`` read the parameters as
+    usual. In release ``version`` the decorator is removed.
 
     >>> @keyword_only_from("0.4", old_order=("rows",))
     ... class Table:
@@ -190,7 +211,8 @@ def keyword_only_from(version: str, *, old_order: tuple[str, ...]) -> Callable[[
             written = ", ".join(f"{name}=..." for name in named)
             noun = "this parameter" if len(named) == 1 else "these parameters"
             warnings.warn(
-                f"Write {type(self).__name__}({written}): from bochner {version} on, {noun} must be given by name.",
+                f"Write {type(self).__name__}({written}): from bochner {version} on, {noun} must "
+                "be given by name.",
                 FutureWarning,
                 stacklevel=2,
             )

@@ -32,19 +32,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     try:
         options = parser.parse_args(arguments)
-        options.command = shlex.join(["bochner", *(sys.argv[1:] if arguments is None else arguments)])
+        options.command = shlex.join(
+            ["bochner", *(sys.argv[1:] if arguments is None else arguments)]
+        )
         if options.run is None:
             parser.print_help()
             return 0
     except _UsageError as error:
-        return _complain(str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments))
+        return _complain(
+            str(error), as_json="--json" in (sys.argv[1:] if arguments is None else arguments)
+        )
     try:
         with _cleaning_up_when_terminated():
             code = options.run(options)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        kept = " Finished cases are kept: the same command goes on from here." if options.run is _reproduce else ""
+        kept = (
+            " Finished cases are kept: the same command goes on from here."
+            if options.run is _reproduce
+            else ""
+        )
         _say(f"Interrupted.{kept}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left, e.g. ``bochner list | head``
@@ -53,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         try:
             sys.stdout.flush()
-        except OSError:  # a full disk behind standard output, which would be noticed once more at the end
+        except (
+            OSError
+        ):  # a full disk behind standard output, which would be noticed once more at the end
             _drop_output()
         if options.debug:
             raise
@@ -81,7 +91,7 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# --- experiments ------------------------------------------------------------------------------------------------------
+# --- experiments ----------------------------------------------------------------------------------
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -124,11 +134,19 @@ def _reproduce(options: argparse.Namespace) -> int:
     index = write_index(out)
     failed = sum(len(summary["failed"]) for summary in summaries)
     if options.json:
-        print(json.dumps([{k: v for k, v in summary.items() if k != "results"} for summary in summaries], indent=2))
+        print(
+            json.dumps(
+                [{k: v for k, v in summary.items() if k != "results"} for summary in summaries],
+                indent=2,
+            )
+        )
     elif len(summaries) > 1:
         print(overview_text(summaries) + f"\n\nIndex of all pages: {index}")
     if failed:
-        _say(f"{failed} case(s) failed; their errors are on the pages. The same command tries them again.")
+        _say(
+            f"{failed} case(s) failed; their errors are on the pages. The same command tries them "
+            "again."
+        )
     return EXIT_FAILED_CASES if failed else 0
 
 
@@ -167,7 +185,7 @@ def _info(options: argparse.Namespace) -> int:
     return 0
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def _fit(options: argparse.Namespace) -> int:
@@ -204,7 +222,11 @@ def _fit(options: argparse.Namespace) -> int:
         )
         model.facts_ |= {"command": options.command, "cost": cost_since(started)}
         save(model, out)
-    print(json.dumps(model.facts_ | {"model": str(out)}) if options.json else f"{fit_text(model.facts_)}\nModel: {out}")
+    print(
+        json.dumps(model.facts_ | {"model": str(out)})
+        if options.json
+        else f"{fit_text(model.facts_)}\nModel: {out}"
+    )
     return 0
 
 
@@ -224,13 +246,16 @@ def _roles(options: argparse.Namespace, columns: list[str]) -> dict[str, str]:
         for name in _names(given, columns):
             if roles.setdefault(name, role) != role:
                 raise _UsageError(
-                    f"Column {name!r} is said to be two things, {roles[name]} and {role}; say one of them."
+                    f"Column {name!r} is said to be two things, {roles[name]} and {role}; say one "
+                    "of them."
                 )
     return roles
 
 
 def _names(given: list[str], columns: list[str]) -> list[str]:
-    """Return the names in arguments of one name, which may have commas itself, or of several with commas between."""
+    """Return the names in arguments of one name, which may have commas itself, or of several with
+    commas between.
+    """
     known = {text for text in given if text.strip() in columns}
     split = [[text] if text in known else text.split(",") for text in given]
     return [name.strip() for names in split for name in names if name.strip()]
@@ -257,8 +282,16 @@ def _predict(options: argparse.Namespace) -> int:
     asked: dict[str, Any] = {"proba": options.proba, "interval": options.interval}
     check_request(model, **asked)
     identifiers = model.facts_["identifiers"]
-    candidates = [*identifiers, *options.keep, *(name for text in options.keep for name in text.split(","))]
-    pieces = read_pieces(options.table, _like_training(options, model), verbatim=[name.strip() for name in candidates])
+    candidates = [
+        *identifiers,
+        *options.keep,
+        *(name for text in options.keep for name in text.split(",")),
+    ]
+    pieces = read_pieces(
+        options.table,
+        _like_training(options, model),
+        verbatim=[name.strip() for name in candidates],
+    )
     first = next(pieces)
     for note in first[0].attrs.get("notes", []):
         _say(note)
@@ -275,7 +308,9 @@ def _predict(options: argparse.Namespace) -> int:
     else:
         for text in as_csv(frames, options.safe_cells):
             sys.stdout.write(text)
-    for note in in_words({name: strays[name] for name in model["columns"].roles_ if name in strays}):
+    for note in in_words(
+        {name: strays[name] for name in model["columns"].roles_ if name in strays}
+    ):
         _say(note)
     unfamiliar = cells.sentence()
     if unfamiliar is not None:
@@ -290,7 +325,9 @@ def _like_training(options: argparse.Namespace, model: Any) -> Any:
     facts = model.facts_
     file = facts.get("file", {"unnamed": [], "sep": None, "skip_rows": None})
     used = tuple(model["columns"].roles_)
-    training = Training(used, tuple(file["unnamed"]), facts["target"], file["sep"], file["skip_rows"])
+    training = Training(
+        used, tuple(file["unnamed"]), facts["target"], file["sep"], file["skip_rows"]
+    )
     given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
     return TextOptions(*given, doubtful_decimal=facts["decimal"], training=training)
 
@@ -307,13 +344,15 @@ def _report(options: argparse.Namespace) -> int:
     try:
         page = model_page(facts, Path(options.model).name)
     except (LookupError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"The facts in {options.model} are damaged: {one_line(error)}.") from error
+        raise ModelFileError(
+            f"The facts in {options.model} are damaged: {one_line(error)}."
+        ) from error
     write_whole(out, page)
     print(f"Page: {out}")
     return 0
 
 
-# --- arguments --------------------------------------------------------------------------------------------------------
+# --- arguments ------------------------------------------------------------------------------------
 
 
 class _UsageError(Exception):
@@ -328,7 +367,9 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     common = _Parser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    common.add_argument("--json", action="store_true", help="print JSON for machines instead of text")
+    common.add_argument(
+        "--json", action="store_true", help="print JSON for machines instead of text"
+    )
 
     parser = _Parser(prog="bochner", description="Kernels learned in the Fourier domain.")
     parser.add_argument("--version", action="version", version=f"bochner {bochner.__version__}")
@@ -344,25 +385,48 @@ def _parser() -> argparse.ArgumentParser:
     command("demo", _demo, "a short tour on real data")
     command("info", _info, "versions, threads and extras, to paste into a report of a bug")
     listed = command("list", _list, "the experiments: paper, claim, data and cases")
-    listed.add_argument("names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set")
+    listed.add_argument(
+        "names", nargs="*", metavar="NAME", help="all about these: rule, deviations, each data set"
+    )
 
     about = "rebuild tables and figures of the papers, published numbers beside ours"
     reproduce = command("reproduce", _reproduce, about)
     reproduce.add_argument(
-        "names", nargs="+", metavar="NAME", help="an experiment of `bochner list`, the path of a file with one, or all"
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="an experiment of `bochner list`, the path of a file with one, or all",
     )
     scales = ("smoke", "quick", "paper")
-    reproduce.add_argument("--scale", choices=scales, default="quick", help="how much work (default: quick)")
-    reproduce.add_argument("--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)")
+    reproduce.add_argument(
+        "--scale", choices=scales, default="quick", help="how much work (default: quick)"
+    )
+    reproduce.add_argument(
+        "--jobs", type=_positive, metavar="N", help="worker processes (default: one per core)"
+    )
     reproduce.add_argument("--out", **folder, help="folder of results and pages (default: results)")
-    reproduce.add_argument("--fresh", action="store_true", help="run everything again instead of going on")
-    reproduce.add_argument("--renew", action="store_true", help="run again what an earlier version of the code made")
-    reproduce.add_argument("--whole", action="store_true", help="at scale paper, also what takes too long for most")
-    reproduce.add_argument("--download", action="store_true", help="fetch missing data sets from OpenML")
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="run everything again instead of going on"
+    )
+    reproduce.add_argument(
+        "--renew", action="store_true", help="run again what an earlier version of the code made"
+    )
+    reproduce.add_argument(
+        "--whole", action="store_true", help="at scale paper, also what takes too long for most"
+    )
+    reproduce.add_argument(
+        "--download", action="store_true", help="fetch missing data sets from OpenML"
+    )
 
-    told = command("atlas", _atlas, "every table and figure of the papers with its verdict, from finished results")
+    told = command(
+        "atlas",
+        _atlas,
+        "every table and figure of the papers with its verdict, from finished results",
+    )
     told.add_argument("--out", **folder, help="folder of results (default: results)")
-    told.add_argument("--pages", action="store_true", help="write a page of each, and their index; run nothing")
+    told.add_argument(
+        "--pages", action="store_true", help="write a page of each, and their index; run nothing"
+    )
     told.add_argument("--markdown", action="store_true", help="print the table of docs/results.md")
 
     about = "fit a model to a table (CSV, Parquet, JSON lines; - for standard input) and judge it on held-out rows"
@@ -370,48 +434,95 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("table", metavar="TABLE")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    metrics = ("auto", "log-loss", "auc", "average-precision", "accuracy", "balanced-accuracy", "rmse", "r2", "mae")
-    fit.add_argument("--metric", choices=metrics, default="auto", help="what models are judged and compared by")
-    fit.add_argument(
-        "--threshold", metavar="WISH", help="of two classes: balanced, or cost:FP,FN for costs of mistakes"
+    metrics = (
+        "auto",
+        "log-loss",
+        "auc",
+        "average-precision",
+        "accuracy",
+        "balanced-accuracy",
+        "rmse",
+        "r2",
+        "mae",
     )
     fit.add_argument(
-        "--split", default="random", metavar="WAY", help="rows held out: random, time:COLUMN, group:COLUMN"
+        "--metric", choices=metrics, default="auto", help="what models are judged and compared by"
     )
     fit.add_argument(
-        "--refit", action="store_true", help="fit all rows after judging; nothing is certified of that model"
+        "--threshold",
+        metavar="WISH",
+        help="of two classes: balanced, or cost:FP,FN for costs of mistakes",
     )
-    fit.add_argument("--positive", metavar="LABEL", help="of two classes the one to be found (default: the rarer one)")
-    fit.add_argument("--no-rivals", action="store_true", help="compare with a constant only, which is quicker")
-    fit.add_argument("--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)")
-    fit.add_argument("--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)")
+    fit.add_argument(
+        "--split",
+        default="random",
+        metavar="WAY",
+        help="rows held out: random, time:COLUMN, group:COLUMN",
+    )
+    fit.add_argument(
+        "--refit",
+        action="store_true",
+        help="fit all rows after judging; nothing is certified of that model",
+    )
+    fit.add_argument(
+        "--positive",
+        metavar="LABEL",
+        help="of two classes the one to be found (default: the rarer one)",
+    )
+    fit.add_argument(
+        "--no-rivals", action="store_true", help="compare with a constant only, which is quicker"
+    )
+    fit.add_argument(
+        "--out", metavar="MODEL", help="model file (default: the table's name with .skops, here)"
+    )
+    fit.add_argument(
+        "--seed", type=int, default=0, help="for the held-out rows and the frequencies (default: 0)"
+    )
     columns: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
-    fit.add_argument("--drop", **columns, help="leave out this column; several with commas, or the option again")
+    fit.add_argument(
+        "--drop", **columns, help="leave out this column; several with commas, or the option again"
+    )
     fit.add_argument("--id", **columns, help="an identifier: left out, and carried over by predict")
     fit.add_argument("--categorical", **columns, help="take its values as categories")
     fit.add_argument("--numeric", **columns, help="take its values as numbers")
     fit.add_argument("--date", **columns, help="take its values as dates")
     _add_dialect(fit)
 
-    predict = command("predict", _predict, "predictions of a model for the rows of a table, as CSV or Parquet")
+    predict = command(
+        "predict", _predict, "predictions of a model for the rows of a table, as CSV or Parquet"
+    )
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("table", metavar="TABLE")
     predict.add_argument("--proba", action="store_true", help="class probabilities too")
-    predict.add_argument("--interval", type=float, metavar="LEVEL", help="ends that the truth lies between, e.g. 0.9")
-    predict.add_argument("--keep", **columns, help="carry over this column; several with commas, or the option again")
-    predict.add_argument("--safe-cells", action="store_true", help="an apostrophe before texts that are formulas")
-    predict.add_argument("--out", metavar="FILE", help="write .csv or .parquet there instead of to standard output")
+    predict.add_argument(
+        "--interval", type=float, metavar="LEVEL", help="ends that the truth lies between, e.g. 0.9"
+    )
+    predict.add_argument(
+        "--keep", **columns, help="carry over this column; several with commas, or the option again"
+    )
+    predict.add_argument(
+        "--safe-cells", action="store_true", help="an apostrophe before texts that are formulas"
+    )
+    predict.add_argument(
+        "--out", metavar="FILE", help="write .csv or .parquet there instead of to standard output"
+    )
     _add_dialect(predict)
 
-    report = command("report", _report, "a page about a model: quality, certificate, rivals, columns")
+    report = command(
+        "report", _report, "a page about a model: quality, certificate, rivals, columns"
+    )
     report.add_argument("model", metavar="MODEL")
-    report.add_argument("--out", metavar="PAGE", help="HTML file (default: the model's name with .html)")
+    report.add_argument(
+        "--out", metavar="PAGE", help="HTML file (default: the model's name with .html)"
+    )
     return parser
 
 
 def _add_dialect(command: argparse.ArgumentParser) -> None:
     text = command.add_argument_group("text files", "What is not given is found from the file.")
-    text.add_argument("--sep", type=_separator, metavar="MARK", help="separator of fields; also tab or space")
+    text.add_argument(
+        "--sep", type=_separator, metavar="MARK", help="separator of fields; also tab or space"
+    )
     text.add_argument("--decimal", metavar="MARK", help="decimal mark, . or ,")
     text.add_argument("--encoding", metavar="NAME", help="encoding, e.g. latin-1")
     text.add_argument("--skip-rows", type=_count, metavar="N", help="skip the first N lines")
@@ -435,7 +546,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------
 
 
 def _say(message: str) -> None:

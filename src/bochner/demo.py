@@ -60,7 +60,9 @@ def measured() -> tuple[dict[tuple[str, str], list[float]], Any]:
     for name, seed, method in track(runs, "models for tables"):
         X, y, models = data[name]
         model = clone(models[method])
-        model.set_params(**{key: seed for key in model.get_params() if key.endswith("random_state")})
+        model.set_params(
+            **{key: seed for key in model.get_params() if key.endswith("random_state")}
+        )
         strata = y if is_classifier(model) else None
         parts = train_test_split(X, y, test_size=0.3, stratify=strata, random_state=seed)
         X_train, X_test, y_train, y_test = parts
@@ -85,7 +87,10 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
     """Run the demo; returns an exit code."""
     started = time.perf_counter()
     say = (lambda *_: None) if as_json else print
-    say(f"Models that need no tuning: SpectralClassifier and SpectralRegressor, {len(SEEDS)} random splits.")
+    say(
+        f"Models that need no tuning: SpectralClassifier and SpectralRegressor, {len(SEEDS)} "
+        "random splits."
+    )
     say("Test scores, %:\n")
     scores, shown = measured()
     say(scores_text(scores))
@@ -94,7 +99,10 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
         figure = plot_effects(*shown)
     except ImportError:
         figure = None
-        print("\nNo picture: matplotlib is missing. Write: pip install 'bochner[plot]'", file=sys.stderr)
+        print(
+            "\nNo picture: matplotlib is missing. Write: pip install 'bochner[plot]'",
+            file=sys.stderr,
+        )
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as beside:
@@ -104,7 +112,10 @@ def main(folder: str | os.PathLike[str] = "demo-output", as_json: bool = False) 
     say(f"{seconds:.0f} s in all.")
     if as_json:
         facts = {
-            "tables": [{"table": name, "method": method, "scores": found} for (name, method), found in scores.items()],
+            "tables": [
+                {"table": name, "method": method, "scores": found}
+                for (name, method), found in scores.items()
+            ],
             "pictures": [] if figure is None else [str(path)],
             "seconds": seconds,
         }

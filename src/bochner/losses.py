@@ -1,7 +1,9 @@
-"""Losses: value, gradient and curvature in the scores, the best constant, and what scores predict; row by row.
+"""Losses: value, gradient and curvature in the scores, the best constant, and what scores predict;
+row by row.
 
-Scores and targets are (n_rows, n_outputs).  Every loss is convex in the scores, and its curvature is positive (for Huber, quantile and
-hinge it is the constant 1 of the closed form, not the second derivative, which vanishes; ``bend`` has that).
+Scores and targets are (n_rows, n_outputs). Every loss is convex in the scores, and its curvature is
+positive (for Huber, quantile and hinge it is the constant 1 of the closed form, not the second
+derivative, which vanishes; ``bend`` has that).
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +29,8 @@ __all__ = [
     "weighted_quantile",
 ]
 
-# Curvatures are kept away from zero relative to their largest possible value: a Newton step needs one.
+# Curvatures are kept away from zero relative to their largest possible value: a Newton step needs
+# one.
 _LEAST_CURVATURE = 1e-6
 _LARGEST_EXPONENT = 30.0
 
@@ -61,11 +64,15 @@ class Loss(ABC):
     couples_outputs: ClassVar[bool] = False
 
     def bend(self, targets: np.ndarray, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """∂²ℓ/∂H² times a direction, (n_rows, n_outputs); the whole matrix of each row, where outputs are coupled."""
+        """∂²ℓ/∂H² times a direction, (n_rows, n_outputs); the whole matrix of each row, where
+        outputs are coupled.
+        """
         return self.derivatives(targets, scores)[1] * direction
 
     def rounded(self, width: float) -> Self:
-        """The same loss with its corner, if it has one, rounded over this width; smooth losses are left as they are."""
+        """The same loss with its corner, if it has one, rounded over this width; smooth losses are
+        left as they are.
+        """
         return self
 
     def least(self, targets: np.ndarray) -> np.ndarray:
@@ -73,7 +80,8 @@ class Loss(ABC):
         return np.zeros(len(targets))
 
     def link(self, scores: np.ndarray) -> np.ndarray:
-        """What scores predict: the mean (or quantile) of the target, or probabilities of classes, in the shape of the scores.
+        """What scores predict: the mean (or quantile) of the target, or probabilities of classes,
+        in the shape of the scores.
 
         One column of a loss for classes is the probability of the second of two.
         """
@@ -136,18 +144,22 @@ class Exponential(Loss):
         return 0.5 * np.log1p(2 * mean / (1 - mean))
 
     def link(self, scores):
-        """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the rest, by softmax of 2H."""
+        """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the
+        rest, by softmax of 2H.
+        """
         return expit(2 * scores) if scores.shape[1] == 1 else softmax(2 * scores, axis=1)
 
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 − yH), y = ±1, summed over outputs (one against the rest); what a support vector machine minimizes.
+    """max(0, 1 − yH), y = ±1, summed over outputs (one against the rest); what a support vector
+    machine minimizes.
 
     Parameters
     ----------
     width : float, default 0.0
-        Over how far the corner is rounded: the loss is m²/(2 width) for 0 <= m <= width, m = 1 − yH, and m − width/2 beyond.
+        Over how far the corner is rounded: the loss is m²/(2 width) for 0 <= m <= width, m = 1 −
+        yH, and m − width/2 beyond.
 
     Examples
     --------
@@ -181,7 +193,8 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class Multinomial(Loss):
-    """−ln softmax(H)_y, targets one-hot; the diagonal of the curvature, so one 2 x 2 system for each class.
+    """−ln softmax(H)_y, targets one-hot; the diagonal of the curvature, so one 2 x 2 system for
+    each class.
 
     Examples
     --------
@@ -251,7 +264,10 @@ class Huber(Loss):
 
     def values(self, targets, scores):
         size = np.abs(scores - targets)
-        return np.sum(np.where(size <= self.delta, 0.5 * size**2, self.delta * (size - 0.5 * self.delta)), axis=1)
+        return np.sum(
+            np.where(size <= self.delta, 0.5 * size**2, self.delta * (size - 0.5 * self.delta)),
+            axis=1,
+        )
 
     def derivatives(self, targets, scores):
         return np.clip(scores - targets, -self.delta, self.delta), np.ones_like(scores)
@@ -272,7 +288,8 @@ class Quantile(Loss):
     level : float
         Share of the targets that should lie below, between 0 and 1.
     width : float, default 0.0
-        Over how far, to both sides, the corner is rounded: there the loss is r²/(4 width) + (level − ½) r + width/4, r = y − H.
+        Over how far, to both sides, the corner is rounded: there the loss is r²/(4 width) + (level
+        − ½) r + width/4, r = y − H.
 
     Examples
     --------
@@ -310,7 +327,8 @@ class Quantile(Loss):
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """exp(H) − yH, the scores being logarithms of the mean; beyond H = 30 the exponential goes on as its tangent.
+    """exp(H) − yH, the scores being logarithms of the mean; beyond H = 30 the exponential goes on
+    as its tangent.
 
     Examples
     --------
@@ -337,7 +355,8 @@ class Poisson(Loss):
 
 
 def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
-    """(n_rows, n_classes) from the scores of a loss for classes, which have one column where there are two classes.
+    """(n_rows, n_classes) from the scores of a loss for classes, which have one column where there
+    are two classes.
 
     Parameters
     ----------
@@ -353,11 +372,15 @@ def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
     """
     refuse_class(loss, "loss")
     predicted = loss.link(scores)
-    return np.concatenate([1 - predicted, predicted], axis=1) if predicted.shape[1] == 1 else predicted
+    return (
+        np.concatenate([1 - predicted, predicted], axis=1) if predicted.shape[1] == 1 else predicted
+    )
 
 
 def predicted_codes(scores: np.ndarray) -> np.ndarray:
-    """Numbers of the predicted classes: the largest score, or the second of two classes if its only score is positive."""
+    """Numbers of the predicted classes: the largest score, or the second of two classes if its only
+    score is positive.
+    """
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
 
 
@@ -399,10 +422,13 @@ def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) ->
     return np.array([lower_quantiles(column, weights, level) for column in targets.T])
 
 
-def lower_quantiles(values: np.ndarray, weights: np.ndarray, levels: float | np.ndarray) -> np.ndarray:
+def lower_quantiles(
+    values: np.ndarray, weights: np.ndarray, levels: float | np.ndarray
+) -> np.ndarray:
     """The smallest of the values (n_rows,) below which at least each level of the weight lies."""
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(weights[order], dtype=np.float64)
-    # A hair below the level, so that equal weights and repeated rows meet the same row in spite of rounding.
+    # A hair below the level, so that equal weights and repeated rows meet the same row in spite of
+    # rounding.
     positions = np.searchsorted(cumulative, np.multiply(levels, cumulative[-1]) * (1 - 1e-12))
     return values[order[np.minimum(positions, len(order) - 1)]]

@@ -14,9 +14,7 @@ from bochner.datasets import load
 from .runner.results import Case, Results, chosen, every, judged, listed_rows, table
 
 PAPER = "Not in the four papers: regression with boosted waves"
-CLAIM = (
-    "On kin40k FourierBoostingRegressor reaches at least the R² of HistGradientBoostingRegressor, both with defaults."
-)
+CLAIM = "On kin40k FourierBoostingRegressor reaches at least the R² of HistGradientBoostingRegressor, both with defaults."
 NEEDS = ["uci_kin40k", "california", "sarcos_4449"]
 METHODS = ["FourierBoosting", "HistGradientBoosting"]
 
@@ -32,7 +30,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     """R² on a quarter of the rows; for several outputs histogram trees are fitted one by one."""
     data = load(case["dataset"])
     X, Y = (np.asarray(part, dtype=np.float64)[: case["rows"]] for part in (data.data, data.target))
-    X, X_test, Y, Y_test = train_test_split(X, Y.reshape(len(X), -1), test_size=0.25, random_state=case["split"])
+    X, X_test, Y, Y_test = train_test_split(
+        X, Y.reshape(len(X), -1), test_size=0.25, random_state=case["split"]
+    )
     begun = time.process_time()
     if case["method"] == "FourierBoosting":
         predicted = FourierBoostingRegressor(random_state=case["split"]).fit(X, Y).predict(X_test)

@@ -1,4 +1,6 @@
-"""One landmark a round on the two moons: the periodic loss over landmarks, and the boundary (Gautheron et al. 2020, Figure 1)."""
+"""One landmark a round on the two moons: the periodic loss over landmarks, and the boundary
+(Gautheron et al. 2020, Figure 1).
+"""
 
 import numpy as np
 from sklearn.datasets import make_moons
@@ -14,9 +16,12 @@ from .runner.results import Case, Figure, Results, every, judged
 PAPER = "Gautheron et al. 2020, Figure 1"
 CLAIM = "GBRFF1 with one frequency a round separates the two moons completely after 10 rounds."
 DEVIATIONS = (
-    "The landmark is found by L-BFGS in the plane, where the paper fixes one coordinate and searches along the other; "
-    "frequencies come from NumPy's Generator, so the panels show other waves than the paper's. Ten seeds instead of one: they "
-    "are better than most. Over the seeds 0 to 199 the median after 10 rounds is 97 %, with `landmark=0`, the paper's search, "
+    "The landmark is found by L-BFGS in the plane, where the paper fixes one coordinate and "
+    "searches along the other; "
+    "frequencies come from NumPy's Generator, so the panels show other waves than the paper's. Ten "
+    "seeds instead of one: they "
+    "are better than most. Over the seeds 0 to 199 the median after 10 rounds is 97 %, with "
+    "`landmark=0`, the paper's search, "
     "as without it; a quarter of them reach 100 %."
 )
 
@@ -27,19 +32,26 @@ def cases(scale: str) -> list[Case]:
 
 
 def moons() -> tuple[np.ndarray, np.ndarray]:
-    """The 100 points and their labels ±1: not shuffled, centred and stretched, as in the authors' script."""
+    """The 100 points and their labels ±1: not shuffled, centred and stretched, as in the authors'
+    script.
+    """
     X, y = make_moons(100, noise=0.05, shuffle=False, random_state=55)
     return 2 * (X - X.mean(axis=0)), np.where(y == 1, 1, -1)
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Accuracy and loss after each round, and the fitted function, from which everything else is drawn."""
+    """Accuracy and loss after each round, and the fitted function, from which everything else is
+    drawn.
+    """
     X, y = moons()
     prior = Gaussian(1 / X.shape[1])
-    model = GBRFF1Classifier(n_rounds=10, n_components=1, prior=prior, calibrated=False, random_state=case["seed"]).fit(
-        X, y
-    )
-    parts = {name: getattr(model.expansion_, name).tolist() for name in ("frequencies", "cosine", "sine", "intercept")}
+    model = GBRFF1Classifier(
+        n_rounds=10, n_components=1, prior=prior, calibrated=False, random_state=case["seed"]
+    ).fit(X, y)
+    parts = {
+        name: getattr(model.expansion_, name).tolist()
+        for name in ("frequencies", "cosine", "sine", "intercept")
+    }
     return {
         "accuracies": [float(np.mean(stage == y)) for stage in model.staged_predict(X)],
         "losses": model.train_loss_[:, 0].tolist(),
@@ -49,12 +61,15 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Such a strategy allows us to get an accuracy of 100% on this toy dataset after 10 iterations". Holds when the median of at least ten
-    seeds reaches 100 % after ten rounds, does not hold when it stays below 99 %; between them cannot tell.
+    """ "Such a strategy allows us to get an accuracy of 100% on this toy dataset after 10
+    iterations". Holds when the median of at least ten seeds reaches 100 % after ten rounds, does
+    not hold when it stays below 99 %; between them cannot tell.
     """
     if len(results) < 10:
         return "cannot tell", f"{len(results)} seeds were run; it takes ten."
-    first, final = (100 * np.array([result["accuracies"][k] for _, result in results]) for k in (0, -1))
+    first, final = (
+        100 * np.array([result["accuracies"][k] for _, result in results]) for k in (0, -1)
+    )
     why = f"after 1 round {np.median(first):.0f} %, after 10 rounds {np.median(final):.0f} % (median of {len(final)} seeds, worst {min(final):.0f} %)"
     if 99 <= np.median(final) < 100:
         return "cannot tell", why
@@ -65,7 +80,9 @@ class _Rounds:
     """The first rounds of a stored function, as a model that can be drawn."""
 
     def __init__(self, stored, n_rounds):
-        whole = Expansion(*(np.array(stored[name]) for name in ("frequencies", "cosine", "sine", "intercept")))
+        whole = Expansion(
+            *(np.array(stored[name]) for name in ("frequencies", "cosine", "sine", "intercept"))
+        )
         self.expansion, self.classes_ = whole.take(slice(n_rounds)), np.array([-1, 1])
 
     def decision_function(self, X):
@@ -74,14 +91,19 @@ class _Rounds:
 
 
 def figure(results: Results) -> Figure:
-    """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary after them."""
+    """Top: the loss of a landmark at each point before rounds 1, 5 and 10. Bottom: the boundary
+    after them.
+    """
     X, y = moons()
     result = results[0][1]
     chart, axes = blank(2, 3, size=(12, 7))
     for (top, bottom), t in zip(axes.T, (1, 5, 10)):
         before, after = (_Rounds(result["expansion"], n_rounds) for n_rounds in (t - 1, t))
         signal = y * np.exp(-y * before.decision_function(X))
-        frequencies, landmark = after.expansion.frequencies[t - 1], np.array(result["landmarks"][t - 1])
+        frequencies, landmark = (
+            after.expansion.frequencies[t - 1],
+            np.array(result["landmarks"][t - 1]),
+        )
         plot_landmark_loss(frequencies, X, signal, landmark, ax=top)
         top.set_title(f"Loss before round {t}")
         plot_boundary(after, X, y, ax=bottom)

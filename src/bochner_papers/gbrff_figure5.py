@@ -10,15 +10,28 @@ from bochner.plots._canvas import BLUE, ORANGE, blank, draw_curves, plane_grid
 
 from .gbrff_protocol import PENALTIES, named_model
 from .runner.pixels import packed, unpacked
-from .runner.results import Case, Figure, Results, chosen, curve, every, judged, listed, listed_rows, table
+from .runner.results import (
+    Case,
+    Figure,
+    Results,
+    chosen,
+    curve,
+    every,
+    judged,
+    listed,
+    listed_rows,
+    table,
+)
 
 PAPER = "Gautheron et al. 2020, Figure 5"
 CLAIM = "With 500 training rows or fewer GBRFF2 is more accurate than LightGBM on swiss, circles and board."
 TOYS = ["swiss", "circles", "board"]
 METHODS = ["LGBM", "GBRFF2", "FourierBoosting"]
 DEVIATIONS = (
-    "FourierBoostingClassifier is added. Scale quick: 100, 200, 400, 700 and 1000 rows (half of them for training), 5 seeds, 3-fold "
-    "CV over 3 gammas and 2 lambdas for GBRFF2, depths 2, 5, 8 for LightGBM, frequency_penalty 0.01 and 0.001 for FourierBoosting."
+    "FourierBoostingClassifier is added. Scale quick: 100, 200, 400, 700 and 1000 rows (half of "
+    "them for training), 5 seeds, 3-fold "
+    "CV over 3 gammas and 2 lambdas for GBRFF2, depths 2, 5, 8 for LightGBM, frequency_penalty "
+    "0.01 and 0.001 for FourierBoosting."
 )
 _GRIDS: dict[str, Case] = {
     "smoke": {method: {} for method in METHODS},
@@ -37,12 +50,20 @@ _STARTS: dict[str, Case] = {"LGBM": {}, "GBRFF2": {"gamma": 0.5}, "FourierBoosti
 
 _GRID = 121
 # What grids and results name by the paper's symbols.
-_PARAMETERS = {"gamma": "prior__gamma", "lam": "penalty", "frequency_penalty": "search__frequency_penalty"}
+_PARAMETERS = {
+    "gamma": "prior__gamma",
+    "lam": "penalty",
+    "frequency_penalty": "search__frequency_penalty",
+}
 
 
 def cases(scale: str) -> list[Case]:
     """One case for each set, number of rows, seed and method."""
-    sizes = {"smoke": [100], "quick": [100, 200, 400, 700, 1000], "paper": list(range(50, 2001, 50))}[scale]
+    sizes = {
+        "smoke": [100],
+        "quick": [100, 200, 400, 700, 1000],
+        "paper": list(range(50, 2001, 50)),
+    }[scale]
     seeds = {"smoke": 1, "quick": 5, "paper": 20}[scale]
     fixed = {"rounds": 20 if scale == "smoke" else 1000, "folds": 5 if scale == "paper" else 3}
     combinations = every(seed=range(1, seeds + 1), rows=sizes, dataset=TOYS, method=METHODS)
@@ -50,7 +71,9 @@ def cases(scale: str) -> list[Case]:
 
 
 def _is_drawn(case):
-    """Whether a case's boundary is in the figure: of the first seed, on 400 rows where there are many rounds."""
+    """Whether a case's boundary is in the figure: of the first seed, on 400 rows where there are
+    many rounds.
+    """
     return case["seed"] == 1 and case["rows"] == (400 if case["rounds"] == 1000 else 100)
 
 
@@ -62,11 +85,15 @@ def training_rows(case: Case) -> list[np.ndarray]:
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Train and test accuracy of the tuned method; half of the rows are for training, nothing is scaled."""
+    """Train and test accuracy of the tuned method; half of the rows are for training, nothing is
+    scaled.
+    """
     X, X_test, y, y_test = training_rows(case)
     folds = StratifiedKFold(case["folds"], shuffle=True, random_state=case["seed"])
     method = case["method"]
-    search = GridSearchCV(named_model(method, case["rounds"], **_STARTS[method]), _grid(case), cv=folds)
+    search = GridSearchCV(
+        named_model(method, case["rounds"], **_STARTS[method]), _grid(case), cv=folds
+    )
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         model = search.fit(X, y).best_estimator_
         scores = [100 * float(model.score(*part)) for part in ((X, y), (X_test, y_test))]
@@ -87,25 +114,37 @@ def _grid(case):
 
 def _curves(results, toy):
     """Numbers of training rows and mean test accuracies at them, for each method."""
-    found = {method: curve(results, "accuracy", "rows", dataset=toy, method=method) for method in METHODS}
+    found = {
+        method: curve(results, "accuracy", "rows", dataset=toy, method=method) for method in METHODS
+    }
     return {method: (rows // 2, accuracies) for method, (rows, accuracies) in found.items()}
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "GBRFF2 is able to achieve better results than LGBM using only a small amount of training examples, i.e., 500 or less". Holds when
-    GBRFF2's mean over all sizes of at most 500 training rows is above LightGBM's on the three sets by two standard errors over seeds, does
-    not hold when on one it is as far below, else cannot tell; it takes three sizes. FourierBoosting is ours and shown beside them.
+    """ "GBRFF2 is able to achieve better results than LGBM using only a small amount of training
+    examples, i.e., 500 or less". Holds when GBRFF2's mean over all sizes of at most 500 training
+    rows is above LightGBM's on the three sets by two standard errors over seeds, does not hold when
+    on one it is as far below, else cannot tell; it takes three sizes. FourierBoosting is ours and
+    shown beside them.
     """
     found = {toy: _curves(results, toy) for toy in TOYS}
     n_sizes = min(len(rows) for curves in found.values() for rows, _ in curves.values())
     if n_sizes < 3:
-        return "cannot tell", f"{n_sizes} numbers of rows were run with every method on every set; it takes three."
-    means = {toy: {m: np.mean(a[rows <= 500]) for m, (rows, a) in curves.items()} for toy, curves in found.items()}
+        return (
+            "cannot tell",
+            f"{n_sizes} numbers of rows were run with every method on every set; it takes three.",
+        )
+    means = {
+        toy: {m: np.mean(a[rows <= 500]) for m, (rows, a) in curves.items()}
+        for toy, curves in found.items()
+    }
     scores = {}
     for toy in TOYS:
         few = [pair for pair in chosen(results, dataset=toy) if pair[0]["rows"] <= 1000]
         by_seed = table(few, "accuracy", "seed", "method")
-        leads = np.array([row["GBRFF2"] - row["LGBM"] for row in by_seed.values() if len(row) == len(METHODS)])
+        leads = np.array(
+            [row["GBRFF2"] - row["LGBM"] for row in by_seed.values() if len(row) == len(METHODS)]
+        )
         if len(leads) < 3:
             return "cannot tell", f"{toy} has {len(leads)} seeds with every method; it takes three."
         scores[toy] = leads.mean() / (leads.std(ddof=1) / np.sqrt(len(leads)) + 1e-12)
@@ -121,7 +160,9 @@ def figure(results: Results) -> Figure:
     chart, axes = blank(n_rows, 3, size=(11, 3.3 * n_rows))
     for column, toy in zip(axes.T, TOYS):
         for axis, method in zip(column, METHODS):
-            case, result = next(p for p in chosen(results, dataset=toy, method=method) if _is_drawn(p[0]))
+            case, result = next(
+                p for p in chosen(results, dataset=toy, method=method) if _is_drawn(p[0])
+            )
             scores = f"train {result['train']:.0f} %, test {result['accuracy']:.0f} %"
             axis.set_title(f"{toy}, {method}\n{scores}", fontsize=10)
             if "drawn" not in result:
@@ -129,10 +170,14 @@ def figure(results: Results) -> Figure:
             X, _, y, _ = training_rows(case)
             columns, rows, _ = plane_grid(X, _GRID, 0.08 * np.ptp(X, axis=0))
             classes = unpacked(result["drawn"]["classes"], (_GRID, _GRID))
-            axis.contourf(columns, rows, classes, levels=[-2, 0, 2], colors=[BLUE, ORANGE], alpha=0.3)
+            axis.contourf(
+                columns, rows, classes, levels=[-2, 0, 2], colors=[BLUE, ORANGE], alpha=0.3
+            )
             axis.contour(columns, rows, classes, levels=[0], colors="black", linewidths=1.2)
             for label, color, marker in zip((-1, 1), (BLUE, ORANGE), "os"):
-                axis.scatter(*X[y == label].T, s=14, c=color, marker=marker, edgecolors="w", linewidths=0.4)
+                axis.scatter(
+                    *X[y == label].T, s=14, c=color, marker=marker, edgecolors="w", linewidths=0.4
+                )
         labels = {"xlabel": "training rows", "ylabel": "mean test accuracy (%)"}
         draw_curves(column[-1], _curves(results, toy), "so^", **labels)
     return chart

@@ -1,4 +1,6 @@
-"""What the experiments of Gautheron et al. 2020 share: tables, splits, models by the paper's names, cross-validation."""
+"""What the experiments of Gautheron et al. 2020 share: tables, splits, models by the paper's names,
+cross-validation.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +51,9 @@ def standardized(X: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
 
 
 def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> Any:
-    """A method by its name in the paper; a setting is in the paper's symbols: gamma, beta, lam (its λ), C."""
+    """A method by its name in the paper; a setting is in the paper's symbols: gamma, beta, lam (its
+    λ), C.
+    """
     if method == "GBRFF1":
         learner = PacBayes(setting.get("beta", 1.0))
         return GBRFF1Classifier(
@@ -82,10 +86,19 @@ def named_model(method: str, n_rounds: int, seed: int = 0, **setting: Any) -> An
 
 
 def cross_validated(
-    scores: Callable[..., Any], settings: list[Case], X: np.ndarray, y: np.ndarray, n_folds: int, seed: int
+    scores: Callable[..., Any],
+    settings: list[Case],
+    X: np.ndarray,
+    y: np.ndarray,
+    n_folds: int,
+    seed: int,
 ) -> np.ndarray:
-    """The sum over the folds of ``scores(settings, X, y, X_valid, y_valid)``, a row for each setting; zeros where there is no choice."""
+    """The sum over the folds of ``scores(settings, X, y, X_valid, y_valid)``, a row for each
+    setting; zeros where there is no choice.
+    """
     if len(settings) == 1:
         return np.zeros(1)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)
-    return np.sum([scores(settings, X[train], y[train], X[valid], y[valid]) for train, valid in folds], axis=0)
+    return np.sum(
+        [scores(settings, X[train], y[train], X[valid], y[valid]) for train, valid in folds], axis=0
+    )

@@ -1,4 +1,6 @@
-"""Figure 2: MNIST by simplex codes; time against the number of rows, error against the number of frequencies."""
+"""Figure 2: MNIST by simplex codes; time against the number of rows, error against the number of
+frequencies.
+"""
 
 import time
 from functools import cache, partial
@@ -22,15 +24,20 @@ from .runner.results import Case, Figure, Results, chosen, curve, every, exponen
 
 PAPER = "Brault, Heinonen, d'Alché-Buc 2016, Figure 2"
 CLAIM = (
-    "Operator-valued random features learn MNIST (simplex code, decomposable Gaussian kernel) in time linear in the number of rows, "
+    "Operator-valued random features learn MNIST (simplex code, decomposable Gaussian kernel) in "
+    "time linear in the number of rows, "
     "and their error falls to that of the exact kernel as frequencies are added."
 )
 NEEDS = ("mnist",)
 DEVIATIONS = (
-    "Training rows are drawn at random from the official 60000, the test set is the official 10000. λ is chosen by the paper's 2-fold "
-    "cross-validation and, beside it, by exact leave-one-out, from seven values where the paper prints no grid; at N = 12000 by leave-one-out alone. Times are of one fit at a fixed λ. "
-    "Scale paper: ten draws; quick: three, and exact fits up to 4000 rows. The kernel exp(−‖δ‖²/(2σ²)) with σ = 20 is ours: the paper prints "
-    "exp(−‖δ‖/σ²). Cases named 'class differences' and 'joint descent' are not in the paper: the same kernel, its frequencies put on differences of rows, or moved by the learner JointDescent."
+    "Training rows are drawn at random from the official 60000, the test set is the official "
+    "10000. λ is chosen by the paper's 2-fold "
+    "cross-validation and, beside it, by exact leave-one-out, from seven values where the paper "
+    "prints no grid; at N = 12000 by leave-one-out alone. Times are of one fit at a fixed λ. "
+    "Scale paper: ten draws; quick: three, and exact fits up to 4000 rows. The kernel "
+    "exp(−‖δ‖²/(2σ²)) with σ = 20 is ours: the paper prints "
+    "exp(−‖δ‖/σ²). Cases named 'class differences' and 'joint descent' are not in the paper: the "
+    "same kernel, its frequencies put on differences of rows, or moved by the learner JointDescent."
 )
 
 GAMMA = 1 / (2 * 20.0**2)
@@ -39,10 +46,12 @@ _ALPHAS = [1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0]
 
 
 class ClassDifferences(Learner):
-    """A learner that puts the atoms where classes differ: ω_j ∝ x − z for two random rows of different classes.
+    """A learner that puts the atoms where classes differ: ω_j ∝ x − z for two random rows of
+    different classes.
 
-    Each is scaled so that its phases ω_j·x spread over the rows as those of the atom it replaces, times ``spread``.  Such
-    weights are known from random networks (McDonnell et al. 2015); here they are a measure like any other.
+    Each is scaled so that its phases ω_j·x spread over the rows as those of the atom it replaces,
+    times ``spread``. Such weights are known from random networks (McDonnell et al. 2015); here they
+    are a measure like any other.
     """
 
     def __init__(self, spread=1.0):
@@ -54,7 +63,9 @@ class ClassDifferences(Learner):
         first, second = rng.integers(len(codes), size=(2, 8 * len(measure)))
         pairs = np.flatnonzero(codes[first] != codes[second])[: len(measure)]
         directions = np.asarray(X[first[pairs]] - X[second[pairs]], dtype=np.float64)
-        some = np.asarray(X[rng.choice(len(codes), min(2000, len(codes)), replace=False)], dtype=np.float64)
+        some = np.asarray(
+            X[rng.choice(len(codes), min(2000, len(codes)), replace=False)], dtype=np.float64
+        )
         wanted = self.spread * np.std(some @ measure.frequencies[: len(pairs)].T, axis=0)
         frequencies = directions * (wanted / np.std(some @ directions.T, axis=0))[:, None]
         return Learned(FourierMeasure(frequencies, measure.weights[: len(pairs)]), None)
@@ -76,16 +87,27 @@ def cases(scale: str) -> list[Case]:
     exact_rows = rows[:3] if scale == "quick" else rows
     size, choices = 50 if smoke else 1000, (TWO_FOLDS, LEAVE_ONE_OUT)
     return [
-        *every(part=["error"], choice=choices, method=["ORFF"], n_train=rows[:1], n_components=frequencies, seed=seeds),
+        *every(
+            part=["error"],
+            choice=choices,
+            method=["ORFF"],
+            n_train=rows[:1],
+            n_components=frequencies,
+            seed=seeds,
+        ),
         *every(part=["error"], choice=choices, method=["OVK"], n_train=rows[:1], seed=seeds),
         *every(part=["time"], method=["ORFF"], n_train=rows, n_components=[size], seed=[0]),
         *every(part=["time"], method=["OVK"], n_train=exact_rows, seed=[0]),
-        *every(part=["largest"], method=_LEARNERS, n_train=rows[-1:], n_components=[size], seed=seeds),
+        *every(
+            part=["largest"], method=_LEARNERS, n_train=rows[-1:], n_components=[size], seed=seeds
+        ),
     ]
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
-    """Test error and CPU seconds of the fit; of those that choose λ, the choice by leave-one-out is part of the fit."""
+    """Test error and CPU seconds of the fit; of those that choose λ, the choice by leave-one-out is
+    part of the fit.
+    """
     data, timed = _mnist(), case["part"] == "time"
     # The same rows for every method and choice of a seed.
     drawn = np.random.default_rng([2016, case["seed"]])
@@ -106,12 +128,20 @@ def run(case: Case, rng: np.random.Generator) -> Case:
         seconds, predicted = time.process_time() - start, np.argmax(ridge.predict(Z) @ code, axis=1)
     else:
         learner = _LEARNERS[case["method"]]
-        features = None if learner is None else SpectralFeatures(learner=learner, n_components=case["n_components"])
+        features = (
+            None
+            if learner is None
+            else SpectralFeatures(learner=learner, n_components=case["n_components"])
+        )
         seed = int(rng.integers(2**31))
         model = OperatorRidgeClassifier(kernel, features=features, alpha=alphas, random_state=seed)
         model.fit(X, y)
         seconds, predicted, ridge = time.process_time() - start, model.predict(Z), model.ridge_
-    return {"error": float(np.mean(predicted != truth)), "fit_seconds": seconds, "alpha": ridge.alpha_}
+    return {
+        "error": float(np.mean(predicted != truth)),
+        "fit_seconds": seconds,
+        "alpha": ridge.alpha_,
+    }
 
 
 def _percent(results, **wanted):
@@ -125,15 +155,24 @@ def _times(results, method):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The log-log plot shows ORFF scaling better than the OVK w.r.t the number of points", and "the ORFF model converges toward the OVK model
-    when the number of features increases". Holds when the time grows at most like N^1.1 and slower than the exact kernel's, and the error
-    at the most frequencies, λ by two folds, is within a point of the exact kernel's.
+    """ "The log-log plot shows ORFF scaling better than the OVK w.r.t the number of points", and
+    "the ORFF model converges toward the OVK model when the number of features increases". Holds
+    when the time grows at most like N^1.1 and slower than the exact kernel's, and the error at the
+    most frequencies, λ by two folds, is within a point of the exact kernel's.
     """
     times, exact = (_times(results, method) for method in ("ORFF", "OVK"))
     if len(times[0]) < 3 or len(exact[0]) < 3:
         return "cannot tell", "needs three sizes of each method"
-    growth, exact_growth, last, seconds = exponent(*times), exponent(*exact), exact[0][-1], dict(zip(*times))
-    most = max((case["n_components"] for case, _ in chosen(results, part="error", method="ORFF")), default=0)
+    growth, exact_growth, last, seconds = (
+        exponent(*times),
+        exponent(*exact),
+        exact[0][-1],
+        dict(zip(*times)),
+    )
+    most = max(
+        (case["n_components"] for case, _ in chosen(results, part="error", method="ORFF")),
+        default=0,
+    )
     errors = {
         choice: [
             _percent(results, part="error", method="ORFF", n_components=most, choice=choice),
@@ -143,30 +182,44 @@ def verdict(results: Results) -> tuple[str, str]:
     }
     ours, theirs = errors[TWO_FOLDS]
     if not np.isfinite([ours, theirs]).all():
-        return "cannot tell", "needs errors with λ by two folds, of features and of the exact kernel"
+        return (
+            "cannot tell",
+            "needs errors with λ by two folds, of features and of the exact kernel",
+        )
     words = [
-        f"time ~ N^{growth:.2f} (exact N^{exact_growth:.2f}), at N = {last} {exact[1][-1] / seconds[last]:.1f} times faster",
+        f"time ~ N^{growth:.2f} (exact N^{exact_growth:.2f}), at N = {last} "
+        f"{exact[1][-1] / seconds[last]:.1f} times faster",
         f"error at N = 1000, D = {most}: {ours:.1f} % (exact {theirs:.1f} %)",
         "by leave-one-out {:.1f} % (exact {:.1f} %)".format(*errors[LEAVE_ONE_OUT]),
         f"N = 12000: {_percent(results, part='largest', method='ORFF'):.2f} %, "
-        f"with class differences {_percent(results, part='largest', method='ORFF, class differences'):.2f} %, "
-        f"with joint descent {_percent(results, part='largest', method='ORFF, joint descent'):.2f} %",
+        "with class differences "
+        f"{_percent(results, part='largest', method='ORFF, class differences'):.2f} %, "
+        f"with joint descent {_percent(results, part='largest', method='ORFF, joint descent'):.2f} "
+        "%",
     ]
     return judged(growth <= 1.1 and growth < exact_growth and ours < theirs + 1, "; ".join(words))
 
 
 def figure(results: Results) -> Figure:
-    """Left: time to fit against the number of rows. Right: test error at 1000 rows against the number of frequencies."""
+    """Left: time to fit against the number of rows. Right: test error at 1000 rows against the
+    number of frequencies.
+    """
     canvas, (left, right) = blank(1, 2, size=(10, 4))
     for method, marker, label in (("ORFF", "o", "ORFF, D = 1000"), ("OVK", "s", "OVK (exact)")):
         left.loglog(*_times(results, method), marker=marker, label=label)
     left.set(xlabel="training rows N", ylabel="CPU seconds to fit", title="MNIST: time")
     left.legend()
     for choice, marker, style in ((TWO_FOLDS, "o", "-"), (LEAVE_ONE_OUT, "s", ":")):
-        sizes, errors = curve(results, "error", "n_components", part="error", method="ORFF", choice=choice)
-        right.semilogx(sizes, 100 * errors, style, color="C0", marker=marker, label=f"ORFF, λ by {choice}")
+        sizes, errors = curve(
+            results, "error", "n_components", part="error", method="ORFF", choice=choice
+        )
+        right.semilogx(
+            sizes, 100 * errors, style, color="C0", marker=marker, label=f"ORFF, λ by {choice}"
+        )
         exact = _percent(results, part="error", method="OVK", choice=choice)
         right.axhline(exact, color="C1", linestyle=style, label=f"OVK (exact), λ by {choice}")
-    right.set(xlabel="number of frequencies D", ylabel="test error (%)", title="MNIST, N = 1000: error")
+    right.set(
+        xlabel="number of frequencies D", ylabel="test error (%)", title="MNIST, N = 1000: error"
+    )
     right.legend()
     return canvas

@@ -1,4 +1,6 @@
-"""Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target sets."""
+"""Real data with several outputs: winds over the oceans, a robot arm, and three small multi-target
+sets.
+"""
 
 from itertools import product
 
@@ -22,7 +24,9 @@ PAPER = "Beyond Brault, Heinonen, d'Alché-Buc 2016: their methods on real data"
 CLAIM = "Coupled outputs predict real multi-output data better than independent ones, and level with kernel ridge on all rows."
 NEEDS = ("winds_coads", "sarcos_4449", "mtr_enb", "mtr_wq", "mtr_jura")
 DEVIATIONS = (
-    "Not in the paper. Every output is observed at every training row, where little can be gained from coupling them. Winds: longitude and latitude are taken as a plane, the month as a point on a circle; whole locations are held "
+    "Not in the paper. Every output is observed at every training row, where little can be gained "
+    "from coupling them. Winds: longitude and latitude are taken as a plane, the month as a point "
+    "on a circle; whole locations are held "
     "out, and hyperparameters are chosen on other held-out locations."
 )
 
@@ -37,14 +41,20 @@ _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 def cases(scale: str) -> list[Case]:
     """Every method on every data set."""
-    n_seeds, size, n_train = {"smoke": (1, 50, 300), "quick": (2, 500, 10_000), "paper": (10, 1000, 60_000)}[scale]
+    n_seeds, size, n_train = {
+        "smoke": (1, 50, 300),
+        "quick": (2, 500, 10_000),
+        "paper": (10, 1000, 60_000),
+    }[scale]
     planned = []
     for name in TABLES[-1:] if scale == "smoke" else TABLES:
         seeds = range(1 if name == "sarcos_4449" and scale == "quick" else n_seeds)
         planned += every(data=[name], method=_TABLE_METHODS, seed=seeds, n_components=[size])
     methods = _WIND_METHODS[:1] if scale == "smoke" else _WIND_METHODS
     seeds = range(n_seeds if scale == "paper" else 1)
-    return planned + every(data=["winds_coads"], method=methods, seed=seeds, n_components=[size], n_train=[n_train])
+    return planned + every(
+        data=["winds_coads"], method=methods, seed=seeds, n_components=[size], n_train=[n_train]
+    )
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
@@ -55,7 +65,11 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     fitted = _fitted_on_winds if case["data"] == "winds_coads" else _fitted_on_table
     model, chosen, Z, truth = fitted(case, rows, targets, split)
     scores = r2_score(truth, model.predict(Z), multioutput="raw_values")
-    return {"r2": float(np.mean(scores)), "r2_per_output": [round(float(s), 4) for s in scores], "chosen": chosen}
+    return {
+        "r2": float(np.mean(scores)),
+        "r2_per_output": [round(float(s), 4) for s in scores],
+        "chosen": chosen,
+    }
 
 
 def _fitted_on_table(case, rows, targets, split):
@@ -72,7 +86,11 @@ def _table_model(case, X, Y):
     if case["method"] == "KernelRidge":
         grid = {"gamma": [base * s for s in _SCALES], "alpha": list(_ALPHAS[1:-1])}
         search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3).fit(X, Y)
-        return search, f"gamma {search.best_params_['gamma'] / base:g} x scale, alpha {search.best_params_['alpha']:g}"
+        return (
+            search,
+            f"gamma {search.best_params_['gamma'] / base:g} x scale, alpha "
+            f"{search.best_params_['alpha']:g}",
+        )
     matrix = None if case["method"] == "independent" else case["method"]
     features = SpectralFeatures(n_components=case["n_components"], sampling="orthogonal")
     kernels = [Decomposable(Gaussian(gamma=factor * base), matrix) for factor in _SCALES]
@@ -90,11 +108,17 @@ def wind_inputs(rows: np.ndarray) -> np.ndarray:
 
 def _fitted_on_winds(case, rows, targets, split):
     _, place = np.unique(rows[:, :2], axis=0, return_inverse=True)
-    shuffled = split.permutation(place.max() + 1)[place]  # whole places are held out, with all their months
+    shuffled = split.permutation(place.max() + 1)[
+        place
+    ]  # whole places are held out, with all their months
     part = shuffled / (place.max() + 1)
     n_train = case["n_train"]
     drawn = []
-    for low, high, limit in ((0, 0.6, n_train), (0.6, 0.8, max(n_train // 3, 100)), (0.8, 1, n_train)):
+    for low, high, limit in (
+        (0, 0.6, n_train),
+        (0.6, 0.8, max(n_train // 3, 100)),
+        (0.8, 1, n_train),
+    ):
         found = np.flatnonzero((part >= low) & (part < high))
         drawn.append(split.choice(found, min(limit, len(found)), replace=False))
     X, V, Z = (wind_inputs(rows[some]) for some in drawn)
@@ -103,13 +127,20 @@ def _fitted_on_winds(case, rows, targets, split):
     method, share = case["method"].partition(" ")[::2]
     if method == "ExtraTrees":
         return ExtraTreesRegressor(100, random_state=case["seed"], n_jobs=1).fit(X, Y), "", Z, truth
-    settings = {"n_components": case["n_components"], "fit_intercept": True, "random_state": case["seed"]}
+    settings = {
+        "n_components": case["n_components"],
+        "fit_intercept": True,
+        "random_state": case["seed"],
+    }
     tried = []
     for length, alpha in product((0.5, 1.0, 2.0), (0.1, 1.0)):
         prior = Gaussian(gamma=1 / (2 * np.array([length, length, 1.0, 1.0]) ** 2))
         if method == "Helmholtz":
             # Operators of vector fields grow like 1 / length²; the same ridge should mean the same.
-            kernel, ridge = Helmholtz(prior, curl_share=float(share), coordinates=[0, 1]), alpha / length**2
+            kernel, ridge = (
+                Helmholtz(prior, curl_share=float(share), coordinates=[0, 1]),
+                alpha / length**2,
+            )
         else:
             kernel, ridge = Decomposable(prior, None if method == "independent" else method), alpha
         candidate = OperatorRidge(kernel, alpha=ridge, **settings).fit(X, Y)
@@ -119,8 +150,8 @@ def _fitted_on_winds(case, rows, targets, split):
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when the best coupled kernel is ahead of independent outputs by 0.002 in R² on most sets and behind on none, and at most 0.01
-    behind kernel ridge.
+    """Holds when the best coupled kernel is ahead of independent outputs by 0.002 in R² on most
+    sets and behind on none, and at most 0.01 behind kernel ridge.
     """
     rows = table(results, "r2", "data", "method")
     judged_rows = [row for row in rows.values() if "independent" in row and len(row) > 2]
@@ -143,7 +174,9 @@ def figure(results: Results) -> Figure:
     for name, row in rows.items():
         axis = axes[name]
         for place, (method, r2) in enumerate(row.items()):
-            axis.plot(r2, place, "o", color="gray" if method in ("KernelRidge", "ExtraTrees") else "C0")
+            axis.plot(
+                r2, place, "o", color="gray" if method in ("KernelRidge", "ExtraTrees") else "C0"
+            )
         axis.set(xlabel="mean R²", ylim=(len(row) - 0.5, -0.5))
         axis.set_yticks(range(len(row)), list(row))
         axis.margins(x=0.2)

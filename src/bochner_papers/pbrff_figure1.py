@@ -16,7 +16,8 @@ from .runner.results import Case, Figure, Results, chosen, every, judged
 PAPER = "Letarte, Morvant and Germain 2019, Figures 1 and 4"
 CLAIM = "On five random landmarks in the plane, a linear SVM makes fewer errors with learned similarities than with RBF ones, on both toy sets."
 DEVIATIONS = (
-    "The paper's two toy sets and its sigma are not published. Ours: two noisy clusters per class, placed crosswise, for Figure 1, and four diagonal bands whose classes alternate for "
+    "The paper's two toy sets and its sigma are not published. Ours: two noisy clusters per class, "
+    "placed crosswise, for Figure 1, and four diagonal bands whose classes alternate for "
     "Figure 4; gamma = 1.",
 )
 
@@ -35,7 +36,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     new = _SETS[case["data"]](2000, np.random.default_rng(10_000 + case["seed"]))
     data = _training(case)
     models = _models(case, data)
-    result: Case = {name: 100 * (1 - model.score(new.data, new.target)) for name, model in models.items()}
+    result: Case = {
+        name: 100 * (1 - model.score(new.data, new.target)) for name, model in models.items()
+    }
     if case["seed"] == 0:  # the one that is drawn
         result["drawn"] = {name: _maps(model, data) for name, model in models.items()}
     return result
@@ -46,7 +49,9 @@ def _training(case):
 
 
 def _maps(model, data):
-    """Similarities to each landmark and the scores over a grid, and what the model gets wrong of its own rows."""
+    """Similarities to each landmark and the scores over a grid, and what the model gets wrong of
+    its own rows.
+    """
     *_, corners = plane_grid(data.data, _GRID, 0.08 * np.ptp(data.data, axis=0))
     scores = model.decision_function(corners)
     return {
@@ -59,31 +64,42 @@ def _maps(model, data):
 
 def _models(case, data):
     """The two fitted pipelines, on the same landmarks."""
-    shared = {"n_landmarks": case["landmarks"], "n_components": case["D"], "random_state": case["seed"]}
+    shared = {
+        "n_landmarks": case["landmarks"],
+        "n_components": case["D"],
+        "random_state": case["seed"],
+    }
     shared |= {"landmarks": "random", "per_label": False, "share_frequencies": True}
     models = {}
     for name, similarity in _METHODS.items():
-        features = LandmarkFeatures(Gaussian(1.0), PacBayes(case["beta"]), similarity=similarity, **shared)
+        features = LandmarkFeatures(
+            Gaussian(1.0), PacBayes(case["beta"]), similarity=similarity, **shared
+        )
         models[name] = make_pipeline(features, LinearSVC(C=1.0)).fit(data.data, data.target)
     return models
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The PB-Landmarks setting successfully finds a representation from which the linear SVM can predict well", better than the RBF setting
-    beside it. Holds when on both toy sets the mean difference over at least ten draws is more than two standard errors below zero, does not
-    hold when on one of them as far above, else cannot tell.
+    """ "The PB-Landmarks setting successfully finds a representation from which the linear SVM can
+    predict well", better than the RBF setting beside it. Holds when on both toy sets the mean
+    difference over at least ten draws is more than two standard errors below zero, does not hold
+    when on one of them as far above, else cannot tell.
     """
     words, signs = [], []
     for name in _SETS:
         drawn = [result for _, result in chosen(results, data=name)]
         if len(drawn) < _FEWEST_DRAWS:
-            return "cannot tell", f"{len(drawn)} draws of {name} and landmarks; it takes {_FEWEST_DRAWS}."
+            return (
+                "cannot tell",
+                f"{len(drawn)} draws of {name} and landmarks; it takes {_FEWEST_DRAWS}.",
+            )
         errors = {method: np.array([result[method] for result in drawn]) for method in _METHODS}
         difference = errors["PB"] - errors["RBF"]
         mean, error = difference.mean(), difference.std(ddof=1) / np.sqrt(len(drawn))
         signs.append(np.sign(mean) if abs(mean) > 2 * error else 0)
         words.append(
-            f"{name}: test error {errors['PB'].mean():.2f} % learned, {errors['RBF'].mean():.2f} % RBF over {len(drawn)} draws, "
+            f"{name}: test error {errors['PB'].mean():.2f} % learned, {errors['RBF'].mean():.2f} % "
+            f"RBF over {len(drawn)} draws, "
             f"difference {mean:.2f} ± {error:.2f}"
         )
     if max(signs) == 0:
@@ -92,8 +108,8 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def figure(results: Results) -> Figure:
-    """The first draw of each toy set: similarities to each landmark (star), RBF above and learned below, and on the right the classes by a linear
-    SVM on them.
+    """The first draw of each toy set: similarities to each landmark (star), RBF above and learned
+    below, and on the right the classes by a linear SVM on them.
     """
     first = chosen(results, seed=0)
     shown = first[0][0]["landmarks"]
@@ -108,7 +124,12 @@ def figure(results: Results) -> Figure:
         for axis in pair.flat:
             for label, color, marker in zip((-1, 1), (BLUE, ORANGE), "o^"):
                 axis.scatter(
-                    *data.data[data.target == label].T, s=5, color=color, marker=marker, linewidths=0, rasterized=True
+                    *data.data[data.target == label].T,
+                    s=5,
+                    color=color,
+                    marker=marker,
+                    linewidths=0,
+                    rasterized=True,
                 )
             axis.set(xticks=[], yticks=[])
     for k, axis in enumerate(axes[0, :-1]):
@@ -119,7 +140,9 @@ def figure(results: Results) -> Figure:
 
 
 def _draw_model(axes, grid, drawn):
-    """Similarities to the landmarks, a panel each, and the classes in the last one; returns an image for the color bar."""
+    """Similarities to the landmarks, a panel each, and the classes in the last one; returns an
+    image for the color bar.
+    """
     for axis, landmark, similarity in zip(axes, drawn["landmarks"], drawn["similarities"]):
         values = unpacked(similarity, (_GRID, _GRID))
         image = axis.pcolormesh(*grid, values, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
@@ -128,5 +151,12 @@ def _draw_model(axes, grid, drawn):
     last.contourf(*grid, scores, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.3)
     last.contour(*grid, scores, levels=[0], colors="black", linewidths=1)
     box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5}
-    last.text(0.03, 0.03, f"{drawn['wrong']:.1f} % wrong", transform=last.transAxes, fontsize="small", bbox=box)
+    last.text(
+        0.03,
+        0.03,
+        f"{drawn['wrong']:.1f} % wrong",
+        transform=last.transAxes,
+        fontsize="small",
+        bbox=box,
+    )
     return image

@@ -1,4 +1,6 @@
-"""Error against the share of rows used as landmarks, random rows against centroids, RBF against learned."""
+"""Error against the share of rows used as landmarks, random rows against centroids, RBF against
+learned.
+"""
 
 from functools import partial
 
@@ -9,25 +11,40 @@ from .runner.results import Case, Figure, Results
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 2 and 6"
 CLAIM = (
-    "Over shares of 1 to 25 % landmarks, learned similarities have lower mean test errors than RBF ones on almost all data sets, and centroids behave "
+    "Over shares of 1 to 25 % landmarks, learned similarities have lower mean test errors than RBF "
+    "ones on almost all data sets, and centroids behave "
     "more stably than random rows."
 )
 NEEDS = protocol.DATASETS
 DEVIATIONS = (
-    "Figure 2 is about ads. Instead of the full set, which OpenML has (`datasets.load('ads')`), ads_dedup holds its 1966 distinct rows.",
-    "Scale paper: the authors' split and grids, γ by their rule in the run (for adult on 10 000 rows), k-means with 10 starts. Scale quick: three splits, of which seed 0 is the "
-    "authors', D in {16, 64}, beta in {0.1, 1, 10}, C in {0.01, 1, 100}, at most 1000 training rows, the stored γ, k-means with one start.",
-    "farm, with more columns than rows, is turned into coordinates of the space that its rows span: the same distances, and features of the same law.",
+    "Figure 2 is about ads. Instead of the full set, which OpenML has (`datasets.load('ads')`), "
+    "ads_dedup holds its 1966 distinct rows.",
+    "Scale paper: the authors' split and grids, γ by their rule in the run (for adult on 10 000 "
+    "rows), k-means with 10 starts. Scale quick: three splits, of which seed 0 is the "
+    "authors', D in {16, 64}, beta in {0.1, 1, 10}, C in {0.01, 1, 100}, at most 1000 training "
+    "rows, the stored γ, k-means with one start.",
+    "farm, with more columns than rows, is turned into coordinates of the space that its rows "
+    "span: the same distances, and features of the same law.",
 )
 TRIED = (
-    "RBF and learned similarities have the same landmarks, γ, values of C and solver, and every landmark frequencies of its own. Learned ones need rows: of at most 1000, as here, they are ahead on breast, mnist 1/7 and adult, and behind on "
-    "the other four. With 10 % landmarks and all rows (Table 1, the authors' split) they are ahead on ads and mnist 4/9 too, and still behind on farm and mnist 5/6. "
-    "The paper's scale of this figure was not run. Over three splits centroids vary less than random rows at 1 % of landmarks on five of the seven sets, and hardly beyond."
+    "RBF and learned similarities have the same landmarks, γ, values of C and solver, and every "
+    "landmark frequencies of its own. Learned ones need rows: of at most 1000, as here, they are "
+    "ahead on breast, mnist 1/7 and adult, and behind on "
+    "the other four. With 10 % landmarks and all rows (Table 1, the authors' split) they are ahead "
+    "on ads and mnist 4/9 too, and still behind on farm and mnist 5/6. "
+    "The paper's scale of this figure was not run. Over three splits centroids vary less than "
+    "random rows at 1 % of landmarks on five of the seven sets, and hardly beyond."
 )
 _SHARES = [0.01, 0.05, 0.1, 0.15, 0.2, 0.25]
 _SETTINGS: dict[str, Case] = {
     "smoke": {"shares": [0.05, 0.1], "D": [16], "beta": [1.0], "C": [1.0], "rows": 200},
-    "quick": {"shares": _SHARES, "D": [16, 64], "beta": [0.1, 1.0, 10.0], "C": [0.01, 1.0, 100.0], "rows": 1000},
+    "quick": {
+        "shares": _SHARES,
+        "D": [16, 64],
+        "beta": [0.1, 1.0, 10.0],
+        "C": [0.01, 1.0, 100.0],
+        "rows": 1000,
+    },
     "paper": {"shares": _SHARES, **protocol.PAPER_GRID},
 }
 _CURVES = ("RBF-R", "PB-R", "RBF-C", "PB-C")
@@ -49,14 +66,18 @@ def run(case: Case, rng: np.random.Generator) -> Case:
             tried = {pair: svm(mapped) for pair, mapped in learned.items()}
             curves[f"RBF-{letter}"].append(round(svm(plain).test_error, 4))
             curves[f"PB-{letter}"].append(round(protocol.best_error(tried), 4))
-    return curves | {"SVM": protocol.svm_error(parts, gamma, [*costs, 10 * max(costs)]), "gamma": gamma}
+    return curves | {
+        "SVM": protocol.svm_error(parts, gamma, [*costs, 10 * max(costs)]),
+        "gamma": gamma,
+    }
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "The clustering strategy leads to a more stable behavior [...] the pseudo-Bayesian method improves the results on almost all datasets".
-    Holds when PB's mean over shares and splits is below RBF's on all data sets but one at most, and centroids vary less than random rows on
-    more than half (between splits or, of one split, from share to share); does not hold when either is so on half at most; else cannot
-    tell. It takes five data sets.
+    """ "The clustering strategy leads to a more stable behavior [...] the pseudo-Bayesian method
+    improves the results on almost all datasets". Holds when PB's mean over shares and splits is
+    below RBF's on all data sets but one at most, and centroids vary less than random rows on more
+    than half (between splits or, of one split, from share to share); does not hold when either is
+    so on half at most; else cannot tell. It takes five data sets.
     """
     found = protocol.by_set(results)
     if len(found) < 5 or "0.25" not in map(str, results[0][0]["shares"]):
@@ -69,7 +90,8 @@ def verdict(results: Results) -> tuple[str, str]:
         if spread["PB-C"] + spread["RBF-C"] < spread["PB-R"] + spread["RBF-R"]:
             steadier.append(name)
     why = (
-        f"Learned below RBF on {len(better)} of {len(found)} data sets ({', '.join(better)}); centroids steadier "
+        f"Learned below RBF on {len(better)} of {len(found)} data sets ({', '.join(better)}); "
+        "centroids steadier "
         f"on {len(steadier)} ({', '.join(steadier)})."
     )
     if 2 * min(len(better), len(steadier)) <= len(found):
@@ -78,15 +100,21 @@ def verdict(results: Results) -> tuple[str, str]:
 
 
 def _unsteadiness(errors):
-    """How much a curve varies between splits or, of one split, how far it bends from share to share."""
+    """How much a curve varies between splits or, of one split, how far it bends from share to
+    share.
+    """
     if len(errors) > 1:
         return errors.std(axis=0, ddof=1).mean()
     return np.abs(np.diff(errors[0], n=2)).mean()
 
 
 def figure(results: Results) -> Figure:
-    """Test error against the share of landmarks: RBF (red) and learned (blue) similarities, centroids (solid) and random rows (dashed)."""
-    return protocol.set_panels(results, _curves, "landmarks, % of the training rows", "test error, %")
+    """Test error against the share of landmarks: RBF (red) and learned (blue) similarities,
+    centroids (solid) and random rows (dashed).
+    """
+    return protocol.set_panels(
+        results, _curves, "landmarks, % of the training rows", "test error, %"
+    )
 
 
 def _curves(axis, results):
@@ -94,5 +122,14 @@ def _curves(axis, results):
     for curve in _CURVES:
         errors = np.mean([result[curve] for _, result in results], axis=0)
         color = "tab:blue" if curve.startswith("PB") else "tab:red"
-        axis.plot(shares, errors, "--" if curve.endswith("R") else "-", color=color, marker=".", label=curve)
-    axis.axhline(np.mean([result["SVM"] for _, result in results]), color="black", linewidth=0.8, label="SVM")
+        axis.plot(
+            shares,
+            errors,
+            "--" if curve.endswith("R") else "-",
+            color=color,
+            marker=".",
+            label=curve,
+        )
+    axis.axhline(
+        np.mean([result["SVM"] for _, result in results]), color="black", linewidth=0.8, label="SVM"
+    )

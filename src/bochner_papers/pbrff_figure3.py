@@ -14,18 +14,25 @@ from .runner.results import Case, Figure, Results, chosen, judged
 
 PAPER = "Letarte, Morvant and Germain 2019, Figures 3 and 5"
 CLAIM = (
-    "With few frequencies (8 to 64), PBRFF and OKRFF have lower test errors than plain random features on most data sets; "
+    "With few frequencies (8 to 64), PBRFF and OKRFF have lower test errors than plain random "
+    "features on most data sets; "
     "with 1000 all are about equal."
 )
 NEEDS = protocol.DATASETS
 DEVIATIONS = (
-    "Instead of the full ads set, which OpenML has (`datasets.load('ads')`), ads_dedup holds its 1966 distinct rows.",
-    "Scale paper: the authors' split, grids and 52 numbers of frequencies, γ by their rule in the run (for adult on 10 000 rows). Scale quick: five splits, of which seed 0 is the authors', "
-    "the stored γ, D up to 1000 instead of 5000; beta in {1, 10, 100, 1000}, rho in {0.0001, 0.001, 0.01} and C in "
-    "{0.1, 10, 1000}; beta and rho are not chosen again beyond D = 64; at most 3000 training rows; farm, with its "
+    "Instead of the full ads set, which OpenML has (`datasets.load('ads')`), ads_dedup holds its "
+    "1966 distinct rows.",
+    "Scale paper: the authors' split, grids and 52 numbers of frequencies, γ by their rule in the "
+    "run (for adult on 10 000 rows). Scale quick: five splits, of which seed 0 is the authors', "
+    "the stored γ, D up to 1000 instead of 5000; beta in {1, 10, 100, 1000}, rho in {0.0001, "
+    "0.001, 0.01} and C in "
+    "{0.1, 10, 1000}; beta and rho are not chosen again beyond D = 64; at most 3000 training rows; "
+    "farm, with its "
     "54877 columns, has 8000 candidates (20000 would take 4.4 GB in float32) and D up to 256.",
-    "The linear SVM is LinearSVC's objective solved by Newton's method; equal frequencies are joined before it.",
-    "Of values of β that are equally good on the validation rows the smallest is chosen, by the authors' notebook the largest.",
+    "The linear SVM is LinearSVC's objective solved by Newton's method; equal frequencies are "
+    "joined before it.",
+    "Of values of β that are equally good on the validation rows the smallest is chosen, by the "
+    "authors' notebook the largest.",
 )
 
 # As many as the authors' script tries: one by one at first, then in longer and longer steps.
@@ -65,14 +72,23 @@ _METHODS = ("RFF", "OKRFF", "PBRFF")
 
 def cases(scale: str) -> list[Case]:
     settings, seeds = _SETTINGS[scale], 1 if scale == "paper" else 5
-    wide = {"candidates": 8000, "D": [D for D in settings["D"] if D <= 256]} if scale == "quick" else {}
-    return [case | (wide if case["dataset"] == "farm" else {}) for case in protocol.set_cases(scale, seeds, **settings)]
+    wide = (
+        {"candidates": 8000, "D": [D for D in settings["D"] if D <= 256]}
+        if scale == "quick"
+        else {}
+    )
+    return [
+        case | (wide if case["dataset"] == "farm" else {})
+        for case in protocol.set_cases(scale, seeds, **settings)
+    ]
 
 
 def run(case: Case, rng: np.random.Generator) -> Case:
     parts = protocol.split(case["dataset"], case["seed"], case["rows"])
     gamma, n_candidates = protocol.gamma_for(case, parts), case["candidates"]
-    features = SpectralFeatures(Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"])
+    features = SpectralFeatures(
+        Gaussian(gamma), PacBayes(), n_candidates=n_candidates, random_state=case["seed"]
+    )
     fitted = features.fit(*parts.train)
     learners: dict[str, list[Any]] = {
         "RFF": [None],  # the first D candidates
@@ -87,7 +103,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
             # Beyond D = 64 the quick scale keeps the learner that was best there.
             for learner in learners[method]:
                 measure = _measure(fitted, learner, D)
-                tried.append(protocol.linear_svm([measure.features(X) for X in parts.rows], parts, case["C"]))
+                tried.append(
+                    protocol.linear_svm([measure.features(X) for X in parts.rows], parts, case["C"])
+                )
             best = max(tried, key=lambda one: one.valid)
             if case["settled"] == D:
                 learners[method] = [learners[method][tried.index(best)]]
@@ -99,16 +117,19 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def _measure(fitted, learner, D):
-    """D draws of the learned weights, equal ones joined; without a learner the first D candidates, which are draws of the prior."""
+    """D draws of the learned weights, equal ones joined; without a learner the first D candidates,
+    which are draws of the prior.
+    """
     if learner is not None:
         return fitted.relearned(learner, D).measure_.merged()
     return FourierMeasure(fitted.candidates_.frequencies[:D], np.full(D, 1 / D))
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """ "Both kernel learning methods have better accuracy than the classical RFF algorithm for a small number of random features, and similar
-    ones for a large number". Holds when both learners' mean error at D = 8 to 64 is below RFF's on more than half of the data sets, and at
-    the largest D not above it by more than a point or a tenth of it; it takes five data sets.
+    """ "Both kernel learning methods have better accuracy than the classical RFF algorithm for a
+    small number of random features, and similar ones for a large number". Holds when both learners'
+    mean error at D = 8 to 64 is below RFF's on more than half of the data sets, and at the largest
+    D not above it by more than a point or a tenth of it; it takes five data sets.
     """
     complete = protocol.by_set(results)
     if len(complete) < 5:
@@ -122,15 +143,17 @@ def verdict(results: Results) -> tuple[str, str]:
             if mean[method][-1] - mean["RFF"][-1] > max(1.0, 0.1 * mean["RFF"][-1]):
                 apart.append(f"{name} {method}")
     why = (
-        f"Below RFF at D = 8 to 64: OKRFF on {wins['OKRFF']}, PBRFF on {wins['PBRFF']} of {len(complete)} data sets. "
-        f"At the largest D {'none is worse by a point' if not apart else 'worse than RFF: ' + ', '.join(apart)}."
+        f"Below RFF at D = 8 to 64: OKRFF on {wins['OKRFF']}, PBRFF on {wins['PBRFF']} of "
+        f"{len(complete)} data sets. "
+        "At the largest D "
+        f"{'none is worse by a point' if not apart else 'worse than RFF: ' + ', '.join(apart)}."
     )
     return judged(2 * min(wins.values()) > len(complete) and not apart, why)
 
 
 def figure(results: Results) -> Figure:
-    """Error against the number of frequencies, on test rows (solid, with one standard deviation over seeds) and training rows (dotted); the
-    line is the RBF SVM on the whole kernel.
+    """Error against the number of frequencies, on test rows (solid, with one standard deviation
+    over seeds) and training rows (dotted); the line is the RBF SVM on the whole kernel.
     """
     return protocol.set_panels(results, _curves, "number of frequencies D", "error, %")
 
@@ -144,7 +167,9 @@ def _curves(axis, results):
             axis.plot(sizes, mean, style, color=color, marker=marker, label=f"{method} ({part})")
             if part == "test" and len(errors) > 1:
                 spread = errors.std(axis=0, ddof=1)
-                axis.fill_between(sizes, mean - spread, mean + spread, color=color, alpha=0.15, linewidth=0)
+                axis.fill_between(
+                    sizes, mean - spread, mean + spread, color=color, alpha=0.15, linewidth=0
+                )
     machine = [result["SVM"] for _, result in results if "SVM" in result]
     if machine:
         axis.axhline(np.mean(machine), color="black", linewidth=0.8, label="SVM")

@@ -1,4 +1,6 @@
-"""What the experiments of Letarte et al. 2019 share: splits, bandwidths, the linear SVM and its validation."""
+"""What the experiments of Letarte et al. 2019 share: splits, bandwidths, the linear SVM and its
+validation.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -35,8 +37,9 @@ PAPER_GRID: Case = {
     "n_init": 10,
 }
 
-# ``best_gamma`` of the authors' own split (of adult: of 4000 of its rows), for scales that do not search it in the run.  With it
-# the SVM has the paper's test error to the last digit: breast 4.90, farm 11.58, mnist17 0.34, mnist49 1.16, mnist56 0.55.
+# ``best_gamma`` of the authors' own split (of adult: of 4000 of its rows), for scales that do not
+# search it in the run.  With it the SVM has the paper's test error to the last digit: breast 4.90,
+# farm 11.58, mnist17 0.34, mnist49 1.16, mnist56 0.55.
 FOUND_GAMMAS = {
     "breast": 1e-5,
     "ads_dedup": 1e-2,
@@ -47,7 +50,8 @@ FOUND_GAMMAS = {
     "adult": 1e-7,
 }
 DATASETS = tuple(FOUND_GAMMAS)
-# γ is searched on at most as many training rows: more Gram matrices do not fit in memory.  Only adult has more.
+# γ is searched on at most as many training rows: more Gram matrices do not fit in memory.  Only
+# adult has more.
 _SEARCHED_ROWS = 10_000
 
 
@@ -65,16 +69,22 @@ class Split:
         return [self.train[0], self.valid[0], self.test[0]]
 
     def in_their_span(self) -> "Split":
-        """The same points in coordinates of the space that all rows span, where that has fewer dimensions.
+        """The same points in coordinates of the space that all rows span, where that has fewer
+        dimensions.
 
-        Distances and products stay as they are, so Gaussian frequencies drawn in these coordinates give features of the same law.
-        The 54877 columns of farm become 4143, and frequencies for each landmark fit in memory.
+        Distances and products stay as they are, so Gaussian frequencies drawn in these coordinates
+        give features of the same law. The 54877 columns of farm become 4143, and frequencies for
+        each landmark fit in memory.
         """
         rows = self.rows
         sizes = [part.shape[0] for part in rows]
         if sum(sizes) >= rows[0].shape[1]:
             return self
-        whole = sp.vstack(rows, format="csr").astype(np.float64) if sp.issparse(rows[0]) else np.concatenate(rows)
+        whole = (
+            sp.vstack(rows, format="csr").astype(np.float64)
+            if sp.issparse(rows[0])
+            else np.concatenate(rows)
+        )
         gram = whole @ whole.T
         values, vectors = eigh(gram.toarray() if sp.issparse(gram) else gram, driver="evd")
         kept = values > 1e-12 * values[-1]
@@ -84,13 +94,16 @@ class Split:
 
 
 def set_cases(scale: str, seeds: int, **settings: Any) -> list[Case]:
-    """A case for each data set and seed; at the smallest scale, one.  The paper has one split, the seed 0."""
+    """A case for each data set and seed; at the smallest scale, one.  The paper has one split, the
+    seed 0.
+    """
     names, seeds = (("breast",), 1) if scale == "smoke" else (DATASETS, seeds)
     return [case | settings for case in every(dataset=names, seed=range(seeds))]
 
 
 def split(name: str, seed: int, largest: int | None = None) -> Split:
-    """25 % test (adult: the official part), 20 % of the rest for validation; seed 0 is the authors' own split.
+    """25 % test (adult: the official part), 20 % of the rest for validation; seed 0 is the authors'
+    own split.
 
     ``largest`` limits the rows for training and, to a quarter of it, for validation.
     """
@@ -112,13 +125,16 @@ def split(name: str, seed: int, largest: int | None = None) -> Split:
 
 
 def unknown_levels(X: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """The indicators of the level "?" of adult's workclass, occupation and native country: rows with none of the others.
+    """The indicators of the level "?" of adult's workclass, occupation and native country: rows
+    with none of the others.
 
-    The shared file leaves them away; the authors' loader means to, but looks for "?" where values begin with a blank, so the paper's
-    108 columns are these 105 and three.
+    The shared file leaves them away; the authors' loader means to, but looks for "?" where values
+    begin with a blank, so the paper's 108 columns are these 105 and three.
     """
     groups = np.array([str(name).partition("=")[0] if "=" in str(name) else "" for name in names])
-    missing = {group: 1 - X[:, groups == group].sum(axis=1) for group in dict.fromkeys(groups) if group}
+    missing = {
+        group: 1 - X[:, groups == group].sum(axis=1) for group in dict.fromkeys(groups) if group
+    }
     return np.column_stack([column for column in missing.values() if column.any()]).astype(X.dtype)
 
 
@@ -131,7 +147,9 @@ def gamma_for(case: Case, parts: Split) -> float:
 
 
 def best_gamma(parts: Split, costs: Sequence[float] = COSTS) -> float:
-    """The γ of the RBF SVM with the best validation accuracy; of equals the one with the smallest C, then the smallest γ."""
+    """The γ of the RBF SVM with the best validation accuracy; of equals the one with the smallest
+    C, then the smallest γ.
+    """
     found = {gamma: _best_svm(parts, gamma, costs) for gamma in GAMMAS}
     return max(found, key=lambda gamma: (found[gamma][0], -found[gamma][1].C, -gamma))
 
@@ -141,17 +159,25 @@ def svm_error(parts: Split, gamma: float, costs: Sequence[float]) -> float:
     _, best = _best_svm(parts, gamma, costs)
     n_test = len(parts.test[1])
     wrong = 0
-    for rows in gen_batches(n_test, 2000):  # a few at a time: adult has more of them than fit in memory
+    for rows in gen_batches(
+        n_test, 2000
+    ):  # a few at a time: adult has more of them than fit in memory
         similarities = _similarities(parts.test[0][rows], parts, gamma)
         wrong += int(np.sum(best.predict(similarities) != parts.test[1][rows]))
     return 100 * wrong / n_test
 
 
 def _best_svm(parts, gamma, costs):
-    """The best validation accuracy of the RBF SVM, and its model; of equals the one with the smallest C."""
-    # On a Gram matrix: computing the kernel anew for each C, as SVC(kernel="rbf") does, takes ten times as long.
+    """The best validation accuracy of the RBF SVM, and its model; of equals the one with the
+    smallest C.
+    """
+    # On a Gram matrix: computing the kernel anew for each C, as SVC(kernel="rbf") does, takes ten
+    # times as long.
     gram, across = (_similarities(rows, parts, gamma) for rows in parts.rows[:2])
-    models = [SVC(C=C, kernel="precomputed", cache_size=500).fit(gram, parts.train[1]) for C in sorted(costs)]
+    models = [
+        SVC(C=C, kernel="precomputed", cache_size=500).fit(gram, parts.train[1])
+        for C in sorted(costs)
+    ]
     scores = [model.score(across, parts.valid[1]) for model in models]
     return max(zip(scores, models), key=lambda pair: pair[0])
 
@@ -161,9 +187,11 @@ def _similarities(rows, parts, gamma):
 
 
 class AuthorsSVM(LinearSVC):
-    """The authors' linear learner: liblinear's dual solver, which they let stop after 1000 passes over the rows.
+    """The authors' linear learner: liblinear's dual solver, which they let stop after 1000 passes
+    over the rows.
 
-    For a large C on similarities that are all close to 1 that is far from the minimum; ``SquaredHingeSVM`` goes there.
+    For a large C on similarities that are all close to 1 that is far from the minimum;
+    ``SquaredHingeSVM`` goes there.
     """
 
     def __init__(self, C: float = 1.0):
@@ -177,8 +205,8 @@ class AuthorsSVM(LinearSVC):
 class SquaredHingeSVM(AuthorsSVM):
     """The same objective, ½‖(w, b)‖² + C Σ max(0, 1 − y f(x))², by Newton's method in the primal.
 
-    For a few thousand columns this is faster than coordinate descent by one to two orders of magnitude, above all for
-    large C, and exact.
+    For a few thousand columns this is faster than coordinate descent by one to two orders of
+    magnitude, above all for large C, and exact.
     """
 
     def fit(self, X: Any, y: Any, start: np.ndarray | None = None) -> Self:
@@ -194,7 +222,10 @@ class SquaredHingeSVM(AuthorsSVM):
             step = -self._solve(held, gradient)
             change = y * (columns @ step)
             length, value = 1.0, self._objective(weights, margins)
-            while self._objective(weights + length * step, margins + length * change) > value and length > 1e-6:
+            while (
+                self._objective(weights + length * step, margins + length * change) > value
+                and length > 1e-6
+            ):
                 length /= 2
             weights, margins = weights + length * step, margins + length * change
             if length <= 1e-6:
@@ -225,7 +256,9 @@ class Tried:
     test_error: float
 
 
-def linear_svm(features: Sequence[Any], labels: Split, costs: Sequence[float], solver: type = SquaredHingeSVM) -> Tried:
+def linear_svm(
+    features: Sequence[Any], labels: Split, costs: Sequence[float], solver: type = SquaredHingeSVM
+) -> Tried:
     """The linear SVM on features of the three parts, C by validation (of equals the smallest)."""
     models: list[Any] = []
     for C in sorted(costs):
@@ -240,7 +273,8 @@ def linear_svm(features: Sequence[Any], labels: Split, costs: Sequence[float], s
 def landmark_features(
     case: Case, parts: Split, gamma: float, share: float, rule: str
 ) -> tuple[list[Any], dict[Any, Any]]:
-    """RBF similarities to one choice of landmarks on the three parts, and the learned ones for each (beta, D) of a case.
+    """RBF similarities to one choice of landmarks on the three parts, and the learned ones for each
+    (beta, D) of a case.
 
     Every landmark has frequencies of its own, as in the paper.
     """
@@ -250,19 +284,28 @@ def landmark_features(
     # The authors' count: the same for each class, rounded down.
     n_landmarks = max(2 * int(np.ceil(share * len(y)) / 2), 2)
     own = centroids(X, y, n_landmarks, case.get("n_init", 1), seed) if rule == "kmeans" else rule
-    learned = LandmarkFeatures(Gaussian(gamma), n_landmarks=n_landmarks, landmarks=own, **settings).fit(X, y)
-    exact = LandmarkFeatures(Gaussian(gamma), landmarks=learned.landmarks_, similarity="exact").fit(X)
+    learned = LandmarkFeatures(
+        Gaussian(gamma), n_landmarks=n_landmarks, landmarks=own, **settings
+    ).fit(X, y)
+    exact = LandmarkFeatures(Gaussian(gamma), landmarks=learned.landmarks_, similarity="exact").fit(
+        X
+    )
     pairs = [(beta, D) for beta in case["beta"] for D in case["D"]]
     variants = [(PacBayes(beta), D) for beta, D in pairs]
     mapped = zip(*(learned.transform_each(Z, variants) for Z in parts.rows))
     return [exact.transform(Z) for Z in parts.rows], dict(zip(pairs, mapped))
 
 
-def centroids(X: Any, y: np.ndarray, n_landmarks: int, n_init: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def centroids(
+    X: Any, y: np.ndarray, n_landmarks: int, n_init: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Centroids of k-means within each class and their labels, the best of ``n_init`` starts."""
     labels = np.unique(y)
     counts = shares([int(np.sum(y == label)) for label in labels], n_landmarks)
-    clusters = [KMeans(count, n_init=n_init, random_state=seed).fit(X[y == a]) for a, count in zip(labels, counts)]
+    clusters = [
+        KMeans(count, n_init=n_init, random_state=seed).fit(X[y == a])
+        for a, count in zip(labels, counts)
+    ]
     return np.concatenate([one.cluster_centers_ for one in clusters]), np.repeat(labels, counts)
 
 
@@ -272,17 +315,23 @@ def best_error(tried: dict[tuple[float, int], Tried]) -> float:
 
 
 def by_set(results: Results, least: int = 1) -> dict[str, Case]:
-    """{data set: {entry of the results: array of it over the seeds}} where there are ``least`` seeds; verdicts speak of these."""
+    """{data set: {entry of the results: array of it over the seeds}} where there are ``least``
+    seeds; verdicts speak of these.
+    """
     sets: dict[str, list[Case]] = {}
     for case, result in results:
         sets.setdefault(case["dataset"], []).append(result)
     return {
-        name: {key: np.array([r[key] for r in of]) for key in of[0]} for name, of in sets.items() if len(of) >= least
+        name: {key: np.array([r[key] for r in of]) for key in of[0]}
+        for name, of in sets.items()
+        if len(of) >= least
     }
 
 
 def set_panels(results: Results, draw: Any, x_label: str, y_label: str) -> Any:
-    """A figure with one panel for each data set, drawn by ``draw(axis, its results)``, and one legend."""
+    """A figure with one panel for each data set, drawn by ``draw(axis, its results)``, and one
+    legend.
+    """
     chart, axes = panels(list(by_set(results)), size=(3.4, 2.9))
     for name, axis in axes.items():
         draw(axis, chosen(results, dataset=name))

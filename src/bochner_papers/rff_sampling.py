@@ -1,7 +1,8 @@
 """Kernel error against the number of frequencies for the three ways of sampling a prior.
 
-Found with 40 draws a size: orthogonal frequencies have about four fifths of the iid error at every size.  Scrambled Sobol
-points halve it at 1024, but with as few frequencies as dimensions (8) they are a few percent worse: the claim is too strong.
+Found with 40 draws a size: orthogonal frequencies have about four fifths of the iid error at every
+size. Scrambled Sobol points halve it at 1024, but with as few frequencies as dimensions (8) they
+are a few percent worse: the claim is too strong.
 """
 
 import numpy as np
@@ -40,7 +41,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when both beat iid at every size by more than two standard errors of the paired log-ratios, of ten draws at least."""
+    """Holds when both beat iid at every size by more than two standard errors of the paired
+    log-ratios, of ten draws at least.
+    """
     errors = {(c["sampling"], c["frequencies"], c["seed"]): r["rms error"] for c, r in results}
     sizes = sorted({case["frequencies"] for case, _ in results})
     seeds = sorted({case["seed"] for case, _ in results})
@@ -50,9 +53,13 @@ def verdict(results: Results) -> tuple[str, str]:
     for sampling in _SAMPLINGS[1:]:
         gains = []
         for size in sizes:
-            ratios = np.log([errors[sampling, size, seed] / errors["iid", size, seed] for seed in seeds])
+            ratios = np.log(
+                [errors[sampling, size, seed] / errors["iid", size, seed] for seed in seeds]
+            )
             gains.append(np.exp(ratios.mean()))
-            scores[f"{sampling} at {size}"] = ratios.mean() / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+            scores[f"{sampling} at {size}"] = ratios.mean() / (
+                ratios.std(ddof=1) / np.sqrt(len(ratios))
+            )
         told.append(f"{sampling}: {min(gains):.2f} to {max(gains):.2f} of the iid error")
     summary = "; ".join(told)
     lost = [name for name, score in scores.items() if score > 2]
@@ -60,19 +67,31 @@ def verdict(results: Results) -> tuple[str, str]:
     if lost:
         return "does not hold", f"Worse than iid: {', '.join(lost)}; {summary}."
     if doubtful:
-        return "cannot tell", f"Within two standard errors of iid: {', '.join(doubtful)}; {summary}."
+        return (
+            "cannot tell",
+            f"Within two standard errors of iid: {', '.join(doubtful)}; {summary}.",
+        )
     return "holds", f"Both below iid at every size by more than two standard errors; {summary}."
 
 
 def figure(results: Results) -> Figure:
-    """Error of the kernel against the number of frequencies, mean and standard deviation over draws."""
+    """Error of the kernel against the number of frequencies, mean and standard deviation over
+    draws.
+    """
     chart, axes = blank(size=(6, 4))
     sizes = sorted({case["frequencies"] for case, _ in results})
     errors = grouped(results, "rms error", "sampling", "frequencies")
     for sampling, marker in zip(_SAMPLINGS, "os^"):
-        means, spreads = ([average(errors[sampling, size]) for size in sizes] for average in (np.mean, np.std))
+        means, spreads = (
+            [average(errors[sampling, size]) for size in sizes] for average in (np.mean, np.std)
+        )
         axes.errorbar(sizes, means, spreads, label=sampling, marker=marker, capsize=3)
-    axes.set(xlabel="number of frequencies", ylabel="root mean square error of the kernel", xscale="log", yscale="log")
+    axes.set(
+        xlabel="number of frequencies",
+        ylabel="root mean square error of the kernel",
+        xscale="log",
+        yscale="log",
+    )
     axes.set(xticks=sizes, xticklabels=sizes, title=f"Gaussian kernel in {_N_FEATURES} dimensions")
     axes.minorticks_off()
     axes.legend(title="sampling")

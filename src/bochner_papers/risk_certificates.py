@@ -14,11 +14,15 @@ from .runner.results import Case, Results
 
 PAPER = "Not in Letarte, Morvant and Germain 2019, whose conclusion asks for it: guarantees on the final predictor"
 CLAIM = (
-    "On the paper's data sets, the PAC-Bayes certificate of a linear model on learned features is below the error of "
+    "On the paper's data sets, the PAC-Bayes certificate of a linear model on learned features is "
+    "below the error of "
     "always predicting the larger class, and above the test error."
 )
 NEEDS = DATASETS
-DEVIATIONS = ("Columns of adult and breast are standardized; at the quick scale at most 8000 training rows are used.",)
+DEVIATIONS = (
+    "Columns of adult and breast are standardized; at the quick scale at most 8000 training rows "
+    "are used.",
+)
 
 _SETTINGS: dict[str, Case] = {
     "smoke": {"candidates": 200, "D": 50, "rows": 300},
@@ -40,7 +44,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
     )
     model = CertifiedClassifier(features, random_state=case["seed"]).fit(*parts.train)
     held_out = certify(model, *parts.valid)
-    wrong_votes = model.votes(parts.test[0])[np.arange(len(parts.test[1])), (parts.test[1] < 0).astype(int)]
+    wrong_votes = model.votes(parts.test[0])[
+        np.arange(len(parts.test[1])), (parts.test[1] < 0).astype(int)
+    ]
     positive = float(np.mean(parts.train[1] > 0))
     return {
         "guessing": 100 * min(positive, 1 - positive),
@@ -53,7 +59,9 @@ def run(case: Case, rng: np.random.Generator) -> Case:
 
 
 def verdict(results: Results) -> tuple[str, str]:
-    """Holds when on every data set the mean certificate of the randomized classifier lies between test error and guessing."""
+    """Holds when on every data set the mean certificate of the randomized classifier lies between
+    test error and guessing.
+    """
     found = by_set(results)
     if len(found) < len(NEEDS):
         return "cannot tell", f"{len(found)} of {len(NEEDS)} data sets."

@@ -1,4 +1,6 @@
-"""Methods that only serve as comparisons in the experiments; labels are −1 and +1, no part of the public interface."""
+"""Methods that only serve as comparisons in the experiments; labels are −1 and +1, no part of the
+public interface.
+"""
 
 import warnings
 from abc import abstractmethod
@@ -13,7 +15,9 @@ from sklearn.svm import SVC, SVR
 
 
 class LinearMachine(ClassifierMixin, BaseEstimator):
-    """A map of the rows, then libsvm's linear machine on labels −1 and +1, stopped after 10000 iterations without complaint."""
+    """A map of the rows, then libsvm's linear machine on labels −1 and +1, stopped after 10000
+    iterations without complaint.
+    """
 
     C: float
 
@@ -42,12 +46,16 @@ class LinearMachine(ClassifierMixin, BaseEstimator):
 
 
 class RandomLandmarks(LinearMachine):
-    """PBRFF as run in the boosting paper: landmarks drawn with replacement, ten frequencies of their own each, a linear SVM.
+    """PBRFF as run in the boosting paper: landmarks drawn with replacement, ten frequencies of
+    their own each, a linear SVM.
 
-    ψ_l(x) = Σ_m Q^l_m cos ω^l_m·(x_l − x), Q^l the pseudo-posterior of landmark l (Letarte et al. 2019, Eq. 13).
+    ψ_l(x) = Σ_m Q^l_m cos ω^l_m·(x_l − x), Q^l the pseudo-posterior of landmark l (Letarte et al.
+    2019, Eq. 13).
     """
 
-    def __init__(self, n_landmarks=100, n_frequencies=10, gamma=1.0, beta=1.0, C=1.0, random_state=None):
+    def __init__(
+        self, n_landmarks=100, n_frequencies=10, gamma=1.0, beta=1.0, C=1.0, random_state=None
+    ):
         self.n_landmarks = n_landmarks
         self.n_frequencies = n_frequencies
         self.gamma = gamma
@@ -65,8 +73,12 @@ class RandomLandmarks(LinearMachine):
         angle = X @ self.frequencies_.reshape(-1, d).T
         cosine, sine = y @ np.cos(angle), y @ np.sin(angle)
         phases = self.phases_.ravel()
-        alignment = y[chosen][:, None] * (np.cos(phases) * cosine + np.sin(phases) * sine).reshape(shape[:2])
-        losses = 0.5 - (alignment - 1) / (2 * (n - 1))  # the pair of a landmark with itself is left out
+        alignment = y[chosen][:, None] * (np.cos(phases) * cosine + np.sin(phases) * sine).reshape(
+            shape[:2]
+        )
+        losses = 0.5 - (alignment - 1) / (
+            2 * (n - 1)
+        )  # the pair of a landmark with itself is left out
         self.weights_ = softmax(-self.beta * np.sqrt(n) * losses, axis=1)
         return self
 
@@ -78,7 +90,8 @@ class RandomLandmarks(LinearMachine):
 
 
 def ridge_mse_and_gradient(parameters, X, fitted, y):
-    """Training MSE of the ridge fit on [fitted, sin ω·x, cos ω·x] as a function of (ω, g), and its gradient.
+    """Training MSE of the ridge fit on [fitted, sin ω·x, cos ω·x] as a function of (ω, g), and its
+    gradient.
 
     The ridge is g² + 1e-10; the gradient goes through the solution of the 3 x 3 system.
     """
@@ -102,9 +115,11 @@ def _ridge_fit(parameters, X, fitted, y):
 
 
 class GreedyFourierFeatures(LinearMachine):
-    """GFC (Oglic and Gärtner 2016, as run by Gautheron et al.): greedy construction of cosines by least squares.
+    """GFC (Oglic and Gärtner 2016, as run by Gautheron et al.): greedy construction of cosines by
+    least squares.
 
-    T greedy frequencies, then a linear SVM on their sines and cosines; the greedy amplitudes are thrown away.
+    T greedy frequencies, then a linear SVM on their sines and cosines; the greedy amplitudes are
+    thrown away.
     """
 
     def __init__(self, n_rounds=100, C=1.0, random_state=None):
@@ -119,7 +134,9 @@ class GreedyFourierFeatures(LinearMachine):
         self.frequencies_ = np.empty((self.n_rounds, X.shape[1]))
         for t in range(self.n_rounds):
             start = np.append(rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1]), 1e-2)
-            best, _, _ = fmin_l_bfgs_b(ridge_mse_and_gradient, start, args=(X, fitted, y), maxiter=200)
+            best, _, _ = fmin_l_bfgs_b(
+                ridge_mse_and_gradient, start, args=(X, fitted, y), maxiter=200
+            )
             self.frequencies_[t] = best[:-1]
             columns, _, amplitudes = _ridge_fit(best, X, fitted, y)
             fitted = columns @ amplitudes
@@ -135,9 +152,11 @@ RBF_GAMMAS = [2.0**k for k in range(-4, 6)]
 
 
 class BoostedKernelRegression(ClassifierMixin, BaseEstimator):
-    """BMKR: boosting that picks the best of eleven support vector regressions each round (Wu et al. 2017).
+    """BMKR: boosting that picks the best of eleven support vector regressions each round (Wu et al.
+    2017).
 
-    Each round fits ten RBF machines and a linear one to the residual of ±1 labels and adds the best, step one.
+    Each round fits ten RBF machines and a linear one to the residual of ±1 labels and adds the
+    best, step one.
     """
 
     def __init__(self, n_rounds=100, C=1.0):
@@ -151,14 +170,17 @@ class BoostedKernelRegression(ClassifierMixin, BaseEstimator):
         residual = y.astype(np.float64)
         for _ in range(self.n_rounds):
             machines = [SVR(kernel="linear", C=self.C, epsilon=0.1, max_iter=10_000)]
-            machines += [SVR(gamma=gamma, C=self.C, epsilon=0.1, max_iter=10_000) for gamma in RBF_GAMMAS]
+            machines += [
+                SVR(gamma=gamma, C=self.C, epsilon=0.1, max_iter=10_000) for gamma in RBF_GAMMAS
+            ]
             # The iteration limit is part of the protocol.
             with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 left = [residual - machine.fit(X, residual).predict(X) for machine in machines]
             best = int(np.argmin([r @ r for r in left]))
             self.machines_.append(machines[best])
             residual = left[best]
-            # Within the insensitive tube every further machine is the zero function: the remaining rounds add nothing.
+            # Within the insensitive tube every further machine is the zero function: the remaining
+            # rounds add nothing.
             if np.abs(residual).max() <= 0.1:
                 break
         return self

@@ -7,23 +7,31 @@ import pytest
 
 selenium = pytest.importorskip("selenium")
 pytest.importorskip("matplotlib")
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
 ]
 
-from page_samples import EVIL, write_all  # noqa: E402
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
+from page_samples import EVIL, write_all
+from selenium import webdriver
+from selenium.webdriver.common.by import By
 
 
 @pytest.fixture(scope="module")
 def browser():
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
@@ -33,7 +41,8 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    # BOCHNER_SCREENSHOTS names a folder where the pages and their pictures are kept for people to look at.
+    # BOCHNER_SCREENSHOTS names a folder where the pages and their pictures are kept for people to
+    # look at.
     kept = os.environ.get("BOCHNER_SCREENSHOTS")
     folder = tmp_path_factory.mktemp("pages")
     if kept:
@@ -59,13 +68,18 @@ def test_no_page_logs_an_error_or_runs_foreign_code(browser, pages):
         shown(browser, page, 1100, "light", "light")
         assert browser.get_log("browser") == [], page
         assert browser.execute_script("return window.hacked") is None, page
-        assert EVIL in browser.find_element(By.TAG_NAME, "body").text or "onerror" in browser.page_source
+        assert (
+            EVIL in browser.find_element(By.TAG_NAME, "body").text
+            or "onerror" in browser.page_source
+        )
 
 
 def test_pages_fit_a_phone(browser, pages):
     for page in pages:
         shown(browser, page, 375, "light", "phone")
-        overflow = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+        overflow = browser.execute_script(
+            "return document.documentElement.scrollWidth - window.innerWidth"
+        )
         assert overflow <= 0, page
 
 
@@ -120,5 +134,7 @@ def test_figures_are_visible_and_described(browser, pages):
         for drawing in drawings:
             assert drawing.size["width"] > 100
             assert drawing.size["height"] > 20
-            title = browser.execute_script("return arguments[0].querySelector('title').textContent", drawing)
+            title = browser.execute_script(
+                "return arguments[0].querySelector('title').textContent", drawing
+            )
             assert len(title) > 20

@@ -52,14 +52,25 @@ from bochner import (
     StochasticGradient,
     TableModel,
 )
-from bochner.losses import Exponential, Hinge, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
+from bochner.losses import (
+    Exponential,
+    Hinge,
+    Huber,
+    Logistic,
+    Multinomial,
+    Poisson,
+    Quantile,
+    Squared,
+)
 
 
 def mixture(n_features):
     """A spectral mixture with means off the origin, in any dimension."""
     rng = np.random.default_rng(n_features)
     return SpectralMixture(
-        weights=[0.3, 0.7], means=rng.normal(size=(2, n_features)), scales=rng.uniform(0.2, 1.0, size=(2, n_features))
+        weights=[0.3, 0.7],
+        means=rng.normal(size=(2, n_features)),
+        scales=rng.uniform(0.2, 1.0, size=(2, n_features)),
     )
 
 
@@ -77,7 +88,9 @@ PRIORS = {
     "Anova 1/2": lambda d: Anova(nu=0.5, length_scale=1.5, weight=0.7),
     "Anova 3/2": lambda d: Anova(),
     "Anova 5/2 ARD": lambda d: Anova(
-        nu=2.5, length_scale=np.linspace(0.6, 2.0, d), weight=np.append(np.linspace(0.2, 5.0, d)[1:], 0.01)
+        nu=2.5,
+        length_scale=np.linspace(0.6, 2.0, d),
+        weight=np.append(np.linspace(0.2, 5.0, d)[1:], 0.01),
     ),
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
@@ -111,10 +124,21 @@ KINDS = [
     FourierBoostingRegressor(loss="huber", n_rounds=8),
     CertifiedClassifier(SpectralFeatures(n_components=8)),
     SpectralRidge(
-        SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50), alpha=0.1, fit_intercept=False
+        SpectralFeatures(Matern(nu=1.5, length_scale="scale"), n_components=50),
+        alpha=0.1,
+        fit_intercept=False,
     ),
-    SpectralLogistic(SpectralFeatures(learner=PacBayes(), n_components=8, block_size=7), C=100.0, fit_intercept=False),
-    OperatorRidge(Decomposable(Gaussian(gamma="scale")), n_components=20, solver=Cholesky(), fit_intercept=True),
+    SpectralLogistic(
+        SpectralFeatures(learner=PacBayes(), n_components=8, block_size=7),
+        C=100.0,
+        fit_intercept=False,
+    ),
+    OperatorRidge(
+        Decomposable(Gaussian(gamma="scale")),
+        n_components=20,
+        solver=Cholesky(),
+        fit_intercept=True,
+    ),
     OperatorRidgeClassifier(),
     OperatorClassifier(loss=Hinge(), n_components=8),
     OperatorKernelRidge(),
@@ -123,16 +147,26 @@ KINDS = [
 
 # Other settings and siblings: the laws hold for these in `make test-all`.
 OTHER_SETTINGS = [
-    SpectralFeatures(Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7),
+    SpectralFeatures(
+        Matern(nu=2.5, length_scale="median"), n_components=8, sampling="orthogonal", block_size=7
+    ),
     SpectralFeatures(Laplace(), n_components=8, sampling="qmc"),
     SpectralFeatures(learner=PacBayes(beta="bound"), n_components=8),
     SpectralFeatures(learner=OptimalAlignment(), n_components=4, n_candidates=20, selection="top"),
-    SpectralFeatures(learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8),
     SpectralFeatures(
-        learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=10, n_steps=3)), n_components=8, block_size=7
+        learner=MarginGame(n_rounds=None, peaks=AscentPeaks(top=3, polish=2)), n_components=8
     ),
-    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8),
-    SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=CandidatePeaks()), n_components=8, target="labels"),
+    SpectralFeatures(
+        learner=MarginGame(n_rounds=2, peaks=LangevinPeaks(n_walkers=10, n_steps=3)),
+        n_components=8,
+        block_size=7,
+    ),
+    SpectralFeatures(
+        learner=MarginGame(n_rounds=3, peaks=CandidatePeaks(), loss="squared"), n_components=8
+    ),
+    SpectralFeatures(
+        learner=MarginGame(n_rounds=3, peaks=CandidatePeaks()), n_components=8, target="labels"
+    ),
     SpectralFeatures(learner=PacBayesLangevin(n_steps=4), n_components=8),
     SpectralFeatures(learner=JointDescent(n_epochs=2, loss="squared"), n_components=8),
     LandmarkFeatures(n_landmarks=0.1, n_components=8, landmarks="random", share_frequencies=True),
@@ -142,13 +176,21 @@ OTHER_SETTINGS = [
     GBRFF1Classifier(n_rounds=8, n_components=4, landmark="random", calibrated=False),
     FourierBoostingClassifier(),
     FourierBoostingRegressor(),
-    CertifiedClassifier(SpectralFeatures(learner=PacBayes(), n_components=8), class_weight="balanced"),
+    CertifiedClassifier(
+        SpectralFeatures(learner=PacBayes(), n_components=8), class_weight="balanced"
+    ),
     SpectralRidge(),
     SpectralLogistic(),
     SpectralLogistic(LandmarkFeatures(n_landmarks=5, n_components=8), class_weight="balanced"),
     OperatorRidge(),
-    OperatorRidge(features=SpectralFeatures(n_components=20, block_size=7), alpha=1.0, solver=ConjugateGradient()),
-    OperatorRegressor(loss=Huber(np.array([0.3])), features=SpectralFeatures(n_components=20, block_size=7)),
+    OperatorRidge(
+        features=SpectralFeatures(n_components=20, block_size=7),
+        alpha=1.0,
+        solver=ConjugateGradient(),
+    ),
+    OperatorRegressor(
+        loss=Huber(np.array([0.3])), features=SpectralFeatures(n_components=20, block_size=7)
+    ),
     OperatorKernelRidge(Decomposable(output_matrix="covariance"), alpha=[0.01, 0.1, 1.0]),
     KernelMachine(Anova(length_scale="scale"), alpha=0.1, linear=0.5, solver="cg", tol=1e-10),
 ]
@@ -161,7 +203,9 @@ LEARNERS = {
     "PacBayes by bound": PacBayes("bound"),
     "OptimalAlignment": OptimalAlignment(radius=0.5, mu=1.7),
     "MarginGame": MarginGame(n_rounds=6, peaks=CandidatePeaks()),
-    "MarginGame squared hinge": MarginGame(n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"),
+    "MarginGame squared hinge": MarginGame(
+        n_rounds=6, peaks=CandidatePeaks(top=2), loss="squared_hinge"
+    ),
 }
 SEARCHING = {
     "MarginGame by ascent": MarginGame(n_rounds=3, peaks=AscentPeaks(n_walkers=5, n_steps=3)),
@@ -181,7 +225,13 @@ LOSSES = [
 ]
 LOSSES += [Hinge(0.5), Quantile(0.3, 0.4)]
 
-SOLVERS = [Eigen(), Cholesky(), ConjugateGradient(tol=1e-13), LBFGS(tol=1e-12), StochasticGradient(n_epochs=400)]
+SOLVERS = [
+    Eigen(),
+    Cholesky(),
+    ConjugateGradient(tol=1e-13),
+    LBFGS(tol=1e-12),
+    StochasticGradient(n_epochs=400),
+]
 
 # Each is a function of a scalar prior and of the number of features.
 OPERATOR_KERNELS = {

@@ -33,15 +33,25 @@ from bochner.tables.read import streaming
 N_ROWS = 90
 # Exact comparisons refuse rows on a cluster.
 NEEDS_ROWS_HERE = (OperatorKernelRidge,)
-# Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out, counts rows and not costs.
+# Costs of classes are kept apart from counts of rows: a certificate, and what is held or left out,
+# counts rows and not costs.
 SEPARATE_COSTS = (CertifiedClassifier, OperatorRidgeClassifier, SpectralClassifier)
-# Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn by number, or a search follows rounding.
-NEEDS_MERGED_ROWS = (LandmarkFeatures, CertifiedClassifier, JointDescent, AscentPeaks, LangevinPeaks)
+# Whose weights are those of repeated rows only where equal rows are merged before: rows are drawn
+# by number, or a search follows rounding.
+NEEDS_MERGED_ROWS = (
+    LandmarkFeatures,
+    CertifiedClassifier,
+    JointDescent,
+    AscentPeaks,
+    LangevinPeaks,
+)
 STORAGES = ("array", "blocks", "map", "sparse", "dask", "parquet")
 
 
 def data_for(estimator, n_rows=N_ROWS, n_features=3, seed=0):
-    """Rows on a grid of halves (so that sparse, float32 and float64 hold the same numbers) and a target for the estimator."""
+    """Rows on a grid of halves (so that sparse, float32 and float64 hold the same numbers) and a
+    target for the estimator.
+    """
     rng = np.random.default_rng(seed)
     X = np.round(2 * rng.normal(size=(n_rows, n_features))) / 2
     signal = np.sin(X[:, 0]) + X[:, 1] / 2
@@ -56,7 +66,10 @@ def data_for(estimator, n_rows=N_ROWS, n_features=3, seed=0):
 def wants_values(estimator):
     """Regressors, and features whose learner has a regression loss."""
     learner = estimator.get_params(deep=False).get("learner")
-    return get_tags(estimator).estimator_type == "regressor" or getattr(learner, "loss", "") == "squared"
+    return (
+        get_tags(estimator).estimator_type == "regressor"
+        or getattr(learner, "loss", "") == "squared"
+    )
 
 
 def seeded(estimator):
@@ -66,10 +79,13 @@ def seeded(estimator):
 
 
 def follows_rounding(estimator, storage):
-    """Whether rows elsewhere lead a fit another way: batches come in another order, and a local search in float32 follows the rounding
-    of sparse products."""
+    """Whether rows elsewhere lead a fit another way: batches come in another order, and a local
+    search in float32 follows the rounding of sparse products.
+    """
     parts = [type(part) for part in estimator.get_params().values()]
-    return (JointDescent in parts and storage != "blocks") or (MarginGame in parts and storage == "sparse")
+    return (JointDescent in parts and storage != "blocks") or (
+        MarginGame in parts and storage == "sparse"
+    )
 
 
 def answers(fitted, X):
@@ -77,7 +93,10 @@ def answers(fitted, X):
     methods = ["transform"] if hasattr(fitted, "transform") else ["predict"]
     methods += ["decision_function", "predict_proba"] if is_classifier(fitted) else []
     said = {name: getattr(fitted, name)(X) for name in methods if hasattr(fitted, name)}
-    return {name: value.compute() if hasattr(value, "compute") else value for name, value in said.items()}
+    return {
+        name: value.compute() if hasattr(value, "compute") else value
+        for name, value in said.items()
+    }
 
 
 def assert_same(found, expected, rtol=1e-9, atol=1e-9):
@@ -112,11 +131,19 @@ def stored(X, storage, folder):
 
 
 def stays_on_the_cluster(estimator):
-    """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay there and the model is that of arrays.
+    """Whether a fit is made of sums, batches and looks, so that rows and targets of a cluster stay
+    there and the model is that of arrays.
 
-    The front door and the exact machine bring as few rows as those of the laws here; of more the front door has tests of its own.
+    The front door and the exact machine bring as few rows as those of the laws here; of more the
+    front door has tests of its own.
     """
-    by_sums = LandmarkFeatures | SpectralRidge | OperatorRidge | OperatorRidgeClassifier | SpectralLogistic
+    by_sums = (
+        LandmarkFeatures
+        | SpectralRidge
+        | OperatorRidge
+        | OperatorRidgeClassifier
+        | SpectralLogistic
+    )
     brought = KernelMachine | SpectralClassifier | SpectralRegressor
     if isinstance(estimator, by_sums | FourierBooster | CertifiedClassifier | brought):
         return True
@@ -146,7 +173,8 @@ class Struck(Exception):
 
 @contextmanager
 def struck_after(n_calls, monkeypatch, error):
-    """Within this context the given number of looks at the rows go well, and the next one raises ``error``.
+    """Within this context the given number of looks at the rows go well, and the next one raises
+    ``error``.
 
     With ``error=None`` they are only counted, in the list that is returned.
     """
@@ -168,8 +196,8 @@ def struck_after(n_calls, monkeypatch, error):
 def kernel_z_scores(prior, n_features, seed, sampling="iid", n_atoms=256, n_draws=200):
     """(mean sampled kernel − closed form) / standard error, at several distances.
 
-    The error is estimated over independent draws, because atoms within one orthogonal or quasi-random draw depend
-    on each other.
+    The error is estimated over independent draws, because atoms within one orthogonal or
+    quasi-random draw depend on each other.
     """
     rng = np.random.default_rng([seed, n_features])
     points = rng.normal(size=(12, n_features)) * np.linspace(0.1, 1.5, 12)[:, None]

@@ -1,4 +1,6 @@
-"""Every public estimator on a cluster of two processes: NumPy's model, lazily asked, and a worker's death changes nothing."""
+"""Every public estimator on a cluster of two processes: NumPy's model, lazily asked, and a worker's
+death changes nothing.
+"""
 
 import os
 import signal
@@ -18,9 +20,13 @@ from bochner import Learner, SpectralLogistic, SpectralRidge, certify
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
-pytestmark = pytest.mark.filterwarnings("ignore:.*Sending large graph", "ignore:X does not have valid feature names")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*Sending large graph", "ignore:X does not have valid feature names"
+)
 
-KINDS = {f"{name}, {kind}": case for name, kinds in FITTED_THERE.items() for kind, case in kinds.items()}
+KINDS = {
+    f"{name}, {kind}": case for name, kinds in FITTED_THERE.items() for kind, case in kinds.items()
+}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_estimator = pytest.mark.parametrize("name", FITTED_THERE)
 
@@ -64,7 +70,11 @@ def client():
 
 def cluster():
     return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        silence_logs="CRITICAL",
     )
 
 
@@ -78,7 +88,9 @@ def test_the_model_of_a_cluster_is_that_of_arrays(kind):
     assert_same(answers(model, X), answers(here, X), bound, bound)
     said = {name: getattr(model, name)(there(X)) for name in answers(here, X)}
     assert all(isinstance(answer, da.Array) for answer in said.values())
-    assert_same({name: answer.compute() for name, answer in said.items()}, answers(here, X), 1e-5, 1e-5)
+    assert_same(
+        {name: answer.compute() for name, answer in said.items()}, answers(here, X), 1e-5, 1e-5
+    )
     if hasattr(model, "score"):
         assert model.score(there(X), there(y, 230)) == pytest.approx(here.score(X, y), abs=1e-6)
 
@@ -88,7 +100,9 @@ def test_the_model_of_a_cluster_is_that_of_arrays(kind):
 def test_a_certificate_on_a_cluster_is_that_of_arrays():
     model = SpectralLogistic().fit(X, TWO)
     expected = certify(model, X, TWO)
-    assert certify(model, there(X), there(TWO, 230)).value == pytest.approx(expected.value, rel=1e-12)
+    assert certify(model, there(X), there(TWO, 230)).value == pytest.approx(
+        expected.value, rel=1e-12
+    )
     ridge = SpectralRidge().fit(X, VALUES)
     expected = certify(ridge, X, VALUES, largest_loss=1.0)
     assert certify(ridge, there(X), there(VALUES, 230), largest_loss=1.0).value == pytest.approx(
@@ -97,7 +111,9 @@ def test_a_certificate_on_a_cluster_is_that_of_arrays():
 
 
 def slowly(block):
-    """What storage is: slower than the sums, so that a worker dies while others wait for what it reads."""
+    """What storage is: slower than the sums, so that a worker dies while others wait for what it
+    reads.
+    """
     time.sleep(0.05)
     return block
 
@@ -117,7 +133,7 @@ def test_a_worker_killed_during_a_fit_changes_nothing(kind):
     assert_same(answers(model, X), expected, bound, bound)
 
 
-# --- what is fitted in memory ----------------------------------------------------------------------------------------------
+# --- what is fitted in memory ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FITTED_HERE)
@@ -142,7 +158,7 @@ def test_preparations_are_of_rows_in_memory(name):
         clone(estimator).fit(X).transform(there(X))
 
 
-# --- bad and odd inputs ---------------------------------------------------------------------------------------------------
+# --- bad and odd inputs ---------------------------------------------------------------------------
 
 
 def first_case(name):
@@ -164,7 +180,13 @@ def in_this_thread():
 
 
 # One estimator of each way of reading targets and rows; all the others among the long tests.
-READERS = ("SpectralLogistic", "OperatorRidge", "FourierBoostingClassifier", "SpectralRegressor", "SpectralFeatures")
+READERS = (
+    "SpectralLogistic",
+    "OperatorRidge",
+    "FourierBoostingClassifier",
+    "SpectralRegressor",
+    "SpectralFeatures",
+)
 
 
 @pytest.mark.usefixtures("in_this_thread")
@@ -225,7 +247,12 @@ def tables_of_arrow(rows, y):
     return pa.table({name: rows[:, k] for k, name in enumerate("abcd")}), y
 
 
-FORMS = {"frames": frames, "lengths": of_unknown_lengths, "zarr": arrays_of_zarr, "arrow": tables_of_arrow}
+FORMS = {
+    "frames": frames,
+    "lengths": of_unknown_lengths,
+    "zarr": arrays_of_zarr,
+    "arrow": tables_of_arrow,
+}
 
 
 @pytest.mark.long
@@ -237,7 +264,10 @@ def test_every_form_of_rows_gives_the_model_of_arrays(name, form):
     expected = answers(clone(estimator).fit(X, y), X)
     rows, target = FORMS[form](X, y)
     model = clone(estimator).fit(rows, target)
-    named = hasattr(model, "feature_names_in_") and name in ("SpectralClassifier", "SpectralRegressor")
+    named = hasattr(model, "feature_names_in_") and name in (
+        "SpectralClassifier",
+        "SpectralRegressor",
+    )
     asked = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd")) if named else X
     # Rows of frames are predicted in other blocks, by sums in float32.
     bound = tolerance(model) * (10 if named else 1)

@@ -111,7 +111,9 @@ def test_on_a_cluster_the_model_is_that_of_arrays(estimator):
         assert found.score(rows, targets) == pytest.approx(expected.score(X, y), abs=1e-12)
 
 
-@each(ESTIMATORS, [one for one in KINDS if not isinstance(one, GBRFF2Classifier)])  # its loops would be compiled again
+@each(
+    ESTIMATORS, [one for one in KINDS if not isinstance(one, GBRFF2Classifier)]
+)  # its loops would be compiled again
 def test_float32_stays(estimator):
     X, y = data_for(estimator)
     single = fitted(estimator, X.astype(np.float32), y)
@@ -179,12 +181,16 @@ def test_weights_count_like_repeated_rows(estimator):
     assert_same(answers(weighted, X), answers(longer, X), rtol=1e-5, atol=1e-6)
 
 
-@each([e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))])
+@each(
+    [e for e in ESTIMATORS if not any(isinstance(part, NEEDS_MERGED_ROWS) for part in parts_of(e))]
+)
 def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
     """The same where no rows are merged: what merging makes equal, a wrong formula would not tell."""
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     if isinstance(estimator, FourierBoostingRegressor):
-        estimator = clone(estimator).set_params(n_pilots=0)  # pilots draw rows: merged ones are the same for both
+        estimator = clone(estimator).set_params(
+            n_pilots=0
+        )  # pilots draw rows: merged ones are the same for both
     if isinstance(estimator, GBRFF1Classifier | GBRFF2Classifier):
         estimator = clone(estimator).set_params(calibrated=False)  # held-out rows are drawn too
     test_weights_count_like_repeated_rows(estimator)
@@ -192,7 +198,10 @@ def test_sums_of_weights_are_those_of_repeated_rows(estimator, monkeypatch):
 
 BAD_WEIGHTS = {
     "zero": (np.zeros(N_ROWS), "zero for every row"),
-    "negative": (np.append(-1.0, np.ones(N_ROWS - 1)), "Negative values in sample_weight, such as -1 in row 0"),
+    "negative": (
+        np.append(-1.0, np.ones(N_ROWS - 1)),
+        "Negative values in sample_weight, such as -1 in row 0",
+    ),
     "missing": (np.append(np.ones(N_ROWS - 1), np.nan), "NaN or infinity: nan in row 89"),
     "infinite": (np.append(np.ones(N_ROWS - 1), np.inf), "NaN or infinity: inf in row 89"),
     "too few": (np.ones(N_ROWS - 1), r"shape \(89,\), but needs one number for each row"),
@@ -237,11 +246,19 @@ def test_class_weights_are_weights_of_rows(estimator):
         with_classes = clone(estimator).set_params(class_weight=class_weight)
         found = fitted(with_classes, X, y, sample_weight=counts)
         if isinstance(estimator, SEPARATE_COSTS):
-            plain = fitted(clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts)
-            gap = np.abs(found.decision_function(X) - plain.decision_function(X)) if hasattr(found, "coef_") else 1.0
+            plain = fitted(
+                clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts
+            )
+            gap = (
+                np.abs(found.decision_function(X) - plain.decision_function(X))
+                if hasattr(found, "coef_")
+                else 1.0
+            )
             assert np.max(gap) > 1e-3
             continue
-        expected = fitted(clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts * costs)
+        expected = fitted(
+            clone(estimator).set_params(class_weight=None), X, y, sample_weight=counts * costs
+        )
         assert_same(answers(found, X), answers(expected, X), rtol=1e-7, atol=1e-8)
 
 
@@ -281,7 +298,9 @@ def test_weights_are_routed_where_they_are_requested(estimator):
 @every_estimator
 @both_dtypes
 def test_the_onnx_graph_says_what_the_model_says(estimator, dtype):
-    """In onnxruntime, to 1e-5 of the size of the output in float32 and 1e-10 in float64, rows between those of the fit included."""
+    """In onnxruntime, to 1e-5 of the size of the output in float32 and 1e-10 in float64, rows
+    between those of the fit included.
+    """
     pytest.importorskip("skl2onnx")
     X, _ = data_for(estimator)
     model, _ = reference(estimator)

@@ -1,4 +1,6 @@
-"""What holds for every listed object of every kind: parameter objects are cloned and stored, values are frozen and stored."""
+"""What holds for every listed object of every kind: parameter objects are cloned and stored, values
+are frozen and stored.
+"""
 
 import pickle
 from dataclasses import FrozenInstanceError, fields
@@ -53,7 +55,9 @@ def test_parameter_objects_are_cloned_and_stored(parts, tmp_path):
     assert repr(clone(parts)) == repr(parts)
     assert repr(pickle.loads(pickle.dumps(parts))) == repr(parts)
     skops.dump(parts, tmp_path / "file")
-    assert repr(skops.load(tmp_path / "file", trusted=trusted_types(tmp_path / "file"))) == repr(parts)
+    assert repr(skops.load(tmp_path / "file", trusted=trusted_types(tmp_path / "file"))) == repr(
+        parts
+    )
     changed = clone(parts)
     for name, value in parts.get_params(deep=False).items():
         changed.set_params(**{name: value})

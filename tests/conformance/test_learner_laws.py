@@ -1,4 +1,6 @@
-"""Laws that every learner keeps: rows may live anywhere, weights are repetitions, an interruption is passed on."""
+"""Laws that every learner keeps: rows may live anywhere, weights are repetitions, an interruption
+is passed on.
+"""
 
 import pickle
 
@@ -22,12 +24,21 @@ TARGETS = {
 
 
 def features(learner, **changes):
-    settings = {"n_candidates": 40, "n_components": 8, "selection": "top", "random_state": 0} | changes
+    settings = {
+        "n_candidates": 40,
+        "n_components": 8,
+        "selection": "top",
+        "random_state": 0,
+    } | changes
     return SpectralFeatures(Gaussian("scale"), learner, **settings)
 
 
 def targets_of(learner):
-    return TARGETS if getattr(learner, "loss", "auto") == "auto" else {"three classes": TARGETS["three classes"]}
+    return (
+        TARGETS
+        if getattr(learner, "loss", "auto") == "auto"
+        else {"three classes": TARGETS["three classes"]}
+    )
 
 
 def cases(learners):
@@ -36,7 +47,8 @@ def cases(learners):
 
 # All kinds of targets for one learner, and one kind for the others, are among the quick tests.
 QUICK_CASES = long_except(
-    cases(LEARNERS), *(case for case in cases(LEARNERS) if "PacBayes" in case or "three classes" in case)
+    cases(LEARNERS),
+    *(case for case in cases(LEARNERS) if "PacBayes" in case or "three classes" in case),
 )
 
 
@@ -47,7 +59,12 @@ def test_rows_may_live_anywhere(case, tmp_path):
     mapped = np.memmap(tmp_path / "rows", mode="w+", shape=X.shape, dtype=np.float64)
     mapped[...] = X
     whole = features(LEARNERS[name]).fit(X, TARGETS[kind])
-    for rows, block_size in ((X, 17), (mapped, "auto"), (mapped, 17), (da.from_array(X, chunks=(80, 2)), "auto")):
+    for rows, block_size in (
+        (X, 17),
+        (mapped, "auto"),
+        (mapped, 17),
+        (da.from_array(X, chunks=(80, 2)), "auto"),
+    ):
         with dask.config.set(scheduler="synchronous"):
             other = features(LEARNERS[name], block_size=block_size).fit(rows, TARGETS[kind])
         np.testing.assert_allclose(other.transform(X), whole.transform(X), rtol=0, atol=1e-10)
@@ -70,10 +87,18 @@ def test_weights_are_repetitions(case, monkeypatch):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_weights_of_any_size_count_and_wrong_ones_are_refused(name):
-    learner, start, y = LEARNERS[name], Gaussian(0.5).sample(20, 3, np.random.default_rng(0)), TARGETS["two classes"]
+    learner, start, y = (
+        LEARNERS[name],
+        Gaussian(0.5).sample(20, 3, np.random.default_rng(0)),
+        TARGETS["two classes"],
+    )
     learned = learner.learn(start, X, y, np.random.default_rng(0), weights=np.full(150, 0.5))
     assert learned.measure.mass == pytest.approx(1)
-    for wrong, message in ((-np.ones(150), "Negative"), (np.zeros(150), "zero"), (np.ones(3), "shape")):
+    for wrong, message in (
+        (-np.ones(150), "Negative"),
+        (np.zeros(150), "zero"),
+        (np.ones(3), "shape"),
+    ):
         with pytest.raises(ValueError, match=message):
             learner.learn(start, X, y, np.random.default_rng(0), weights=wrong)
 
@@ -92,7 +117,10 @@ def test_a_fitted_learner_survives_a_pickle_and_a_seed_says_everything(name):
 @pytest.mark.parametrize("name", SEARCHING)
 def test_a_whole_number_makes_a_generator(name):
     start = Gaussian(0.5).sample(20, 3, np.random.default_rng(0))
-    runs = [SEARCHING[name].learn(start, X, X[:, 0] > 0, rng).measure for rng in (3, np.random.default_rng(3))]
+    runs = [
+        SEARCHING[name].learn(start, X, X[:, 0] > 0, rng).measure
+        for rng in (3, np.random.default_rng(3))
+    ]
     np.testing.assert_array_equal(runs[0].frequencies, runs[1].frequencies)
 
 
@@ -116,5 +144,7 @@ def test_an_interruption_is_passed_on_and_leaves_the_old_model(name, monkeypatch
         fitted.set_params(block_size=20).fit(X[:, :2], TARGETS["three classes"])
     monkeypatch.undo()
     assert fitted.n_features_in_ == 3
-    assert {key for key in vars(fitted) if vars(fitted)[key] is not state.get(key)} == {"block_size"}
+    assert {key for key in vars(fitted) if vars(fitted)[key] is not state.get(key)} == {
+        "block_size"
+    }
     np.testing.assert_array_equal(fitted.transform(X), before)

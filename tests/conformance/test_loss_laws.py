@@ -1,4 +1,6 @@
-"""Losses: derivatives against finite differences, starts against brute force, links, finite at extremes."""
+"""Losses: derivatives against finite differences, starts against brute force, links, finite at
+extremes.
+"""
 
 import numpy as np
 import pytest
@@ -41,13 +43,17 @@ def test_gradient_is_the_derivative_of_the_values(loss, seed):
         numeric = (loss.values(targets, scores + step) - loss.values(targets, scores - step)) / 2e-6
         np.testing.assert_allclose(gradient[:, k], numeric, atol=1e-6)
         if not isinstance(loss, Huber | Quantile | Hinge):
-            numeric = (loss.gradient(targets, scores + step) - loss.gradient(targets, scores - step))[:, k] / 2e-6
+            numeric = (
+                loss.gradient(targets, scores + step) - loss.gradient(targets, scores - step)
+            )[:, k] / 2e-6
             np.testing.assert_allclose(curvature[:, k], numeric, atol=1e-5)
     assert np.all(curvature > 0)
 
 
 # A start is that of the loss itself, whatever is rounded of it; Huber's is the median.
-STARTING = [loss for loss in LOSSES if not isinstance(loss, Huber) and not getattr(loss, "width", 0)]
+STARTING = [
+    loss for loss in LOSSES if not isinstance(loss, Huber) and not getattr(loss, "width", 0)
+]
 
 
 @pytest.mark.parametrize("loss", STARTING, ids=repr)
@@ -66,7 +72,10 @@ def test_start_is_the_best_constant(loss, seed):
             moved[k] = value
             return mean_loss(moved)
 
-        assert mean_loss(start) <= minimize_scalar(along, bracket=(start[k] - 1, start[k] + 1)).fun + 1e-9
+        assert (
+            mean_loss(start)
+            <= minimize_scalar(along, bracket=(start[k] - 1, start[k] + 1)).fun + 1e-9
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -84,7 +93,9 @@ def test_exact_step_is_on_the_near_side_of_the_minimum(loss, seed):
     targets, weights = targets_for(loss, rng, 40), rng.uniform(0.5, 2, size=40)
     scores = np.tile(loss.start(targets, weights), (40, 1))
     gradient, curvature = loss.derivatives(targets, scores)
-    direction = -(gradient / (curvature + 0.1)) * rng.uniform(0.1, 3) + 0.1 * rng.normal(size=scores.shape)
+    direction = -(gradient / (curvature + 0.1)) * rng.uniform(0.1, 3) + 0.1 * rng.normal(
+        size=scores.shape
+    )
     if np.vdot(weights[:, None] * gradient, direction) > 0:
         direction = -direction
     step = exact_step(loss, targets, scores, weights, direction)
@@ -102,7 +113,9 @@ def test_weighted_quantile_is_the_quantile_of_repeated_rows():
 
 
 def test_huber_is_half_a_square_and_then_its_tangent():
-    values = Huber(np.array([0.7])).values(np.zeros((4, 1)), np.array([[0.5], [-0.7], [2.0], [-2.0]]))
+    values = Huber(np.array([0.7])).values(
+        np.zeros((4, 1)), np.array([[0.5], [-0.7], [2.0], [-2.0]])
+    )
     np.testing.assert_allclose(values, [0.125, 0.245, 1.155, 1.155])  # ½ r², then 0.7 (|r| − 0.35)
 
 
@@ -111,9 +124,13 @@ def test_huber_starts_at_the_median():
     assert Huber(np.array([0.7])).start(targets, np.ones(3)) == 2.0
 
 
-@pytest.mark.parametrize("loss", [loss for loss in STARTING if not isinstance(loss, Hinge)], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [loss for loss in STARTING if not isinstance(loss, Hinge)], ids=repr
+)
 def test_the_link_of_the_best_constant_predicts_the_mean_of_the_target(loss, seed):
-    """Of classes their shares, of counts their mean, of a quantile itself: what the constant was fitted to."""
+    """Of classes their shares, of counts their mean, of a quantile itself: what the constant was
+    fitted to.
+    """
     rng = np.random.default_rng(seed)
     targets, weights = targets_for(loss, rng, 60), rng.uniform(0.5, 2, size=60)
     predicted = loss.link(loss.start(targets, weights)[None])[0]
@@ -138,20 +155,50 @@ def test_class_probabilities_sum_to_one(loss):
 @pytest.mark.parametrize(
     ("loss", "target", "value", "slope", "curvature", "predicted"),
     [
-        (Logistic(), [1.0], 0.3132616875182228, -0.2689414213699951, 0.19661193324148185, [0.7310585786300049]),
-        (Exponential(), [-1.0], 2.718281828459045, 2.718281828459045, 2.718281828459045, [0.8807970779778823]),
+        (
+            Logistic(),
+            [1.0],
+            0.3132616875182228,
+            -0.2689414213699951,
+            0.19661193324148185,
+            [0.7310585786300049],
+        ),
+        (
+            Exponential(),
+            [-1.0],
+            2.718281828459045,
+            2.718281828459045,
+            2.718281828459045,
+            [0.8807970779778823],
+        ),
         (Squared(), [3.0], 2.0, -2.0, 1.0, [1.0]),
         (Huber(np.array([0.5])), [3.0], 0.875, -0.5, 1.0, [1.0]),
         (Quantile(0.3), [3.0], 0.6, -0.3, 1.0, [1.0]),
-        (Quantile(0.3, 4.0), [3.0], 0.85, -0.05, 1.0, [1.0]),  # r = 2: 4/16 − 0.2 · 2 + 1, −(2/8 − 0.2)
+        (
+            Quantile(0.3, 4.0),
+            [3.0],
+            0.85,
+            -0.05,
+            1.0,
+            [1.0],
+        ),  # r = 2: 4/16 − 0.2 · 2 + 1, −(2/8 − 0.2)
         (Hinge(), [-1.0], 2.0, 1.0, 1.0, [1.0]),
         (Hinge(0.5), [-1.0], 1.75, 1.0, 1.0, [1.0]),
         (Hinge(4.0), [-1.0], 0.5, 0.5, 1.0, [1.0]),  # 2²/8, 2/4
-        (Poisson(), [3.0], -0.2817181715409549, -0.2817181715409549, 2.718281828459045, [2.718281828459045]),
+        (
+            Poisson(),
+            [3.0],
+            -0.2817181715409549,
+            -0.2817181715409549,
+            2.718281828459045,
+            [2.718281828459045],
+        ),
     ],
     ids=lambda value: repr(value) if hasattr(value, "values") else "",
 )
-def test_losses_at_a_score_of_one_in_literal_numbers(loss, target, value, slope, curvature, predicted):
+def test_losses_at_a_score_of_one_in_literal_numbers(
+    loss, target, value, slope, curvature, predicted
+):
     targets, scores = np.array([target]), np.array([[1.0]])
     gradient, second = loss.derivatives(targets, scores)
     assert loss.values(targets, scores)[0] == pytest.approx(value, rel=1e-12)
@@ -171,12 +218,17 @@ def test_the_multinomial_loss_in_literal_numbers():
 
 
 def test_starts_in_literal_numbers():
-    """Three of four rows positive: odds of 3, ln 3 for the logistic loss and half of it for the exponential one."""
+    """Three of four rows positive: odds of 3, ln 3 for the logistic loss and half of it for the
+    exponential one.
+    """
     signs, ones = np.array([[1.0], [1.0], [1.0], [-1.0]]), np.ones(4)
     assert Logistic().start(signs, ones)[0] == pytest.approx(1.0986122886681098)
     assert Exponential().start(signs, ones)[0] == pytest.approx(0.5493061443340549)
     values = np.array([[1.0], [2.0], [3.0], [10.0]])
-    starts = [loss.start(values, ones)[0] for loss in (Squared(), Huber(np.ones(1)), Quantile(0.75), Poisson())]
+    starts = [
+        loss.start(values, ones)[0]
+        for loss in (Squared(), Huber(np.ones(1)), Quantile(0.75), Poisson())
+    ]
     assert starts == pytest.approx([4.0, 2.0, 3.0, np.log(4)])
 
 
@@ -189,7 +241,9 @@ def test_bends_are_the_second_derivative_of_the_values(loss, seed):
     numeric = (loss.gradient(targets, scores + step) - loss.gradient(targets, scores - step)) / 2e-6
     np.testing.assert_allclose(loss.bend(targets, scores, direction), numeric, atol=1e-5)
     if not loss.couples_outputs and targets.shape[1] > 1:
-        np.testing.assert_allclose(loss.bend(targets, scores, np.eye(targets.shape[1])[:1]) != 0, numeric != 0)
+        np.testing.assert_allclose(
+            loss.bend(targets, scores, np.eye(targets.shape[1])[:1]) != 0, numeric != 0
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -1,4 +1,6 @@
-"""Laws of a Bochner pair, for every listed prior, in several dimensions, for every sampling it supports."""
+"""Laws of a Bochner pair, for every listed prior, in several dimensions, for every sampling it
+supports.
+"""
 
 import itertools
 
@@ -46,7 +48,9 @@ class WrongMatern(Matern):
 
 
 def test_independent_student_coordinates_are_rejected_as_matern(seed):
-    assert np.abs(kernel_z_scores(WrongMatern(nu=1.5), 1, seed)).max() < 5  # right in one dimension, as its authors saw
+    assert (
+        np.abs(kernel_z_scores(WrongMatern(nu=1.5), 1, seed)).max() < 5
+    )  # right in one dimension, as its authors saw
     assert np.abs(kernel_z_scores(WrongMatern(nu=1.5), 3, seed)).max() > 10
 
 
@@ -73,33 +77,46 @@ def test_same_seed_same_measure_and_clone_keeps_the_prior(name):
 
 
 @pytest.mark.parametrize("n_features", [2, 8])
-@pytest.mark.parametrize("name", [name for name in PRIORS if "orthogonal" in PRIORS[name](2)._samplings])
+@pytest.mark.parametrize(
+    "name", [name for name in PRIORS if "orthogonal" in PRIORS[name](2)._samplings]
+)
 def test_orthogonal_draws_are_orthogonal(name, n_features):
     prior = PRIORS[name](n_features)
-    frequencies = prior.sample(2 * n_features + 1, n_features, np.random.default_rng(0), "orthogonal").frequencies
+    frequencies = prior.sample(
+        2 * n_features + 1, n_features, np.random.default_rng(0), "orthogonal"
+    ).frequencies
     whitened = frequencies * prior._lengths(n_features)
     for block in (whitened[:n_features], whitened[n_features : 2 * n_features]):
-        cosines = block @ block.T / np.outer(np.linalg.norm(block, axis=1), np.linalg.norm(block, axis=1))
+        cosines = (
+            block @ block.T / np.outer(np.linalg.norm(block, axis=1), np.linalg.norm(block, axis=1))
+        )
         np.testing.assert_allclose(cosines, np.eye(n_features), atol=1e-12)
 
 
 @pytest.mark.parametrize(("sampling", "ratio"), [("orthogonal", 0.7), ("qmc", 0.75)])
 def test_better_sampling_has_a_smaller_kernel_error(sampling, ratio, seed):
-    """Mean squared error over many draws at d = 8, 64 frequencies, at the default bandwidth (far apart nothing helps)."""
+    """Mean squared error over many draws at d = 8, 64 frequencies, at the default bandwidth (far
+    apart nothing helps).
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 8))
     prior = Gaussian(gamma="scale").resolved(X)
     exact = prior.kernel(X)
 
     def mean_squared_error(sampling):
-        errors = [((prior.sample(64, 8, child, sampling).kernel(X) - exact) ** 2).mean() for child in rng.spawn(400)]
+        errors = [
+            ((prior.sample(64, 8, child, sampling).kernel(X) - exact) ** 2).mean()
+            for child in rng.spawn(400)
+        ]
         return np.mean(errors)
 
     assert mean_squared_error(sampling) < ratio * mean_squared_error("iid")
 
 
 def test_orthogonal_draws_in_very_high_dimension():
-    frequencies = PRIORS["Gaussian"](1).sample(20, 54877, np.random.default_rng(0), "orthogonal").frequencies
+    frequencies = (
+        PRIORS["Gaussian"](1).sample(20, 54877, np.random.default_rng(0), "orthogonal").frequencies
+    )
     inner = frequencies @ frequencies.T
     off_diagonal = inner - np.diag(np.diag(inner))
     assert np.abs(off_diagonal).max() < 1e-10 * np.diag(inner).max()

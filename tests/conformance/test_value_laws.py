@@ -37,8 +37,12 @@ def test_kernels_add_up(measure):
 
 @every_measure
 def test_weights_scale_the_kernel(measure):
-    np.testing.assert_allclose(gram(measure.reweighted(3 * measure.weights)), 3 * gram(measure), atol=1e-12)
-    np.testing.assert_allclose(gram(replace(measure, weights=2 * measure.weights)), 2 * gram(measure), atol=1e-12)
+    np.testing.assert_allclose(
+        gram(measure.reweighted(3 * measure.weights)), 3 * gram(measure), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        gram(replace(measure, weights=2 * measure.weights)), 2 * gram(measure), atol=1e-12
+    )
     with pytest.raises(ValueError, match="non-negative"):
         measure.reweighted(-measure.weights)
     with pytest.raises(ValueError, match="each atom needs one"):
@@ -67,7 +71,11 @@ def test_resampling_is_right_on_average(measure, selection, seed):
 def test_features_multiply_to_the_kernel(measure):
     points = points_for(measure)[:7]
     features = measure.features(points)
-    product = features @ features.T if features.ndim == 2 else np.einsum("iac,jbc->ijab", features, features)
+    product = (
+        features @ features.T
+        if features.ndim == 2
+        else np.einsum("iac,jbc->ijab", features, features)
+    )
     np.testing.assert_allclose(product, gram(measure), atol=1e-12)
 
 
@@ -111,16 +119,22 @@ def test_derivatives_are_those_of_the_values(f):
         shift = step * np.eye(3)[b]
         numeric = (by_hand(f, X + shift) - by_hand(f, X - shift)) / (2 * step)
         np.testing.assert_allclose(jacobian[:, :, b], numeric, atol=1e-7)
-    np.testing.assert_allclose(f.relevance(X), np.mean(np.sum(jacobian**2, axis=1), axis=0), rtol=1e-10)
+    np.testing.assert_allclose(
+        f.relevance(X), np.mean(np.sum(jacobian**2, axis=1), axis=0), rtol=1e-10
+    )
     np.testing.assert_allclose(f.jacobian(sp.csr_matrix(X)), jacobian, atol=1e-12)
 
 
 def test_divergence_is_the_trace_of_the_jacobian():
     f = expansion(3)
-    np.testing.assert_allclose(f.divergence(X), np.trace(f.jacobian(X), axis1=1, axis2=2), atol=1e-12)
+    np.testing.assert_allclose(
+        f.divergence(X), np.trace(f.jacobian(X), axis1=1, axis2=2), atol=1e-12
+    )
     flat = expansion(2)
     twisted = flat.divergence(X, space=[2, 0])
-    np.testing.assert_allclose(twisted, flat.jacobian(X)[:, 0, 2] + flat.jacobian(X)[:, 1, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        twisted, flat.jacobian(X)[:, 0, 2] + flat.jacobian(X)[:, 1, 0], atol=1e-12
+    )
     with pytest.raises(ValueError, match="one output per direction"):
         flat.divergence(X)
 
@@ -128,7 +142,9 @@ def test_divergence_is_the_trace_of_the_jacobian():
 @every_expansion
 def test_expansions_change_as_functions_do(f):
     shift, scale = np.array([0.3, -1.0, 2.0]), np.array([0.5, 2.0, -1.5])
-    np.testing.assert_allclose(f.after_scaling(shift, scale).evaluate(X), by_hand(f, (X - shift) * scale), atol=1e-11)
+    np.testing.assert_allclose(
+        f.after_scaling(shift, scale).evaluate(X), by_hand(f, (X - shift) * scale), atol=1e-11
+    )
     matrix = np.random.default_rng(3).normal(size=(f.n_outputs, 4))
     np.testing.assert_allclose(f.mixed(matrix).evaluate(X), by_hand(f, X) @ matrix, atol=1e-12)
     np.testing.assert_allclose(f.rescaled(2.0, -3.0).evaluate(X), 2 - 3 * by_hand(f, X), atol=1e-12)
@@ -145,9 +161,13 @@ def test_expansions_change_as_functions_do(f):
 def test_phases_and_linear_models_give_the_same_function():
     f = expansion(2, slopes=False)
     np.testing.assert_allclose(
-        Expansion.of_phases(f.frequencies, f.amplitudes, f.phases, f.intercept).evaluate(X), by_hand(f, X), atol=1e-12
+        Expansion.of_phases(f.frequencies, f.amplitudes, f.phases, f.intercept).evaluate(X),
+        by_hand(f, X),
+        atol=1e-12,
     )
     measure = MEASURES["Fourier"]
     coefficients = RNG.normal(size=(24, 2))
     expected = measure.features(X) @ coefficients + [1.0, 2.0]
-    np.testing.assert_allclose(Expansion.of(measure, coefficients, [1.0, 2.0]).evaluate(X), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        Expansion.of(measure, coefficients, [1.0, 2.0]).evaluate(X), expected, atol=1e-12
+    )

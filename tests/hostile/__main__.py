@@ -1,4 +1,5 @@
-"""``python -m tests.hostile [names]``: all attacks on rows, targets, weights, parameters and files of tables, as a table.
+"""``python -m tests.hostile [names]``: all attacks on rows, targets, weights, parameters and files
+of tables, as a table.
 
 Names are those of estimators, or "tables"; all when there are none.
 """
@@ -25,9 +26,13 @@ def main():
     if is_chosen("tables"):
         print(f"{N_TABLES} mutated tables …", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            reports += sorted(table_reports(Path(folder), N_TABLES), key=lambda report: report.victim)
+            reports += sorted(
+                table_reports(Path(folder), N_TABLES), key=lambda report: report.victim
+            )
     for report in failures(reports):
-        print(f"{report.outcome.kind}: {report.victim}: {report.attack}: {report.outcome.said[:200]}")
+        print(
+            f"{report.outcome.kind}: {report.victim}: {report.attack}: {report.outcome.said[:200]}"
+        )
     print(table(reports))
     return 1 if failures(reports) else 0
 

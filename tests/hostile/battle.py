@@ -25,7 +25,9 @@ class Report:
     outcome: Outcome
 
 
-def input_reports(victim: str, rng: np.random.Generator | None = None, share: float = 1.0) -> Iterator[Report]:
+def input_reports(
+    victim: str, rng: np.random.Generator | None = None, share: float = 1.0
+) -> Iterator[Report]:
     """All attacks on rows, targets and weights of one estimator, or a random ``share`` of them."""
     estimator = VICTIMS[victim]
     X, y = data_for(estimator)
@@ -33,7 +35,9 @@ def input_reports(victim: str, rng: np.random.Generator | None = None, share: fl
         warnings.simplefilter("ignore")
         plain = answers(clone(estimator).fit(X, y), X)
     # Local searches and batches follow rounding, and so go another way in another precision.
-    searching = any(isinstance(part, (JointDescent, MarginGame)) for part in estimator.get_params().values())
+    searching = any(
+        isinstance(part, (JointDescent, MarginGame)) for part in estimator.get_params().values()
+    )
     for attack in ATTACKS:
         if rng is not None and rng.random() > share:
             continue
@@ -41,7 +45,10 @@ def input_reports(victim: str, rng: np.random.Generator | None = None, share: fl
             continue
         if attack.only == "values" and not is_regressor(estimator):
             continue
-        if attack.only in ("target", "labels", "values") and not get_tags(estimator).target_tags.required:
+        if (
+            attack.only in ("target", "labels", "values")
+            and not get_tags(estimator).target_tags.required
+        ):
             continue  # what learns without a target does not look at it
         if attack.only == "weights" and not has_fit_parameter(estimator, "sample_weight"):
             continue
@@ -51,14 +58,22 @@ def input_reports(victim: str, rng: np.random.Generator | None = None, share: fl
             continue
 
         def fitted(example=example):
-            return answers(clone(estimator).fit(example.X, example.y, **example.keywords), example.asked)
+            return answers(
+                clone(estimator).fit(example.X, example.y, **example.keywords), example.asked
+            )
 
         expected = plain if attack.must == SAME else None
-        yield Report(victim, attack.name, attacked(fitted, expected, searching, attack.must == REFUSED))
+        yield Report(
+            victim, attack.name, attacked(fitted, expected, searching, attack.must == REFUSED)
+        )
 
 
-def parameter_reports(victim: str, rng: np.random.Generator | None = None, share: float = 1.0) -> Iterator[Report]:
-    """All attacks on the parameters of one estimator, or a share of them: finite answers or a clear refusal."""
+def parameter_reports(
+    victim: str, rng: np.random.Generator | None = None, share: float = 1.0
+) -> Iterator[Report]:
+    """All attacks on the parameters of one estimator, or a share of them: finite answers or a clear
+    refusal.
+    """
     estimator = VICTIMS[victim]
     X, y = data_for(estimator)
     for parameter, name, value in parameter_attacks(estimator):

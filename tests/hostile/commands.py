@@ -1,7 +1,7 @@
 """Mutated tables through ``bochner fit``, ``predict`` and ``report``, and what came of each.
 
-Exit codes are 0 and 2 only; with 2 there is one sentence and every file is as it was; predictions are finite, and equal to those of the clean
-table where a mutation leaves its meaning.
+Exit codes are 0 and 2 only; with 2 there is one sentence and every file is as it was; predictions
+are finite, and equal to those of the clean table where a mutation leaves its meaning.
 """
 
 import contextlib
@@ -35,9 +35,15 @@ class Ran:
 
 
 def run(*arguments: str) -> Ran:
-    """The command in this process; an exception that it lets through is a code of 1 and a traceback, as it would be outside."""
+    """The command in this process; an exception that it lets through is a code of 1 and a
+    traceback, as it would be outside.
+    """
     out, error = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(error),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("always")
         for quiet in (
             DeprecationWarning,
@@ -48,7 +54,9 @@ def run(*arguments: str) -> Ran:
             warnings.simplefilter("ignore", quiet)
         for deprecation in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.filterwarnings("error", category=deprecation, module="bochner")
-        warnings.showwarning = lambda message, category, *_: print(f"{category.__name__}: {message}", file=error)
+        warnings.showwarning = lambda message, category, *_: print(
+            f"{category.__name__}: {message}", file=error
+        )
         try:
             code = main(arguments)
         except BaseException:
@@ -58,7 +66,14 @@ def run(*arguments: str) -> Ran:
 
 
 def asked(model: Path, table: Path, target: str, out: Path) -> Ran:
-    return run("predict", str(model), str(table), "--out", str(out), *(["--proba"] if target == "label" else []))
+    return run(
+        "predict",
+        str(model),
+        str(table),
+        "--out",
+        str(out),
+        *(["--proba"] if target == "label" else []),
+    )
 
 
 def without_heavy_rivals():
@@ -67,7 +82,9 @@ def without_heavy_rivals():
 
 
 class Arena:
-    """A folder with clean tables, models of them and their predictions, where mutants are tried one by one."""
+    """A folder with clean tables, models of them and their predictions, where mutants are tried one
+    by one.
+    """
 
     def __init__(self, folder: Path):
         self.folder, self.clean = folder, folder / "clean"
@@ -76,8 +93,20 @@ class Arena:
         for target in TARGETS:
             self.file(target, "csv").write_bytes(as_text(clean_table(target)))
             for ran in (
-                run("fit", str(self.file(target, "csv")), "--target", target, "--out", str(self.file(target, "skops"))),
-                asked(self.file(target, "skops"), self.file(target, "csv"), target, self.clean / "predicted.csv"),
+                run(
+                    "fit",
+                    str(self.file(target, "csv")),
+                    "--target",
+                    target,
+                    "--out",
+                    str(self.file(target, "skops")),
+                ),
+                asked(
+                    self.file(target, "skops"),
+                    self.file(target, "csv"),
+                    target,
+                    self.clean / "predicted.csv",
+                ),
             ):
                 assert ran.code == 0, ran.error
             self.predicted[target] = pd.read_csv(self.clean / "predicted.csv")
@@ -100,15 +129,21 @@ class Arena:
         return found
 
     def _fitted_and_asked(self, target, mutant, table):
-        model, out, page = (self.folder / name for name in ("model.skops", "predicted.csv", "page.html"))
+        model, out, page = (
+            self.folder / name for name in ("model.skops", "predicted.csv", "page.html")
+        )
         outcomes = []
-        fitted = self._written(model, lambda: run("fit", str(table), "--target", target, "--out", str(model)))
+        fitted = self._written(
+            model, lambda: run("fit", str(table), "--target", target, "--out", str(model))
+        )
         outcomes.append(fitted)
         if fitted.kind == RIGHT:
             if mutant.must == REFUSED:
                 outcomes.append(Outcome(WRONG, "fit: was taken, but has no meaning"))
             expected = self.predicted[target] if mutant.must == SAME else None
-            outcomes.append(self._written(page, lambda: run("report", str(model), "--out", str(page))))
+            outcomes.append(
+                self._written(page, lambda: run("report", str(model), "--out", str(page)))
+            )
             outcomes.append(self._predicted(model, self.file(target, "csv"), target, out, expected))
             model.unlink()
             page.unlink(missing_ok=True)
@@ -136,9 +171,14 @@ class Arena:
             return Outcome(WRONG, "predict: not finite")
         if expected is not None:
             if list(predicted.columns) != list(expected.columns) or len(predicted) != len(expected):
-                return Outcome(WRONG, "predict: other columns or rows than those of the clean table")
+                return Outcome(
+                    WRONG, "predict: other columns or rows than those of the clean table"
+                )
             gap = np.abs(numbers - expected.select_dtypes("number").to_numpy()).max()
-            texts = predicted.select_dtypes(exclude="number"), expected.select_dtypes(exclude="number")
+            texts = (
+                predicted.select_dtypes(exclude="number"),
+                expected.select_dtypes(exclude="number"),
+            )
             if gap > 1e-9 or not texts[0].equals(texts[1]):
                 return Outcome(WRONG, f"predict: differs from the clean table by {gap:.3g}")
         return found
@@ -150,11 +190,14 @@ class Arena:
         ran = command()
         outcome = _verdict(ran)
         if left := set(self.folder.iterdir()) ^ before:
-            return Outcome(WRONG, f"left or took {sorted(path.name for path in left)}; {outcome.said}")
+            return Outcome(
+                WRONG, f"left or took {sorted(path.name for path in left)}; {outcome.said}"
+            )
         if (out.read_bytes() == _OLD) == (ran.code == 0):
             return Outcome(
                 WRONG,
-                f"exit code {ran.code}, but the older file is {'there' if ran.code == 0 else 'gone'}; {outcome.said}",
+                f"exit code {ran.code}, but the older file is "
+                f"{'there' if ran.code == 0 else 'gone'}; {outcome.said}",
             )
         return outcome
 
@@ -166,8 +209,12 @@ def _verdict(ran: Ran) -> Outcome:
         return Outcome(UNCLEAR, noise[0]) if noise else Outcome(RIGHT)
     if ran.code != 2 or "Traceback" in said:
         return Outcome(UNCLEAR, f"exit code {ran.code}: {said[-400:]}")
-    one_sentence = said.startswith("bochner: ") and "\n" not in said and "(--debug shows where)" not in said
-    return Outcome(CLEAR if one_sentence and is_clear(said) and len(said) < 1000 else UNCLEAR, said[:400])
+    one_sentence = (
+        said.startswith("bochner: ") and "\n" not in said and "(--debug shows where)" not in said
+    )
+    return Outcome(
+        CLEAR if one_sentence and is_clear(said) and len(said) < 1000 else UNCLEAR, said[:400]
+    )
 
 
 def table_reports(folder: Path, n_times: int, seed: int = 0):

@@ -50,7 +50,11 @@ def rewritten(content, change) -> bytes:
     change(schema, parts)
     text = json.dumps(schema)
     for name, (item, n_times) in _REPEATED.items():
-        text = text.replace(f'"{name}"', f"[{(item + ',') * (n_times - 1)}{item}]") if name in text else text
+        text = (
+            text.replace(f'"{name}"', f"[{(item + ',') * (n_times - 1)}{item}]")
+            if name in text
+            else text
+        )
     return archive_of([*parts.items(), ("schema.json", text)])
 
 
@@ -119,9 +123,15 @@ def _functions():
         "posix": "system",
     }
     for module, name in calls.items():
-        yield f"function {module}.{name}", lambda p, _, m=module, n=name: node("FunctionNode", m, n, content={})
+        yield (
+            f"function {module}.{name}",
+            lambda p, _, m=module, n=name: node("FunctionNode", m, n, content={}),
+        )
         yield f"type {module}.{name}", lambda p, _, m=module, n=name: node("TypeNode", m, n)
-        yield f"array {module}.{name}", lambda p, parts, m=module, n=name: _code_array(p, parts, m, n)
+        yield (
+            f"array {module}.{name}",
+            lambda p, parts, m=module, n=name: _code_array(p, parts, m, n),
+        )
         yield (
             f"constructor {module}.{name}",
             lambda p, _, m=module, n=name: node(
@@ -132,8 +142,14 @@ def _functions():
             f"object {module}.{name}",
             lambda p, _, m=module, n=name: node("ObjectNode", m, n, content=mapping(x=text(p))),
         )
-        yield f"list {module}.{name}", lambda p, _, m=module, n=name: node("ListNode", m, n, content=[text(p)])
-        yield f"set {module}.{name}", lambda p, _, m=module, n=name: node("SetNode", m, n, content=[text(p)])
+        yield (
+            f"list {module}.{name}",
+            lambda p, _, m=module, n=name: node("ListNode", m, n, content=[text(p)]),
+        )
+        yield (
+            f"set {module}.{name}",
+            lambda p, _, m=module, n=name: node("SetNode", m, n, content=[text(p)]),
+        )
         yield (
             f"dictionary {module}.{name}",
             lambda p, _, m=module, n=name: node("DictNode", m, n, content={}, key_types=sequence()),
@@ -148,13 +164,23 @@ def _key_type(payload, parts):
 
 def _partial(payload, parts):
     func = node("FunctionNode", "builtins", "eval")
-    content = {"func": func, "args": sequence(text(payload), kind="tuple"), "kwds": mapping(), "namespace": text(None)}
+    content = {
+        "func": func,
+        "args": sequence(text(payload), kind="tuple"),
+        "kwds": mapping(),
+        "namespace": text(None),
+    }
     return node("PartialNode", "functools", "partial", content=content)
 
 
 def _generator(payload, parts):
     bits = mapping(bit_generator=text("seed"), state=mapping())
-    seeds = mapping(entropy=text(0), spawn_key=sequence(kind="tuple"), pool_size=text(4), n_children_spawned=text(0))
+    seeds = mapping(
+        entropy=text(0),
+        spawn_key=sequence(kind="tuple"),
+        pool_size=text(4),
+        n_children_spawned=text(0),
+    )
     content = {"bit_generator": bits, "seed_seq": seeds}
     return node("RandomGeneratorNode", "numpy.random._generator", "Generator", content=content)
 
@@ -177,7 +203,9 @@ def _raw_pickle(payload, parts):
 
 
 def _huge_header(payload, parts):
-    parts["666.npy"] = npy(np.zeros(10)).replace(b"'shape': (10,)", b"'shape': (10000000000,)").ljust(1000, b"\0")
+    parts["666.npy"] = (
+        npy(np.zeros(10)).replace(b"'shape': (10,)", b"'shape': (10000000000,)").ljust(1000, b"\0")
+    )
     return array("666.npy")
 
 
@@ -201,7 +229,11 @@ def _ones(payload, parts):
 def _zeros_file(name, n_bytes, dtype=np.float64):
     n_numbers = n_bytes // np.dtype(dtype).itemsize
     header = io.BytesIO()
-    described = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (n_numbers,)}
+    described = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": (n_numbers,),
+    }
     np.lib.format.write_array_header_1_0(header, described)
     return name, Long(header.getvalue(), b"\0", n_bytes)
 
@@ -246,7 +278,10 @@ def _itself(payload, parts):
 
 
 def _cached(payload, parts):
-    return sequence(node("ListNode", "builtins", "list", content=[], __id__=7), node("CachedNode", "x", "y", __id__=7))
+    return sequence(
+        node("ListNode", "builtins", "list", content=[], __id__=7),
+        node("CachedNode", "x", "y", __id__=7),
+    )
 
 
 def _container_in_value(payload, parts):
@@ -277,7 +312,9 @@ def _shadowing(payload, parts):
 def _object_array_of_arrays(payload, parts):
     parts.update([_zeros_file("666.npy", 40 * 2**20)])
     shape = sequence(text(2), text(5 * 2**20), kind="tuple")
-    return node("NdArrayNode", "numpy", "ndarray", type="json", content=[array("666.npy")] * 2, shape=shape)
+    return node(
+        "NdArrayNode", "numpy", "ndarray", type="json", content=[array("666.npy")] * 2, shape=shape
+    )
 
 
 def _command_module(payload, parts):
@@ -286,7 +323,12 @@ def _command_module(payload, parts):
 
 def _function_step(payload, parts):
     content = mapping(func=node("FunctionNode", "os", "system"))
-    return node("ObjectNode", "sklearn.preprocessing._function_transformer", "FunctionTransformer", content=content)
+    return node(
+        "ObjectNode",
+        "sklearn.preprocessing._function_transformer",
+        "FunctionTransformer",
+        content=content,
+    )
 
 
 def _memory_folder(payload, parts):
@@ -304,7 +346,9 @@ def _method(payload, parts):
 
 
 def _operator(payload, parts):
-    return node("OperatorFuncNode", "operator", "methodcaller", attrs=sequence(text("system"), kind="tuple"))
+    return node(
+        "OperatorFuncNode", "operator", "methodcaller", attrs=sequence(text("system"), kind="tuple")
+    )
 
 
 def _tree(payload, parts):
@@ -329,7 +373,7 @@ def _default_factory(payload, parts):
 
 _REPEATED = {"@values": (json.dumps(text(1)), 300_000), "@dictionaries": ("{}", 4_000_000)}
 
-# --- the archive itself -----------------------------------------------------------------------------------------
+# --- the archive itself ---------------------------------------------------------------------------
 
 
 def _two_schemas(content, folder):
@@ -397,15 +441,53 @@ CRAFTED = {
     **{
         make.__name__.strip("_").replace("_", " "): _holding(make)
         for make in (
-            *(_key_type, _partial, _method, _operator, _tree, _loss, _masked, _default_factory, _sparse, _generator),
-            *(_huge_pool, _pickled, _raw_pickle, _huge_header, _huge_empty, _expression_header, _ones, _one_bomb),
-            *(_many_references, _shared_references, _deep, _itself, _cached, _container_in_value, _many_values),
-            *(_raw_values, _long_integer, _shadowing, _object_array_of_arrays, _command_module, _function_step),
+            *(
+                _key_type,
+                _partial,
+                _method,
+                _operator,
+                _tree,
+                _loss,
+                _masked,
+                _default_factory,
+                _sparse,
+                _generator,
+            ),
+            *(
+                _huge_pool,
+                _pickled,
+                _raw_pickle,
+                _huge_header,
+                _huge_empty,
+                _expression_header,
+                _ones,
+                _one_bomb,
+            ),
+            *(
+                _many_references,
+                _shared_references,
+                _deep,
+                _itself,
+                _cached,
+                _container_in_value,
+                _many_values,
+            ),
+            *(
+                _raw_values,
+                _long_integer,
+                _shadowing,
+                _object_array_of_arrays,
+                _command_module,
+                _function_step,
+            ),
             _memory_folder,
         )
     },
     "two schemas": _two_schemas,
-    **{f"part {name}": _named(name) for name in ("/etc/passwd", "../up.npy", "C:\\x.npy", "1.npy/../2.npy", "x.pkl")},
+    **{
+        f"part {name}": _named(name)
+        for name in ("/etc/passwd", "../up.npy", "C:\\x.npy", "1.npy/../2.npy", "x.pkl")
+    },
     "lzma": _compressed(zipfile.ZIP_LZMA),
     "bzip2": _compressed(zipfile.ZIP_BZIP2),
     "comment": _commented,

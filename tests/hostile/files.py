@@ -1,7 +1,7 @@
 """Mutated and crafted model files, and a table of what loading them came to.
 
-``python -m tests.hostile.files [n_files] [seed]`` prints the table.  A file either loads as a model that
-predicts, or it is refused in one sentence; nothing in it is ever run.
+``python -m tests.hostile.files [n_files] [seed]`` prints the table. A file either loads as a model
+that predicts, or it is refused in one sentence; nothing in it is ever run.
 """
 
 import io
@@ -24,7 +24,8 @@ from .model_samples import Sample, samples
 from .verdicts import answers, is_clear
 
 UNCHANGED, CHANGED, REFUSED = "loaded unchanged", "loaded, other predictions", "refused"
-# A number that is wrong for some rows only, such as a scale of zero, is met at these rows: an error in our words.
+# A number that is wrong for some rows only, such as a scale of zero, is met at these rows: an error
+# in our words.
 LATER = "refused at predict"
 EXPECTED = (UNCHANGED, CHANGED, REFUSED, LATER)
 
@@ -73,12 +74,38 @@ CLASSES = (
     ("bochner.tabular.members", "Blend"),
 )
 VALUES = (
-    *(None, -1, 0, 3, 10**9, 10**30, 1e308, 0.5, "", "x" * 10_000, [], {}, True, "NaN", "null", "1000000000"),
+    *(
+        None,
+        -1,
+        0,
+        3,
+        10**9,
+        10**30,
+        1e308,
+        0.5,
+        "",
+        "x" * 10_000,
+        [],
+        {},
+        True,
+        "NaN",
+        "null",
+        "1000000000",
+    ),
     *('"text"', "[1, 2]", "../../etc/passwd", [[[[]]]], "schema.json", "numpy", "json"),
 )
 # Events of Python that no loading of a model causes.
 _WATCHED = (
-    *("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.fork", "os.remove", "os.rename", "os.mkdir"),
+    *(
+        "os.system",
+        "subprocess.Popen",
+        "os.exec",
+        "os.posix_spawn",
+        "os.fork",
+        "os.remove",
+        "os.rename",
+        "os.mkdir",
+    ),
     *("socket.connect", "pickle.find_class", "ctypes.dlopen", "exec", "compile"),
 )
 # Compiled kernels and imports run code of their own; NumPy parses headers by ``ast.literal_eval``.
@@ -89,7 +116,9 @@ _watching = False
 
 
 def _hook(event, arguments):
-    if not _watching or not (event in _WATCHED or (event == "open" and str(arguments[1] or "r")[0] in "wax")):
+    if not _watching or not (
+        event in _WATCHED or (event == "open" and str(arguments[1] or "r")[0] in "wax")
+    ):
         return
     frame = sys._getframe()
     while frame is not None:
@@ -130,7 +159,13 @@ def _change_node(schema, parts, rng):
     stack = [schema]
     while stack:
         node = stack.pop()
-        items = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
+        items = list(
+            node.items()
+            if isinstance(node, dict)
+            else enumerate(node)
+            if isinstance(node, list)
+            else ()
+        )
         places += [(node, key) for key, _ in items]
         stack += [value for _, value in items]
 
@@ -152,10 +187,14 @@ def _change_node(schema, parts, rng):
         if arrays:
             one_of(arrays)["file"] = one_of([*parts, "absent.npy"])
     elif choice == 4:  # another node in its place
-        other, other_key = one_of([place for place in places if isinstance(place[0][place[1]], dict)])
+        other, other_key = one_of(
+            [place for place in places if isinstance(place[0][place[1]], dict)]
+        )
         node[key] = json.loads(json.dumps(other[other_key]))
     elif choice == 5 and isinstance(key, str):  # an attribute of another name
-        node[one_of(["predict", "__class__", "classes_", "n_features_in_", key + "_"])] = node.pop(key)
+        node[one_of(["predict", "__class__", "classes_", "n_features_in_", key + "_"])] = node.pop(
+            key
+        )
     else:
         node[key] = one_of(VALUES)
 
@@ -180,7 +219,9 @@ def _other_array(content, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if kind == 2:
-            array = array.astype([object, "f2", "f4", "i8", "?", "c16", "U3", "S2", "M8[s]"][rng.integers(9)])
+            array = array.astype(
+                [object, "f2", "f4", "i8", "?", "c16", "U3", "S2", "M8[s]"][rng.integers(9)]
+            )
         elif kind == 3:
             array = array.T if array.ndim > 1 else array[None]
         elif kind == 4:
@@ -238,7 +279,9 @@ def outcome(sample: Sample, content: bytes, folder: Path) -> str:
     return said
 
 
-def outcomes(samples: list[Sample], folder: Path, n_files: int, seed: int = 0, crafted=CRAFTED) -> dict[str, Counter]:
+def outcomes(
+    samples: list[Sample], folder: Path, n_files: int, seed: int = 0, crafted=CRAFTED
+) -> dict[str, Counter]:
     """Mutate ``n_files`` files, an equal share of each kind, and add the crafted ones."""
     rng = np.random.default_rng(seed)
     found: dict[str, Counter] = {kind: Counter() for kind in [*KINDS, "crafted files"]}
@@ -254,17 +297,25 @@ def outcomes(samples: list[Sample], folder: Path, n_files: int, seed: int = 0, c
 
 def table(found: dict[str, Counter]) -> str:
     """Format counts as one line for each kind of file."""
-    lines = [f"{'':24}{'files':>8}{'unchanged':>12}{'changed':>12}{'refused':>12}{'at predict':>12}{'other':>8}"]
+    lines = [
+        f"{'':24}{'files':>8}{'unchanged':>12}{'changed':>12}{'refused':>12}{'at predict':>12}{'other':>8}"
+    ]
     for kind, counts in [*found.items(), ("all", sum(found.values(), Counter()))]:
         usual = [counts[name] for name in EXPECTED]
         n_files = sum(counts.values())
-        lines.append(f"{kind:24}{n_files:8}" + "".join(f"{n:12}" for n in usual) + f"{n_files - sum(usual):8}")
+        lines.append(
+            f"{kind:24}{n_files:8}"
+            + "".join(f"{n:12}" for n in usual)
+            + f"{n_files - sum(usual):8}"
+        )
     others = [name for counts in found.values() for name in counts if name not in EXPECTED]
     return "\n".join([*lines, *others])
 
 
 def main():
-    n_files, seed = map(int, [*sys.argv[1:], "1000", "0"][:2] if len(sys.argv) != 2 else [sys.argv[1], "0"])
+    n_files, seed = map(
+        int, [*sys.argv[1:], "1000", "0"][:2] if len(sys.argv) != 2 else [sys.argv[1], "0"]
+    )
     with tempfile.TemporaryDirectory() as folder:
         made = samples(Path(folder))
         found = outcomes(made, Path(folder), n_files, seed)

@@ -1,7 +1,7 @@
 """Attacks on ``fit`` and on what follows: rows, targets and weights of every unusual kind.
 
-An attack changes a plain example.  It names what must happen: the same answers as those of the plain example, some finite answer or a clear
-refusal, or a clear refusal only.
+An attack changes a plain example. It names what must happen: the same answers as those of the plain
+example, some finite answer or a clear refusal, or a clear refusal only.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,9 @@ class Attack:
     name: str
     change: Callable[[Example], Example]
     must: str
-    only: str = ""  # where there is a "target", where it is "labels" or "values", where fit takes "weights"
+    only: str = (
+        ""  # where there is a "target", where it is "labels" or "values", where fit takes "weights"
+    )
 
 
 def rows(function):
@@ -78,7 +80,9 @@ def duplicated(X):
     order = np.argsort(row, kind="stable")
     counts = np.bincount(row, minlength=X.shape[0])
     halves = np.tile(whole.data / 2, 2)
-    return sp.csr_matrix((halves[order], column[order], np.concatenate([[0], np.cumsum(counts)])), shape=X.shape)
+    return sp.csr_matrix(
+        (halves[order], column[order], np.concatenate([[0], np.cumsum(counts)])), shape=X.shape
+    )
 
 
 def unsorted(X):
@@ -132,7 +136,9 @@ def series(y, **keywords):
 def category(X):
     import pandas
 
-    return pandas_frame(X).assign(**{"column 1": pandas.Categorical(np.where(X[:, 1] > 0, "v", "w"))})
+    return pandas_frame(X).assign(
+        **{"column 1": pandas.Categorical(np.where(X[:, 1] > 0, "v", "w"))}
+    )
 
 
 SAME_ROWS = {
@@ -209,7 +215,9 @@ FINITE_ROWS = {
     "subnormal numbers": lambda X: 5e-324 * np.round(X),
     "columns of very different scale": lambda X: X * np.logspace(-100, 100, X.shape[1]),
     "categories of pandas": category,
-    "texts in a pandas frame": lambda X: pandas_frame(X).assign(**{"column 1": np.where(X[:, 1] > 0, "v", "w")}),
+    "texts in a pandas frame": lambda X: pandas_frame(X).assign(
+        **{"column 1": np.where(X[:, 1] > 0, "v", "w")}
+    ),
     "two equal column names": lambda X: pandas_frame(X).rename(columns={"column 1": "column 0"}),
     "column names of two types": lambda X: pandas_frame(X).rename(columns={"column 1": 1}),
     "all rows equal but one": lambda X: with_entry(5.0)(np.ones_like(X)),
@@ -256,7 +264,9 @@ ATTACKS = [
     Attack("y as a pandas category", target(lambda y: series(y, dtype="category")), SAME, "labels"),
     Attack("y as a pandas text", target(lambda y: series(y, dtype="string")), SAME, "labels"),
     Attack("y as truth values", target(lambda y: y == y[0]), FINITE, "labels"),
-    Attack("y as small whole numbers", target(lambda y: (y == y[0]).astype(np.int8)), FINITE, "labels"),
+    Attack(
+        "y as small whole numbers", target(lambda y: (y == y[0]).astype(np.int8)), FINITE, "labels"
+    ),
     Attack("y as floats", target(lambda y: (y == y[0]).astype(float)), FINITE, "labels"),
     Attack("y as bytes", target(lambda y: y.astype("S")), FINITE, "labels"),
     Attack("y float32", target(lambda y: y.astype(np.float32)), FINITE, "values"),
@@ -274,8 +284,15 @@ ATTACKS = [
     Attack("y of texts", target(lambda y: np.full(len(y), "text")), REFUSED, "values"),
     Attack("y complex", target(lambda y: y + 1j), REFUSED, "values"),
     Attack("y of one class", target(lambda y: np.full(len(y), y[0])), REFUSED, "labels"),
-    Attack("y with a class of one row", target(with_target("extra", dtype=object)), FINITE, "labels"),
-    Attack("y with a class for each row", target(lambda y: np.arange(len(y)).astype(str)), FINITE, "labels"),
+    Attack(
+        "y with a class of one row", target(with_target("extra", dtype=object)), FINITE, "labels"
+    ),
+    Attack(
+        "y with a class for each row",
+        target(lambda y: np.arange(len(y)).astype(str)),
+        FINITE,
+        "labels",
+    ),
     Attack("y too short", _shorter, REFUSED, "target"),
     Attack("y empty", target(lambda y: y[:0]), REFUSED, "target"),
     Attack("y of three dimensions", target(lambda y: np.zeros((len(y), 2, 2))), REFUSED, "target"),
@@ -283,7 +300,10 @@ ATTACKS = [
     Attack("y a text", target(lambda y: "column"), REFUSED, "target"),
     Attack("y a dict", target(lambda y: {"a": 1}), REFUSED, "target"),
     # few rows
-    *(Attack(f"{n} rows", lambda e, n=n: replace(e, X=e.X[:n], y=e.y[:n]), FINITE) for n in (1, 2, 3, 5)),
+    *(
+        Attack(f"{n} rows", lambda e, n=n: replace(e, X=e.X[:n], y=e.y[:n]), FINITE)
+        for n in (1, 2, 3, 5)
+    ),
     Attack("rows thrice", lambda e: replace(e, X=np.tile(e.X, (3, 1)), y=np.tile(e.y, 3)), FINITE),
     # weights
     Attack("weights of one", weights(np.ones), SAME, "weights"),
@@ -291,8 +311,15 @@ ATTACKS = [
     Attack("weights of whole numbers", weights(lambda n: np.ones(n, int)), SAME, "weights"),
     Attack("weights at 1e-300", weights(lambda n: np.full(n, 1e-300)), FINITE, "weights"),
     Attack("weights at 1e300", weights(lambda n: np.full(n, 1e300)), FINITE, "weights"),
-    Attack("weights from 1e-12 to 1e12", weights(lambda n: np.logspace(-12, 12, n)), FINITE, "weights"),
-    Attack("weights zero for half", weights(lambda n: (np.arange(n) % 2).astype(float)), FINITE, "weights"),
+    Attack(
+        "weights from 1e-12 to 1e12", weights(lambda n: np.logspace(-12, 12, n)), FINITE, "weights"
+    ),
+    Attack(
+        "weights zero for half",
+        weights(lambda n: (np.arange(n) % 2).astype(float)),
+        FINITE,
+        "weights",
+    ),
     Attack("weights all zero", weights(np.zeros), REFUSED, "weights"),
     Attack("weights negative", weights(lambda n: np.linspace(-1, 1, n)), REFUSED, "weights"),
     Attack("weights NaN", weights(lambda n: np.full(n, np.nan)), REFUSED, "weights"),

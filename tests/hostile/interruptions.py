@@ -1,4 +1,6 @@
-"""Interruptions at random moments: a fit that is struck ends at once, and leaves the old model, or none, and the threads as they were."""
+"""Interruptions at random moments: a fit that is struck ends at once, and leaves the old model, or
+none, and the threads as they were.
+"""
 
 import signal
 import time
@@ -45,19 +47,29 @@ ITERATIVE = {
     "SpectralRidge": SpectralRidge(
         SpectralFeatures(learner=PacBayes(), n_components=50), alpha=[0.1, 1.0], random_state=0
     ),
-    "OperatorRidge, ConjugateGradient": OperatorRidge(n_components=50, solver=ConjugateGradient(), random_state=0),
+    "OperatorRidge, ConjugateGradient": OperatorRidge(
+        n_components=50, solver=ConjugateGradient(), random_state=0
+    ),
     "OperatorRidge, StochasticGradient": OperatorRidge(
         n_components=50, solver=StochasticGradient(n_epochs=10), random_state=0
     ),
-    "FourierBoostingClassifier": FourierBoostingClassifier(n_rounds=20, epochs=JointEpochs(3), random_state=0),
-    "FourierBoostingRegressor": FourierBoostingRegressor(n_rounds=20, epochs=JointEpochs(3), random_state=0),
+    "FourierBoostingClassifier": FourierBoostingClassifier(
+        n_rounds=20, epochs=JointEpochs(3), random_state=0
+    ),
+    "FourierBoostingRegressor": FourierBoostingRegressor(
+        n_rounds=20, epochs=JointEpochs(3), random_state=0
+    ),
     "GBRFF1Classifier": GBRFF1Classifier(n_rounds=10, random_state=0),
     "GBRFF2Classifier": GBRFF2Classifier(n_rounds=10, random_state=0),
-    "SpectralFeatures, MarginGame": SpectralFeatures(learner=MarginGame(n_rounds=5), n_components=10, random_state=0),
+    "SpectralFeatures, MarginGame": SpectralFeatures(
+        learner=MarginGame(n_rounds=5), n_components=10, random_state=0
+    ),
     "SpectralFeatures, JointDescent": SpectralFeatures(
         learner=JointDescent(n_epochs=10), n_components=20, random_state=0
     ),
-    "LandmarkFeatures": LandmarkFeatures(learner=OptimalAlignment(), n_landmarks=20, random_state=0),
+    "LandmarkFeatures": LandmarkFeatures(
+        learner=OptimalAlignment(), n_landmarks=20, random_state=0
+    ),
 }
 
 
@@ -85,11 +97,15 @@ def struck_in(seconds):
 
 
 def threads():
-    return thread_count(), sorted((pool["filepath"], pool["num_threads"]) for pool in threadpool_info())
+    return thread_count(), sorted(
+        (pool["filepath"], pool["num_threads"]) for pool in threadpool_info()
+    )
 
 
 def interruptions(estimator, n_times, seed=0):
-    """What ``n_times`` interruptions came to: "stopped" or "finished before", and anything else is a defect."""
+    """What ``n_times`` interruptions came to: "stopped" or "finished before", and anything else is
+    a defect.
+    """
     X, y = data_for(estimator)
     rng, outcomes = np.random.default_rng(seed), Counter()
     with warnings.catch_warnings():
@@ -104,7 +120,9 @@ def interruptions(estimator, n_times, seed=0):
                 model = clone(estimator)
             elif not hasattr(model, "n_features_in_"):
                 model = clone(estimator).fit(X, y)
-            outcomes[_struck(model, X, y, rng.uniform(0, 1.1 * duration), expected, fitted=not k % 2)] += 1
+            outcomes[
+                _struck(model, X, y, rng.uniform(0, 1.1 * duration), expected, fitted=not k % 2)
+            ] += 1
             if threads() != held:
                 outcomes["changed thread limits"] += 1
                 held = threads()

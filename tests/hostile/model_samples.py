@@ -48,7 +48,9 @@ class Sample:
 def table_data(n_rows=80):
     """A frame of a number, a category, a date and targets of both kinds."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.normal(size=n_rows).round(2), "kind": rng.choice(list("abc"), n_rows)})
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=n_rows).round(2), "kind": rng.choice(list("abc"), n_rows)}
+    )
     frame["day"] = pd.date_range("2021-03-01", periods=n_rows).astype(str)
     frame["price"] = np.sin(frame["size"]) + (frame["kind"] == "a")
     frame["sold"] = np.where(frame["price"] > frame["price"].median(), "yes", "no")
@@ -65,10 +67,20 @@ def saved(name, model, rows, folder):
 def samples(folder, few=False):
     """Fit and save the models; ``few`` is the model of a table and two others."""
     frame = table_data()
-    rows, X = frame[["size", "kind", "day"]], np.column_stack([frame["size"], np.cos(np.arange(len(frame)))])
+    rows, X = (
+        frame[["size", "kind", "day"]],
+        np.column_stack([frame["size"], np.cos(np.arange(len(frame)))]),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = [saved("table of classes", fit_table(frame.drop(columns="price"), "sold", compare=False), rows, folder)]
+        made = [
+            saved(
+                "table of classes",
+                fit_table(frame.drop(columns="price"), "sold", compare=False),
+                rows,
+                folder,
+            )
+        ]
         for name, model in (_some() if few else _some() | _more()).items():
             target = frame["sold"].to_numpy() if is_classifier(model) else frame["price"].to_numpy()
             given = frame[["size", "kind"]] if name == "column transformer" else X
@@ -100,6 +112,8 @@ def _more():
         "exact operator ridge": OperatorKernelRidge(),
         "field": OperatorRidge(CurlFree(), n_components=8, random_state=0),
         "polynomials": make_pipeline(
-            PolynomialFeatures(), StandardScaler(), FourierBoostingClassifier(n_rounds=3, random_state=0)
+            PolynomialFeatures(),
+            StandardScaler(),
+            FourierBoostingClassifier(n_rounds=3, random_state=0),
         ),
     }

@@ -1,6 +1,8 @@
-"""Mutated tables: seeded changes of a small clean table, as bytes of a file of any kind that can be read.
+"""Mutated tables: seeded changes of a small clean table, as bytes of a file of any kind that can be
+read.
 
-A mutant says what must happen to it: the same predictions as those of the clean table, finite ones or a clear refusal, or a refusal only.
+A mutant says what must happen to it: the same predictions as those of the clean table, finite ones
+or a clear refusal, or a refusal only.
 """
 
 import bz2
@@ -35,7 +37,9 @@ class Mutant:
 
 
 def clean_table(target: str, seed: int = 0, n_rows: int = N_ROWS) -> pd.DataFrame:
-    """Numbers, whole numbers, categories with letters that encodings differ in, dates; and a target that depends on them."""
+    """Numbers, whole numbers, categories with letters that encodings differ in, dates; and a target
+    that depends on them.
+    """
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -47,11 +51,15 @@ def clean_table(target: str, seed: int = 0, n_rows: int = N_ROWS) -> pd.DataFram
         }
     )
     signal = np.sin(2 * frame["size"]) + (frame["café"] == "süß") + frame["rooms"] / 5
-    frame[target] = np.where(signal > signal.median(), "yes", "no") if target == "label" else signal.round(4) + 0.00001
+    frame[target] = (
+        np.where(signal > signal.median(), "yes", "no")
+        if target == "label"
+        else signal.round(4) + 0.00001
+    )
     return frame
 
 
-# --- the same table, written in other ways ----------------------------------------------------------------------------
+# --- the same table, written in other ways --------------------------------------------------------
 
 
 def as_text(frame, encoding="utf-8", **options):
@@ -65,7 +73,9 @@ def as_parquet(frame, **options):
 
 
 def as_lines(frame):
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in frame.to_dict("records")).encode()
+    return "".join(
+        json.dumps(record, ensure_ascii=False) + "\n" for record in frame.to_dict("records")
+    ).encode()
 
 
 def from_arrow(table):
@@ -75,7 +85,11 @@ def from_arrow(table):
 
 
 def dictionary_column(frame):
-    return from_arrow(pa.Table.from_pandas(frame).set_column(3, "café", pa.array(frame["café"]).dictionary_encode()))
+    return from_arrow(
+        pa.Table.from_pandas(frame).set_column(
+            3, "café", pa.array(frame["café"]).dictionary_encode()
+        )
+    )
 
 
 # name: (ending, bytes of the frame); all say the same as the clean file.
@@ -102,7 +116,10 @@ SAME_MEANING: dict[str, tuple[str, Callable]] = {
     "columns backwards": (".csv", lambda f: as_text(f[f.columns[::-1]])),
     "gzip": (".csv.gz", lambda f: gzip.compress(as_text(f))),
     "gzip without its ending": (".csv", lambda f: gzip.compress(as_text(f))),
-    "gzip of two members": (".csv.gz", lambda f: gzip.compress(as_text(f)[:500]) + gzip.compress(as_text(f)[500:])),
+    "gzip of two members": (
+        ".csv.gz",
+        lambda f: gzip.compress(as_text(f)[:500]) + gzip.compress(as_text(f)[500:]),
+    ),
     "bzip2": (".csv.bz2", lambda f: bz2.compress(as_text(f))),
     "xz": (".csv.xz", lambda f: lzma.compress(as_text(f))),
     "zstandard": (".csv.zst", lambda f: pa.compress(as_text(f), "zstd", asbytes=True)),
@@ -115,16 +132,22 @@ SAME_MEANING: dict[str, tuple[str, Callable]] = {
     "Parquet, gzip inside": (".pq", lambda f: as_parquet(f, compression="gzip")),
     "Parquet, gzip outside": (".parquet.gz", lambda f: gzip.compress(as_parquet(f))),
     "Parquet with a dictionary column": (".parquet", dictionary_column),
-    "Parquet with real dates": (".parquet", lambda f: as_parquet(f.assign(day=pd.to_datetime(f["day"])))),
+    "Parquet with real dates": (
+        ".parquet",
+        lambda f: as_parquet(f.assign(day=pd.to_datetime(f["day"]))),
+    ),
     "Parquet with nullable numbers": (
         ".parquet",
         lambda f: as_parquet(f.astype({"rooms": "Int64", "size": "Float64"})),
     ),
-    "Parquet with an odd index": (".parquet", lambda f: as_parquet(f.set_axis(np.arange(len(f))[::-1] * 3))),
+    "Parquet with an odd index": (
+        ".parquet",
+        lambda f: as_parquet(f.set_axis(np.arange(len(f))[::-1] * 3)),
+    ),
 }
 
 
-# --- bytes that are changed -------------------------------------------------------------------------------------------
+# --- bytes that are changed -----------------------------------------------------------------------
 
 
 def flipped(content, rng):
@@ -167,7 +190,9 @@ BYTES = {
     "quotation marks": with_bytes(b'"', b'""', b'"""', b"'"),
     "line ends": with_bytes(b"\n", b"\r", b"\r\n", b"\x0b", b"\x0c", b"\xc2\x85", b"\xe2\x80\xa8"),
     "separators": with_bytes(b",", b",,,", b";", b"\t", b"|"),
-    "letters of other encodings": with_bytes(b"\xff", b"\xc3", b"\xe9", b"\xf0\x9f", b"\x81", b"\xed\xa0\x80"),
+    "letters of other encodings": with_bytes(
+        b"\xff", b"\xc3", b"\xe9", b"\xf0\x9f", b"\x81", b"\xed\xa0\x80"
+    ),
     "marks within": with_bytes(b"\xef\xbb\xbf", b"\xff\xfe", b"\x1a", b"\x1b[31m", b"\x08"),
     "brackets": with_bytes(b"{", b"}", b"[", b"]", b":", b"\\", b"\\u0000", b"\\ud800"),
 }
@@ -184,7 +209,7 @@ WRITTEN = {
 }
 
 
-# --- cells that are changed -------------------------------------------------------------------------------------------
+# --- cells that are changed -----------------------------------------------------------------------
 
 CELLS = {
     "huge numbers": ["1e308", "-1e308", "9" * 400, "1e400", "-1e400", "1e99999999"],
@@ -203,14 +228,39 @@ CELLS = {
         "9999-12-31",
     ],
     "dates far away": ["1066-10-14", "2999-01-01", "1677-09-20", "2262-04-12"],
-    "times with zones": ["2020-01-01T00:00:00Z", "2020-01-01T00:00+14:00", "2020-01-01 25:00", "24:00"],
+    "times with zones": [
+        "2020-01-01T00:00:00Z",
+        "2020-01-01T00:00+14:00",
+        "2020-01-01 25:00",
+        "24:00",
+    ],
     "control characters": ["\x01", "\x07\x08", "\x7f", "\u202e", "\u200b", "\ufeff", "\x1b[2J"],
     "emoji and surrogates": ["😀", "👨‍👩‍👧", "e\u0301", "\U0010ffff", "ﷺ"],
     "long texts": ["x" * 200_000, "a b " * 20_000, "a" + " " * 100_000 + "b", "1," * 50_000],
-    "markup": ["<script>alert(1)</script>", "</style>", "&amp;", "{{7*7}}", "${x}", "%s%n", "'; DROP TABLE x; --"],
+    "markup": [
+        "<script>alert(1)</script>",
+        "</style>",
+        "&amp;",
+        "{{7*7}}",
+        "${x}",
+        "%s%n",
+        "'; DROP TABLE x; --",
+    ],
     "line ends inside": ["a\nb", "\n", "a\r\nb", "\r"],
     "quotation marks inside": ['"', '"a', 'a"b"c', "'", "\\", '\\"'],
-    "hexadecimal and others": ["0x1F", "1_000", "0b1", "0o7", "1e", "e5", "--5", "1.2.3", "1,2,3", "TRUE", "00123"],
+    "hexadecimal and others": [
+        "0x1F",
+        "1_000",
+        "0b1",
+        "0o7",
+        "1e",
+        "e5",
+        "--5",
+        "1.2.3",
+        "1,2,3",
+        "TRUE",
+        "00123",
+    ],
     "percent and money": ["12 %", "$1,234.50", "(5)", "€ 3", "1e3%"],
     "objects": ["{}", "[1, 2]", '{"a": 1}', "None", "nan nan"],
 }
@@ -238,7 +288,9 @@ def _column(frame, target, rng):
 
 def renamed(names):
     def change(frame, target, rng):
-        return cells(frame.rename(columns={_column(frame, target, rng): names[rng.integers(len(names))]}))
+        return cells(
+            frame.rename(columns={_column(frame, target, rng): names[rng.integers(len(names))]})
+        )
 
     return change
 
@@ -282,10 +334,16 @@ _NAMES = [
 ]
 TEXTS: dict[str, tuple[Callable, str]] = {
     "a column dropped": (lambda f, t, rng: cells(f.drop(columns=_column(f, t, rng))), FINITE),
-    "a column twice": (lambda f, t, rng: cells(pd.concat([f, f[[_column(f, t, rng)]]], axis=1)), FINITE),
+    "a column twice": (
+        lambda f, t, rng: cells(pd.concat([f, f[[_column(f, t, rng)]]], axis=1)),
+        FINITE,
+    ),
     "the target twice": (lambda f, t, rng: cells(pd.concat([f, f[[t]]], axis=1)), FINITE),
     "a column renamed": (renamed(_NAMES), FINITE),
-    "all columns of one name": (lambda f, t, rng: cells(f.set_axis(["size"] * 5 + [t], axis=1)), FINITE),
+    "all columns of one name": (
+        lambda f, t, rng: cells(f.set_axis(["size"] * 5 + [t], axis=1)),
+        FINITE,
+    ),
     "no header": (lambda f, t, rng: cells(f)[1:], REFUSED),
     "only a header": (lambda f, t, rng: cells(f)[:1], REFUSED),
     "one row": (lambda f, t, rng: cells(f)[:2], REFUSED),
@@ -299,28 +357,45 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     "target in other letters": (lambda f, t, rng: cells(f.rename(columns={t: t.upper()})), REFUSED),
     "target of one value": (target_as(lambda n, rng: np.full(n, "1.5")), FINITE),
     "target of one class": (target_as(lambda n, rng: np.full(n, "yes")), REFUSED),
-    "target of different texts": (target_as(lambda n, rng: [f"text {k}" for k in range(n)]), REFUSED),
+    "target of different texts": (
+        target_as(lambda n, rng: [f"text {k}" for k in range(n)]),
+        REFUSED,
+    ),
     "target of different numbers": (target_as(lambda n, rng: np.arange(n) * 7 + 3), FINITE),
     "target missing": (target_as(lambda n, rng: np.full(n, "")), REFUSED),
     "target NaN": (target_as(lambda n, rng: np.full(n, "nan")), REFUSED),
-    "target mostly missing": (target_as(lambda n, rng: np.where(rng.random(n) < 0.9, "", "1")), REFUSED),
+    "target mostly missing": (
+        target_as(lambda n, rng: np.where(rng.random(n) < 0.9, "", "1")),
+        REFUSED,
+    ),
     "target half missing": (
-        target_as(lambda n, rng: np.where(rng.random(n) < 0.4, "", rng.random(n).round(3).astype(str))),
+        target_as(
+            lambda n, rng: np.where(rng.random(n) < 0.4, "", rng.random(n).round(3).astype(str))
+        ),
         FINITE,
     ),
-    "target of dates": (target_as(lambda n, rng: (np.datetime64("2020-01-01") + np.arange(n)).astype(str)), FINITE),
+    "target of dates": (
+        target_as(lambda n, rng: (np.datetime64("2020-01-01") + np.arange(n)).astype(str)),
+        FINITE,
+    ),
     "target of two rare classes": (
-        target_as(lambda n, rng: np.where(np.arange(n) < 2, "a", np.where(np.arange(n) < 5, "b", "c"))),
+        target_as(
+            lambda n, rng: np.where(np.arange(n) < 2, "a", np.where(np.arange(n) < 5, "b", "c"))
+        ),
         FINITE,
     ),
     "target of three and one": (
-        target_as(lambda n, rng: np.where(np.arange(n) == 7, "one", rng.choice(["a", "b", "c"], n))),
+        target_as(
+            lambda n, rng: np.where(np.arange(n) == 7, "one", rng.choice(["a", "b", "c"], n))
+        ),
         FINITE,
     ),
     "target of huge numbers": (target_as(lambda n, rng: 1e300 * rng.normal(size=n)), FINITE),
     "target of tiny numbers": (target_as(lambda n, rng: 1e-310 * rng.normal(size=n)), FINITE),
     "target of numbers and texts": (
-        target_as(lambda n, rng: np.where(rng.random(n) < 0.5, "low", rng.random(n).round(2).astype(str))),
+        target_as(
+            lambda n, rng: np.where(rng.random(n) < 0.5, "low", rng.random(n).round(2).astype(str))
+        ),
         FINITE,
     ),
     "target of truth values": (target_as(lambda n, rng: rng.choice(["True", "False"], n)), FINITE),
@@ -329,10 +404,15 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     "rows too short": (ragged(lambda row, rng: row[: int(rng.integers(1, len(row)))]), FINITE),
     "empty rows": (empty_rows, FINITE),
     "all rows the same": (lambda f, t, rng: cells(f.iloc[[5] * len(f)]), FINITE),
-    "all columns constant": (lambda f, t, rng: cells(f.assign(**{c: 1 for c in f.columns if c != t})), REFUSED),
+    "all columns constant": (
+        lambda f, t, rng: cells(f.assign(**{c: 1 for c in f.columns if c != t})),
+        REFUSED,
+    ),
     "many columns": (
         lambda f, t, rng: cells(
-            pd.concat([f, pd.DataFrame(rng.normal(size=(len(f), 150)).round(2)).add_prefix("c")], axis=1)
+            pd.concat(
+                [f, pd.DataFrame(rng.normal(size=(len(f), 150)).round(2)).add_prefix("c")], axis=1
+            )
         ),
         FINITE,
     ),
@@ -340,13 +420,21 @@ TEXTS: dict[str, tuple[Callable, str]] = {
     **{
         f"{name} in {column}": (with_cells(values, column, share), FINITE)
         for name, values in CELLS.items()
-        for column, share in (("size", 0.02), ("rooms", 0.3), ("café", 0.3), ("day", 0.3), ("target", 0.05))
+        for column, share in (
+            ("size", 0.02),
+            ("rooms", 0.3),
+            ("café", 0.3),
+            ("day", 0.3),
+            ("target", 0.05),
+        )
     },
 }
 
 
 def written(table, rng):
-    """Cells as text; quotation marks and separators in them are quoted, or not, as a careless writer would do."""
+    """Cells as text; quotation marks and separators in them are quoted, or not, as a careless
+    writer would do.
+    """
     mark = ",;\t|"[rng.integers(4)] if rng.random() < 0.3 else ","
     if rng.random() < 0.15:
         return "\n".join(mark.join(row) for row in table).encode()
@@ -355,7 +443,7 @@ def written(table, rng):
     return buffer.getvalue().encode()
 
 
-# --- files that are no tables, and unusual Parquet --------------------------------------------------------------------
+# --- files that are no tables, and unusual Parquet ------------------------------------------------
 
 
 def zipped(content):
@@ -375,21 +463,33 @@ FOREIGN: dict[str, tuple[str, Callable, str]] = {
     "only zeros": (".csv", lambda f, rng: b"\0" * 3000, REFUSED),
     "garbage": (".csv", lambda f, rng: rng.bytes(5000), REFUSED),
     "garbage called gzip": (".csv.gz", lambda f, rng: b"\x1f\x8b" + rng.bytes(500), REFUSED),
-    "garbage called Parquet": (".parquet", lambda f, rng: b"PAR1" + rng.bytes(500) + b"PAR1", REFUSED),
+    "garbage called Parquet": (
+        ".parquet",
+        lambda f, rng: b"PAR1" + rng.bytes(500) + b"PAR1",
+        REFUSED,
+    ),
     "garbage called JSON": (".jsonl", lambda f, rng: rng.bytes(500), REFUSED),
     "zip called csv": (".csv", lambda f, rng: zipped(as_text(f)), REFUSED),
     "Parquet called csv": (".csv", lambda f, rng: as_parquet(f), REFUSED),
     "csv called Parquet": (".parquet", lambda f, rng: as_text(f), REFUSED),
     "csv called JSON": (".jsonl", lambda f, rng: as_text(f), REFUSED),
     "picture": (".csv", lambda f, rng: b"\x89PNG\r\n\x1a\n" + rng.bytes(300), REFUSED),
-    "program": (".csv", lambda f, rng: b"\x7fELF\x02\x01\x01" + bytes(50) + rng.bytes(300), REFUSED),
+    "program": (
+        ".csv",
+        lambda f, rng: b"\x7fELF\x02\x01\x01" + bytes(50) + rng.bytes(300),
+        REFUSED,
+    ),
     "gzip cut in the middle": (
         ".csv.gz",
         lambda f, rng: gzip.compress(as_text(f))[: int(rng.integers(30, 800))],
         REFUSED,
     ),
     "gzip in gzip": (".csv.gz", lambda f, rng: gzip.compress(gzip.compress(as_text(f))), REFUSED),
-    "bomb": (".csv.gz", lambda f, rng: gzip.compress(b"a,price,label\n" + b"0" * 30_000_000), REFUSED),
+    "bomb": (
+        ".csv.gz",
+        lambda f, rng: gzip.compress(b"a,price,label\n" + b"0" * 30_000_000),
+        REFUSED,
+    ),
     "deep JSON": (".json", lambda f, rng: b"[" * 100_000, REFUSED),
     "deep JSON line": (".jsonl", lambda f, rng: b'{"a":' * 50_000, REFUSED),
     "JSON number": (".json", lambda f, rng: b"42", REFUSED),
@@ -405,12 +505,28 @@ FOREIGN: dict[str, tuple[str, Callable, str]] = {
         lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": 1' + b"0" * 6000),
         FINITE,
     ),
-    "JSON with NaN": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": NaN'), FINITE),
-    "JSON with Infinity": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": -Infinity'), FINITE),
-    "JSON with objects": (".jsonl", lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": {"a": [1]}'), FINITE),
+    "JSON with NaN": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": NaN'),
+        FINITE,
+    ),
+    "JSON with Infinity": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": -Infinity'),
+        FINITE,
+    ),
+    "JSON with objects": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": {"a": [1]}'),
+        FINITE,
+    ),
     "JSON of mixed types": (
         ".jsonl",
-        lambda f, rng: as_lines(f).replace(b'"rooms": 1', b'"rooms": true').replace(b'"rooms": 2', b'"rooms": "two"'),
+        lambda f, rng: (
+            as_lines(f)
+            .replace(b'"rooms": 1', b'"rooms": true')
+            .replace(b'"rooms": 2', b'"rooms": "two"')
+        ),
         FINITE,
     ),
     "JSON with names twice": (
@@ -419,7 +535,11 @@ FOREIGN: dict[str, tuple[str, Callable, str]] = {
         FINITE,
     ),
     "JSON in UTF-16": (".jsonl", lambda f, rng: as_lines(f).decode().encode("utf-16"), FINITE),
-    "JSON with half a letter": (".jsonl", lambda f, rng: as_lines(f).replace("süß".encode(), b"\\ud800"), FINITE),
+    "JSON with half a letter": (
+        ".jsonl",
+        lambda f, rng: as_lines(f).replace("süß".encode(), b"\\ud800"),
+        FINITE,
+    ),
     "JSON with a different name in each row": (
         ".jsonl",
         lambda f, rng: b"".join(json.dumps({f"c{k}": k}).encode() + b"\n" for k in range(60)),
@@ -445,44 +565,80 @@ def instead(make):
 def target_instead(make):
     def change(frame, rng):
         table = pa.Table.from_pandas(frame, preserve_index=False)
-        return from_arrow(table.set_column(len(frame.columns) - 1, frame.columns[-1], make(len(frame), rng)))
+        return from_arrow(
+            table.set_column(len(frame.columns) - 1, frame.columns[-1], make(len(frame), rng))
+        )
 
     return change
 
 
 ARROW: dict[str, Callable] = {
     "lists": arrow_column(lambda n, rng: pa.array([[1, 2]] * n)),
-    "lists of different length": arrow_column(lambda n, rng: pa.array([list(range(k % 4)) for k in range(n)])),
+    "lists of different length": arrow_column(
+        lambda n, rng: pa.array([list(range(k % 4)) for k in range(n)])
+    ),
     "structures": arrow_column(lambda n, rng: pa.array([{"a": k, "b": "x"} for k in range(n)])),
-    "maps": arrow_column(lambda n, rng: pa.array([[("a", k)] for k in range(n)], pa.map_(pa.string(), pa.int64()))),
-    "decimals": instead(lambda f, rng: pa.array([decimal.Decimal(str(v)) for v in f["size"]], pa.decimal128(20, 3))),
+    "maps": arrow_column(
+        lambda n, rng: pa.array([[("a", k)] for k in range(n)], pa.map_(pa.string(), pa.int64()))
+    ),
+    "decimals": instead(
+        lambda f, rng: pa.array([decimal.Decimal(str(v)) for v in f["size"]], pa.decimal128(20, 3))
+    ),
     "wide decimals": arrow_column(
-        lambda n, rng: pa.array([decimal.Decimal(7) ** (k % 70) for k in range(n)], pa.decimal256(76, 0))
+        lambda n, rng: pa.array(
+            [decimal.Decimal(7) ** (k % 70) for k in range(n)], pa.decimal256(76, 0)
+        )
     ),
     "times with zones": arrow_column(
-        lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "Asia/Kolkata"))
+        lambda n, rng: pa.array(
+            [10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "Asia/Kolkata")
+        )
     ),
-    "times far away": arrow_column(lambda n, rng: pa.array([k * 10**14 for k in range(n)], pa.timestamp("ms"))),
-    "times beyond all years": arrow_column(lambda n, rng: pa.array([k * 10**17 for k in range(n)], pa.timestamp("us"))),
-    "days": arrow_column(lambda n, rng: pa.array([datetime.date(2020, 1, 1 + k % 28) for k in range(n)])),
-    "days far away": arrow_column(lambda n, rng: pa.array([k * 10**5 for k in range(n)], pa.date32())),
-    "clock times": arrow_column(lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.time64("us"))),
+    "times far away": arrow_column(
+        lambda n, rng: pa.array([k * 10**14 for k in range(n)], pa.timestamp("ms"))
+    ),
+    "times beyond all years": arrow_column(
+        lambda n, rng: pa.array([k * 10**17 for k in range(n)], pa.timestamp("us"))
+    ),
+    "days": arrow_column(
+        lambda n, rng: pa.array([datetime.date(2020, 1, 1 + k % 28) for k in range(n)])
+    ),
+    "days far away": arrow_column(
+        lambda n, rng: pa.array([k * 10**5 for k in range(n)], pa.date32())
+    ),
+    "clock times": arrow_column(
+        lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.time64("us"))
+    ),
     "spans": arrow_column(
-        lambda n, rng: pa.array([int(k) * 10**6 for k in rng.integers(10**6, size=n)], pa.duration("us"))
+        lambda n, rng: pa.array(
+            [int(k) * 10**6 for k in rng.integers(10**6, size=n)], pa.duration("us")
+        )
     ),
     "bytes": arrow_column(lambda n, rng: pa.array([bytes([k % 7, 0, 255]) for k in range(n)])),
     "nothing": arrow_column(lambda n, rng: pa.nulls(n)),
-    "truth values": arrow_column(lambda n, rng: pa.array([k % 3 == 0 if k % 5 else None for k in range(n)])),
-    "dictionary with holes": arrow_column(lambda n, rng: pa.array(["a", None, "b"] * (n // 3)).dictionary_encode()),
-    "dictionary of numbers": arrow_column(lambda n, rng: pa.array([k % 5 for k in range(n)]).dictionary_encode()),
+    "truth values": arrow_column(
+        lambda n, rng: pa.array([k % 3 == 0 if k % 5 else None for k in range(n)])
+    ),
+    "dictionary with holes": arrow_column(
+        lambda n, rng: pa.array(["a", None, "b"] * (n // 3)).dictionary_encode()
+    ),
+    "dictionary of numbers": arrow_column(
+        lambda n, rng: pa.array([k % 5 for k in range(n)]).dictionary_encode()
+    ),
     "huge unsigned numbers": arrow_column(
-        lambda n, rng: pa.array([2**64 - 1 - int(k) for k in rng.integers(1000, size=n)], pa.uint64())
+        lambda n, rng: pa.array(
+            [2**64 - 1 - int(k) for k in rng.integers(1000, size=n)], pa.uint64()
+        )
     ),
     "half floats": arrow_column(lambda n, rng: pa.array(rng.normal(size=n).astype(np.float16))),
-    "infinity": instead(lambda f, rng: pa.array([np.inf if k % 7 == 0 else v for k, v in enumerate(f["size"])])),
+    "infinity": instead(
+        lambda f, rng: pa.array([np.inf if k % 7 == 0 else v for k, v in enumerate(f["size"])])
+    ),
     "only infinity": instead(lambda f, rng: pa.array([np.inf] * len(f))),
     "NaN and null": instead(
-        lambda f, rng: pa.array([None if k % 7 == 0 else np.nan if k % 5 == 0 else v for k, v in enumerate(f["size"])])
+        lambda f, rng: pa.array(
+            [None if k % 7 == 0 else np.nan if k % 5 == 0 else v for k, v in enumerate(f["size"])]
+        )
     ),
     "two columns of one name": lambda f, rng: from_arrow(
         pa.table([pa.array(f["size"]), *(pa.array(f[c]) for c in f)], names=["size", *f.columns])
@@ -491,7 +647,9 @@ ARROW: dict[str, Callable] = {
     "no columns": lambda f, rng: as_parquet(f[[]]),
     "names of rows": lambda f, rng: as_parquet(f.set_index("day")),
     "names of rows in levels": lambda f, rng: as_parquet(f.set_index(["day", "rooms"])),
-    "periods": lambda f, rng: as_parquet(f.assign(extra=pd.period_range("2020-01", periods=len(f), freq="M"))),
+    "periods": lambda f, rng: as_parquet(
+        f.assign(extra=pd.period_range("2020-01", periods=len(f), freq="M"))
+    ),
     "intervals": lambda f, rng: as_parquet(f.assign(extra=pd.cut(f["size"], 4).astype("interval"))),
     "ordered categories": lambda f, rng: as_parquet(
         f.assign(extra=pd.Categorical(f["rooms"].astype(str), list("12345"), ordered=True))
@@ -500,28 +658,44 @@ ARROW: dict[str, Callable] = {
         lambda n, rng: pa.array([decimal.Decimal(k) / 4 for k in range(n)], pa.decimal128(20, 3))
     ),
     "target of lists": target_instead(lambda n, rng: pa.array([[k % 2] for k in range(n)])),
-    "target of structures": target_instead(lambda n, rng: pa.array([{"a": k % 2} for k in range(n)])),
+    "target of structures": target_instead(
+        lambda n, rng: pa.array([{"a": k % 2} for k in range(n)])
+    ),
     "target of times": target_instead(
         lambda n, rng: pa.array([10**9 * k * 86400 for k in range(n)], pa.timestamp("ns", "UTC"))
     ),
-    "target of spans": target_instead(lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.duration("us"))),
-    "target of truth values": target_instead(lambda n, rng: pa.array([k % 3 == 0 for k in range(n)])),
+    "target of spans": target_instead(
+        lambda n, rng: pa.array([k * 10**6 for k in range(n)], pa.duration("us"))
+    ),
+    "target of truth values": target_instead(
+        lambda n, rng: pa.array([k % 3 == 0 for k in range(n)])
+    ),
     "target of truth values and null": target_instead(
         lambda n, rng: pa.array([k % 3 == 0 if k % 4 else None for k in range(n)])
     ),
-    "target of a dictionary": target_instead(lambda n, rng: pa.array(["a", "b", "c"] * (n // 3)).dictionary_encode()),
+    "target of a dictionary": target_instead(
+        lambda n, rng: pa.array(["a", "b", "c"] * (n // 3)).dictionary_encode()
+    ),
     "target of bytes": target_instead(lambda n, rng: pa.array([bytes([k % 2]) for k in range(n)])),
-    "target of infinity": target_instead(lambda n, rng: pa.array([np.inf if k % 9 == 0 else k / 7 for k in range(n)])),
+    "target of infinity": target_instead(
+        lambda n, rng: pa.array([np.inf if k % 9 == 0 else k / 7 for k in range(n)])
+    ),
     "target of nothing": target_instead(lambda n, rng: pa.nulls(n)),
-    "target of half floats": target_instead(lambda n, rng: pa.array(rng.normal(size=n).astype(np.float16))),
+    "target of half floats": target_instead(
+        lambda n, rng: pa.array(rng.normal(size=n).astype(np.float16))
+    ),
     "target of huge unsigned numbers": target_instead(
-        lambda n, rng: pa.array([2**64 - 1 - 10**15 * int(k) for k in rng.integers(1000, size=n)], pa.uint64())
+        lambda n, rng: pa.array(
+            [2**64 - 1 - 10**15 * int(k) for k in rng.integers(1000, size=n)], pa.uint64()
+        )
     ),
 }
 
 
 def mutants(n_times: int, seed: int = 0):
-    """(target, mutant) of ``n_times`` mutations, every kind in turn, those of bytes and cells again and again with other draws."""
+    """(target, mutant) of ``n_times`` mutations, every kind in turn, those of bytes and cells again
+    and again with other draws.
+    """
     makers = list(_makers())
     order = np.random.default_rng(seed).permutation(len(makers))
     for k in range(n_times):
@@ -539,8 +713,14 @@ def _makers():
                 f"bytes: {n} {e}", e, c(w(f), rng), FINITE
             )
     for name, (change, must) in TEXTS.items():
-        yield lambda f, t, rng, n=name, c=change, m=must: Mutant(f"cells: {n}", ".csv", written(c(f, t, rng), rng), m)
+        yield lambda f, t, rng, n=name, c=change, m=must: Mutant(
+            f"cells: {n}", ".csv", written(c(f, t, rng), rng), m
+        )
     for name, (ending, make, must) in FOREIGN.items():
-        yield lambda f, t, rng, n=name, e=ending, w=make, m=must: Mutant(f"file: {n}", e, w(f, rng), m)
+        yield lambda f, t, rng, n=name, e=ending, w=make, m=must: Mutant(
+            f"file: {n}", e, w(f, rng), m
+        )
     for name, make in ARROW.items():
-        yield lambda f, t, rng, n=name, w=make: Mutant(f"Parquet: {n}", ".parquet", w(f, rng), FINITE)
+        yield lambda f, t, rng, n=name, w=make: Mutant(
+            f"Parquet: {n}", ".parquet", w(f, rng), FINITE
+        )

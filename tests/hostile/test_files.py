@@ -1,4 +1,6 @@
-"""Mutated and crafted model files: a few in the quick suite, more than a thousand in `make test-all`."""
+"""Mutated and crafted model files: a few in the quick suite, more than a thousand in `make
+test-all`.
+"""
 
 import io
 import resource
@@ -11,16 +13,23 @@ import pytest
 pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 
-from sklearn.svm import SVC  # noqa: E402
+from sklearn.svm import SVC
 
-from bochner import load  # noqa: E402
-from bochner.tables import ModelFileError  # noqa: E402
-from tests.hostile.crafted import CRAFTED, npy, parts_of, rewritten  # noqa: E402
-from tests.hostile.files import EXPECTED, REFUSED, outcome, outcomes, table  # noqa: E402
-from tests.hostile.model_samples import samples  # noqa: E402
+from bochner import load
+from bochner.tables import ModelFileError
+from tests.hostile.crafted import CRAFTED, npy, parts_of, rewritten
+from tests.hostile.files import EXPECTED, REFUSED, outcome, outcomes, table
+from tests.hostile.model_samples import samples
 
 # Their archives take seconds to write, not to refuse.
-SLOW = {"one bomb", "many references", "schema of 700 MB", "raw values", "many values", "directory of a million"}
+SLOW = {
+    "one bomb",
+    "many references",
+    "schema of 700 MB",
+    "raw values",
+    "many values",
+    "directory of a million",
+}
 SLOW |= {"object array of arrays", "shared references"}
 # What is odd about these is only more than a model needs: 300 000 values, a list in a list.
 HARMLESS = {"many values"}
@@ -52,7 +61,9 @@ def test_large_crafted_files_are_refused(name, made, tmp_path):
 
 @pytest.mark.long
 def test_a_thousand_mutated_files_in_less_than_a_gigabyte():
-    ran = subprocess.run([sys.executable, "-m", "tests.hostile.files", "1000", "1"], capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.files", "1000", "1"], capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert int(ran.stdout.split("peak memory: ")[1].split()[0]) < 1000
 
@@ -64,7 +75,9 @@ def test_references_count_and_not_arrays(made, tmp_path):
     (tmp_path / "x.skops").write_bytes(CRAFTED["many references"](made[0].content, tmp_path))
     with pytest.raises(ModelFileError, match="would need more than 512 MB of memory"):
         load(tmp_path / "x.skops")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 450 * 1024  # KB: three arrays, not 25
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 450 * 1024
+    )  # KB: three arrays, not 25
 
 
 def estimator_of_others(schema, parts):
@@ -86,7 +99,9 @@ def shorter_array(schema, parts):
 
 def huge_array(schema, parts):
     name = next(name for name in parts if name.endswith(".npy"))
-    parts[name] = npy(np.zeros(10)).replace(b"'shape': (10,)", b"'shape': (10000000000,)").ljust(1000, b"\0")
+    parts[name] = (
+        npy(np.zeros(10)).replace(b"'shape': (10,)", b"'shape': (10000000000,)").ljust(1000, b"\0")
+    )
 
 
 @pytest.mark.parametrize(

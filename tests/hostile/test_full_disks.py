@@ -1,4 +1,6 @@
-"""Disks that are full: what was there stays as it was, nothing is left beside it, and the refusal is one sentence."""
+"""Disks that are full: what was there stays as it was, nothing is left beside it, and the refusal
+is one sentence.
+"""
 
 import os
 import subprocess
@@ -11,10 +13,10 @@ from selection import long_except
 resource = pytest.importorskip("resource")
 pytest.importorskip("pandas")
 
-from bochner.cli import main  # noqa: E402
-from bochner_papers.runner.store import ResultFile, finished_records  # noqa: E402
-from tests.hostile.commands import run, without_heavy_rivals  # noqa: E402
-from tests.hostile.tables import as_text, clean_table  # noqa: E402
+from bochner.cli import main
+from bochner_papers.runner.store import ResultFile, finished_records
+from tests.hostile.commands import run, without_heavy_rivals
+from tests.hostile.tables import as_text, clean_table
 
 OLD = b"what stood here before"
 
@@ -40,7 +42,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("full")
     (folder / "table.csv").write_bytes(as_text(clean_table("price", n_rows=120)))
     with without_heavy_rivals():
-        ran = run("fit", str(folder / "table.csv"), "--target", "price", "--out", str(folder / "model.skops"))
+        ran = run(
+            "fit",
+            str(folder / "table.csv"),
+            "--target",
+            "price",
+            "--out",
+            str(folder / "model.skops"),
+        )
     assert ran.code == 0, ran.error
     return folder
 
@@ -100,7 +109,11 @@ def test_standard_output_of_this_process_on_a_full_disk(folder, monkeypatch, cap
 def test_standard_output_on_a_full_disk(folder, command):
     with open("/dev/full", "wb") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "bochner", *command], stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder
+            [sys.executable, "-m", "bochner", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
         )
     assert ran.returncode == 2
     assert ran.stderr == "bochner: No space left on device: the output is not whole.\n"

@@ -1,4 +1,5 @@
-"""No attack on rows, targets, weights or parameters is answered wrongly, or refused in words that nobody understands.
+"""No attack on rows, targets, weights or parameters is answered wrongly, or refused in words that
+nobody understands.
 
 The quick suite tries a twentieth of the attacks, `make test-all` and `make attack` all of them.
 """
@@ -8,18 +9,34 @@ import pytest
 from selection import long_except
 
 from tests.hostile.battle import failures, input_reports, parameter_reports, table
-from tests.hostile.inputs import ATTACKS, SAME, Example, duplicated, long_indices, spread_out, unsorted
+from tests.hostile.inputs import (
+    ATTACKS,
+    SAME,
+    Example,
+    duplicated,
+    long_indices,
+    spread_out,
+    unsorted,
+)
 from tests.hostile.verdicts import CLEAR, RIGHT, UNCLEAR, WRONG, attacked
 from tests.hostile.victims import VICTIMS
 
 
 def assert_repelled(reports):
-    assert not (lost := failures(reports)), "\n".join(f"{one.victim}: {one.attack}: {one.outcome}" for one in lost)
+    assert not (lost := failures(reports)), "\n".join(
+        f"{one.victim}: {one.attack}: {one.outcome}" for one in lost
+    )
 
 
 @pytest.mark.parametrize(
     "victim",
-    long_except(VICTIMS, "SpectralRegressor", "SpectralFeatures, PacBayes", "SpectralLogistic", "GBRFF2Classifier"),
+    long_except(
+        VICTIMS,
+        "SpectralRegressor",
+        "SpectralFeatures, PacBayes",
+        "SpectralLogistic",
+        "GBRFF2Classifier",
+    ),
 )
 def test_some_attacks(victim):
     rng = np.random.default_rng(len(victim))
@@ -40,7 +57,12 @@ def test_every_attack_is_possible_and_changes_something():
             if attack.only in ("labels", "values") and attack.only != kind:
                 continue
             example = attack.change(Example(X, y, X))
-            assert example.X is not X or example.y is not y or example.asked is not X or example.keywords, attack.name
+            assert (
+                example.X is not X
+                or example.y is not y
+                or example.asked is not X
+                or example.keywords
+            ), attack.name
 
 
 def test_attacks_that_must_change_nothing_hold_the_same_numbers():
@@ -65,7 +87,11 @@ def fail(error):
         (lambda: {"predict": np.array([0.0, np.nan])}, {}, WRONG),
         (lambda: {"predict": np.zeros(3)}, {"must_refuse": True}, WRONG),
         (lambda: {"predict": np.zeros(3)}, {"expected": {"predict": np.full(3, 1e-5)}}, WRONG),
-        (lambda: {"predict": np.array(["a", "b"])}, {"expected": {"predict": np.array(["a", "c"])}}, WRONG),
+        (
+            lambda: {"predict": np.array(["a", "b"])},
+            {"expected": {"predict": np.array(["a", "c"])}},
+            WRONG,
+        ),
         (fail(ValueError("alpha must be positive, got -1. Write e.g. alpha=1.0.")), {}, CLEAR),
         (fail(ValueError("'<' not supported between instances of 'str' and 'int'")), {}, UNCLEAR),
         (fail(AttributeError("'NoneType' object has no attribute 'shape'")), {}, UNCLEAR),

@@ -1,4 +1,6 @@
-"""Interruptions of every iterative estimator: some in the quick suite, two hundred each in `make test-all`."""
+"""Interruptions of every iterative estimator: some in the quick suite, two hundred each in `make
+test-all`.
+"""
 
 import signal
 
@@ -6,7 +8,9 @@ import pytest
 
 from tests.hostile.interruptions import ITERATIVE, interruptions
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="needs timers that send signals"
+)
 
 
 def assert_stopped(estimator, n_times):

@@ -1,4 +1,6 @@
-"""Forks and threads: a fit in a child after one in the parent, and fits at the same time, end and give the numbers that they give alone."""
+"""Forks and threads: a fit in a child after one in the parent, and fits at the same time, end and
+give the numbers that they give alone.
+"""
 
 import multiprocessing
 import os
@@ -27,7 +29,10 @@ def fitted_answers(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = answers(clone(estimator).fit(X, y), X)
-    return {method: values.toarray() if sp.issparse(values) else np.asarray(values) for method, values in found.items()}
+    return {
+        method: values.toarray() if sp.issparse(values) else np.asarray(values)
+        for method, values in found.items()
+    }
 
 
 def all_answers():
@@ -37,9 +42,11 @@ def all_answers():
 def assert_same(found, expected):
     for name, methods in expected.items():
         for method, values in methods.items():
-            # BLAS adds in another order where it has another number of threads, and searches follow rounding.
+            # BLAS adds in another order where it has another number of threads, and searches follow
+            # rounding.
             searching = any(
-                isinstance(part, (JointDescent, MarginGame)) for part in VICTIMS[name].get_params().values()
+                isinstance(part, (JointDescent, MarginGame))
+                for part in VICTIMS[name].get_params().values()
             )
             assert is_equal(found[name][method], values, searching), f"{name}.{method}"
 
@@ -69,14 +76,17 @@ def test_a_child_that_is_a_fork_fits_as_its_parent_did(alone):
     finally:
         child.kill()
     assert_same(
-        {"SpectralRegressor": fitted_answers("SpectralRegressor")}, {"SpectralRegressor": alone["SpectralRegressor"]}
+        {"SpectralRegressor": fitted_answers("SpectralRegressor")},
+        {"SpectralRegressor": alone["SpectralRegressor"]},
     )
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.long)])
 def test_workers_of_joblib_fit_as_one_does(alone, backend):
     before = threads()
-    found = Parallel(n_jobs=2, backend=backend, timeout=_SECONDS)(delayed(fitted_answers)(name) for name in VICTIMS)
+    found = Parallel(n_jobs=2, backend=backend, timeout=_SECONDS)(
+        delayed(fitted_answers)(name) for name in VICTIMS
+    )
     assert_same(dict(zip(VICTIMS, found)), alone)
     assert threads() == before
 
@@ -88,7 +98,9 @@ def test_two_threads_fit_different_estimators_at_once(alone):
     def work(own):
         found.update({name: fitted_answers(name) for name in own})
 
-    workers = [threading.Thread(target=work, args=(own,), daemon=True) for own in (names[::2], names[1::2])]
+    workers = [
+        threading.Thread(target=work, args=(own,), daemon=True) for own in (names[::2], names[1::2])
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -99,7 +111,14 @@ def test_two_threads_fit_different_estimators_at_once(alone):
 
 
 # One for each way of reading rows.
-READERS = ("SpectralRegressor", "SpectralFeatures", "SpectralRidge", "GBRFF2Classifier", "KernelMachine", "TableInputs")
+READERS = (
+    "SpectralRegressor",
+    "SpectralFeatures",
+    "SpectralRidge",
+    "GBRFF2Classifier",
+    "KernelMachine",
+    "TableInputs",
+)
 
 
 @pytest.mark.parametrize("name", long_except(VICTIMS, *READERS))
@@ -122,7 +141,10 @@ def test_numbers_of_any_type_mean_the_same(name):
 
 
 def assert_close(found, expected, what):
-    found, expected = (values.toarray() if sp.issparse(values) else np.asarray(values) for values in (found, expected))
+    found, expected = (
+        values.toarray() if sp.issparse(values) else np.asarray(values)
+        for values in (found, expected)
+    )
     if expected.dtype.kind == "f":
         precision = 1e-4 if found.dtype == np.float32 else 1e-9
         assert np.abs(found - expected).max() <= precision * max(1.0, np.abs(expected).max()), what

@@ -1,4 +1,6 @@
-"""Mutated tables through `bochner fit`, `predict` and `report`: some in the quick suite, five hundred in `make test-all` and `make attack`."""
+"""Mutated tables through `bochner fit`, `predict` and `report`: some in the quick suite, five
+hundred in `make test-all` and `make attack`.
+"""
 
 import os
 import subprocess
@@ -13,14 +15,14 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 resource = pytest.importorskip("resource")
 
-from bochner.tables.columns.written_dates import date_formats  # noqa: E402
-from bochner.tables.columns.written_numbers import number_of  # noqa: E402
-from bochner.tables.evaluate.findings import column_effects  # noqa: E402
-from tests.hostile.battle import Report, failures  # noqa: E402
-from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals  # noqa: E402
-from tests.hostile.inputs import SAME  # noqa: E402
-from tests.hostile.tables import FOREIGN, Mutant, as_text, clean_table, mutants  # noqa: E402
-from tests.hostile.verdicts import CLEAR, RIGHT, WRONG  # noqa: E402
+from bochner.tables.columns.written_dates import date_formats
+from bochner.tables.columns.written_numbers import number_of
+from bochner.tables.evaluate.findings import column_effects
+from tests.hostile.battle import Report, failures
+from tests.hostile.commands import Arena, run, table_reports, without_heavy_rivals
+from tests.hostile.inputs import SAME
+from tests.hostile.tables import FOREIGN, Mutant, as_text, clean_table, mutants
+from tests.hostile.verdicts import CLEAR, RIGHT, WRONG
 
 _MEGABYTES = 1500
 
@@ -28,14 +30,19 @@ _MEGABYTES = 1500
 def assert_repelled(reports):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reports = list(reports)
-    assert not (lost := failures(reports)), "\n".join(f"{one.victim}: {one.attack}: {one.outcome}" for one in lost)
+    assert not (lost := failures(reports)), "\n".join(
+        f"{one.victim}: {one.attack}: {one.outcome}" for one in lost
+    )
     assert len({report.outcome.kind for report in reports}) == 2
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < _MEGABYTES
 
 
 @pytest.mark.long
 def test_some_mutated_tables(arena):
-    assert_repelled(Report(target, mutant.name, arena.tried(target, mutant)) for target, mutant in mutants(3, seed=1))
+    assert_repelled(
+        Report(target, mutant.name, arena.tried(target, mutant))
+        for target, mutant in mutants(3, seed=1)
+    )
 
 
 @pytest.mark.long
@@ -97,7 +104,7 @@ def test_outside_this_process_a_refusal_is_one_line_too(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [f"table{ending}"]
 
 
-# --- what the mutants have found --------------------------------------------------------------------------------------
+# --- what the mutants have found ------------------------------------------------------------------
 
 
 def test_long_texts_are_looked_through_quickly():
@@ -114,14 +121,17 @@ def test_objects_where_numbers_were_are_refused(arena, tmp_path):
     ran = run("predict", str(arena.file("price", "skops")), str(tmp_path / "table.jsonl"))
     assert ran.code == 2
     assert ran.error.strip() == (
-        "bochner: Column 'rooms' holds lists or objects of their own; write one number or text in each row."
+        "bochner: Column 'rooms' holds lists or objects of their own; write one number or text in "
+        "each row."
     )
 
 
 def test_targets_whose_squares_overflow_are_refused(tmp_path):
     frame = clean_table("price").assign(price=lambda frame: 1e200 * frame["size"])
     (tmp_path / "table.csv").write_bytes(as_text(frame))
-    ran = run("fit", str(tmp_path / "table.csv"), "--target", "price", "--out", str(tmp_path / "x.skops"))
+    ran = run(
+        "fit", str(tmp_path / "table.csv"), "--target", "price", "--out", str(tmp_path / "x.skops")
+    )
     assert ran.code == 2
     assert "beyond 1e+150" in ran.error
 
@@ -134,7 +144,9 @@ def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena)
     model, frame = load(arena.file("price", "skops")), clean_table("price")
     levels = ["plain", "süß"]
     some = frame[frame["café"].isin(levels)]
-    found = column_effects(model["model"], model["columns"].transform(some), Truth(some["price"].to_numpy()))
+    found = column_effects(
+        model["model"], model["columns"].transform(some), Truth(some["price"].to_numpy())
+    )
     (curve,) = [curve for curve in found["curves"] if curve["kind"] == "levels"]
     assert sorted(curve["x"]) == levels
 
@@ -142,9 +154,9 @@ def test_levels_of_training_rows_alone_have_no_effect_among_held_out_ones(arena)
 def test_labels_that_end_in_a_nul_are_refused(arena):
     """NumPy drops it, and no row would be of the class."""
     frame, table = clean_table("label"), arena.folder / "nul.parquet"
-    frame.assign(label=["a\0" if value == frame["label"].iloc[0] else "b" for value in frame["label"]]).to_parquet(
-        table
-    )
+    frame.assign(
+        label=["a\0" if value == frame["label"].iloc[0] else "b" for value in frame["label"]]
+    ).to_parquet(table)
     ran = run("fit", str(table), "--target", "label", "--out", str(arena.folder / "nul.skops"))
     assert ran.code == 2
     assert "ends in a NUL character" in ran.error

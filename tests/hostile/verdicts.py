@@ -35,7 +35,8 @@ def is_clear(message: str) -> bool:
 def attacked(action, expected=None, may_differ=False, must_refuse=False):
     """The outcome of ``action``, which gives the answers of an estimator by method.
 
-    Right are answers that are finite and, with ``expected`` given, equal to them; with ``must_refuse`` none are.
+    Right are answers that are finite and, with ``expected`` given, equal to them; with
+    ``must_refuse`` none are.
     """
     try:
         with warnings.catch_warnings():
@@ -66,11 +67,17 @@ def is_equal(values, expected, may_differ):
     if values.dtype.kind in "fiub" and expected.dtype.kind in "fiub":
         size = max(1.0, float(np.abs(expected.astype(float)).max(initial=0)))
         precision = 0.2 if may_differ else 1e-4 if values.dtype == np.float32 else 1e-6
-        return bool(np.abs(values.astype(float) - expected.astype(float)).max(initial=0) <= precision * size)
+        return bool(
+            np.abs(values.astype(float) - expected.astype(float)).max(initial=0) <= precision * size
+        )
     return np.mean(values.astype(str) == expected.astype(str)) >= (0.9 if may_differ else 1.0)
 
 
 def answers(fitted, X):
     """What a fitted estimator says about rows, by method."""
-    methods = ("predict", "predict_proba", "decision_function") if is_classifier(fitted) else ("predict", "transform")
+    methods = (
+        ("predict", "predict_proba", "decision_function")
+        if is_classifier(fitted)
+        else ("predict", "transform")
+    )
     return {name: getattr(fitted, name)(X) for name in methods if hasattr(fitted, name)}

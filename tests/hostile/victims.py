@@ -41,15 +41,25 @@ VICTIMS = {
     "OperatorRidge": OperatorRidge(n_components=8, random_state=0),
     "OperatorRidgeClassifier": OperatorRidgeClassifier(n_components=8, random_state=0),
     "OperatorKernelRidge": OperatorKernelRidge(),
-    "FourierBoostingClassifier": FourierBoostingClassifier(n_rounds=4, epochs=JointEpochs(2), random_state=0),
-    "FourierBoostingRegressor": FourierBoostingRegressor(n_rounds=4, epochs=JointEpochs(2), random_state=0),
+    "FourierBoostingClassifier": FourierBoostingClassifier(
+        n_rounds=4, epochs=JointEpochs(2), random_state=0
+    ),
+    "FourierBoostingRegressor": FourierBoostingRegressor(
+        n_rounds=4, epochs=JointEpochs(2), random_state=0
+    ),
     "GBRFF1Classifier": GBRFF1Classifier(n_rounds=3, n_components=4, random_state=0),
     "GBRFF2Classifier": GBRFF2Classifier(n_rounds=3, random_state=0),
     "CertifiedClassifier": CertifiedClassifier(SpectralFeatures(n_components=8), random_state=0),
     "SpectralFeatures": SpectralFeatures(n_components=8, random_state=0),
-    "SpectralFeatures, PacBayes": SpectralFeatures(learner=PacBayes(), n_components=8, random_state=0),
-    "SpectralFeatures, OptimalAlignment": SpectralFeatures(learner=OptimalAlignment(), n_components=8, random_state=0),
-    "SpectralFeatures, MarginGame": SpectralFeatures(learner=MarginGame(n_rounds=2), n_components=8, random_state=0),
+    "SpectralFeatures, PacBayes": SpectralFeatures(
+        learner=PacBayes(), n_components=8, random_state=0
+    ),
+    "SpectralFeatures, OptimalAlignment": SpectralFeatures(
+        learner=OptimalAlignment(), n_components=8, random_state=0
+    ),
+    "SpectralFeatures, MarginGame": SpectralFeatures(
+        learner=MarginGame(n_rounds=2), n_components=8, random_state=0
+    ),
     "SpectralFeatures, JointDescent": SpectralFeatures(
         learner=JointDescent(n_epochs=2), n_components=8, random_state=0
     ),
@@ -63,7 +73,9 @@ VICTIMS = {
 
 
 def data_for(estimator, seed=0):
-    """Rows on a grid of quarters, which every precision holds exactly, and a target that the estimator takes."""
+    """Rows on a grid of quarters, which every precision holds exactly, and a target that the
+    estimator takes.
+    """
     rng = np.random.default_rng(seed)
     X = np.round(4 * rng.normal(size=(N_ROWS, N_FEATURES))) / 4
     signal = np.sin(X[:, 0]) + X[:, 1] / 2

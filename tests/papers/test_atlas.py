@@ -17,7 +17,9 @@ FEW = ("gbrff_figure1", "gbrff_figure4", "gbrff_table2")
 
 @pytest.fixture
 def few_entries(monkeypatch):
-    """An atlas of three experiments and of the rows without one: cases of all experiments take a second to list."""
+    """An atlas of three experiments and of the rows without one: cases of all experiments take a
+    second to list.
+    """
     entries = [entry for entry in ENTRIES if entry.experiment in (*FEW, None)]
     monkeypatch.setattr(_atlas, "ENTRIES", entries)
     _atlas._experiments.cache_clear()
@@ -26,10 +28,18 @@ def few_entries(monkeypatch):
 
 
 def test_every_table_and_figure_of_the_four_papers_has_a_row():
-    items = {(entry.paper.split()[0].rstrip(","), item) for entry in ENTRIES for item in _single(entry.item)}
-    expected = {("Letarte", f"Figure {k}") for k in range(1, 7)} | {("Letarte", f"Table {k}") for k in (1, 2)}
+    items = {
+        (entry.paper.split()[0].rstrip(","), item)
+        for entry in ENTRIES
+        for item in _single(entry.item)
+    }
+    expected = {("Letarte", f"Figure {k}") for k in range(1, 7)} | {
+        ("Letarte", f"Table {k}") for k in (1, 2)
+    }
     expected |= {("Brault", f"Figure {k}") for k in (1, 2, 3)}
-    expected |= {("Gautheron", f"Figure {k}") for k in range(1, 6)} | {("Gautheron", f"Table {k}") for k in (1, 2)}
+    expected |= {("Gautheron", f"Figure {k}") for k in range(1, 6)} | {
+        ("Gautheron", f"Table {k}") for k in (1, 2)
+    }
     expected |= {("Bullins", "Figure 1"), ("Bullins", "Table 1")}
     assert expected <= items
     assert {entry.experiment for entry in ENTRIES if entry.experiment} == set(discover()[0])
@@ -54,7 +64,8 @@ def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
     cases = experiment.cases("quick")
     sources = [experiment.source] * 7 + ["older"] * 2 + [None]
     lines = [
-        {"case": case, "result": {"accuracies": [0.5, 0.9]}} | ({"source": source} if source else {})
+        {"case": case, "result": {"accuracies": [0.5, 0.9]}}
+        | ({"source": source} if source else {})
         for case, source in zip(cases, sources)
     ]
     path = result_path(tmp_path, "gbrff_figure1", "quick")
@@ -63,16 +74,23 @@ def test_rows_tell_scale_verdict_and_older_lines(tmp_path):
     assert (row["scale"], row["verdict"], row["n_older"]) == ("quick", "does not hold", 3)
     assert "3 of 10 lines of an earlier version" in atlas_markdown([row])
     assert "does not hold" in atlas_text([row])
-    # A whole quick scale says more than a part of the paper's; a whole paper's scale more than both.
+    # A whole quick scale says more than a part of the paper's; a whole paper's scale more than
+    # both.
     paper = result_path(tmp_path, "gbrff_figure1", "paper")
     paper.write_text(json.dumps(lines[0]) + "\n")
-    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {"quick"}
+    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {
+        "quick"
+    }
     paper.write_text(path.read_text())
-    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {"paper"}
+    assert {row["scale"] for row in atlas(tmp_path) if row["experiment"] == "gbrff_figure1"} == {
+        "paper"
+    }
 
 
 @pytest.mark.usefixtures("few_entries")
-def test_a_papers_scale_counts_as_whole_without_what_its_experiment_leaves_out(tmp_path, monkeypatch):
+def test_a_papers_scale_counts_as_whole_without_what_its_experiment_leaves_out(
+    tmp_path, monkeypatch
+):
     experiment = choose(["gbrff_figure1"])[0]
 
     def left_out(case):
@@ -94,7 +112,10 @@ def test_a_papers_scale_counts_as_whole_without_what_its_experiment_leaves_out(t
         file.write(json.dumps(records[-2]) + "\n")
     row = _row_of("gbrff_figure1", tmp_path)
     assert row["scale"] == "paper"
-    assert f"{len(records) - 1} of {len(records)} cases (left out: The first seed, a day)" in atlas_markdown([row])
+    assert (
+        f"{len(records) - 1} of {len(records)} cases (left out: The first seed, a day)"
+        in atlas_markdown([row])
+    )
 
 
 def _row_of(name, out):
@@ -117,7 +138,10 @@ def test_the_command_prints_rows_for_people_and_machines(tmp_path, capsys, few_e
 @pytest.mark.usefixtures("few_entries")
 def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys, monkeypatch):
     assert main(["atlas", "--out", str(tmp_path), "--pages"]) != 0
-    assert f"{tmp_path} holds no finished results. Write bochner reproduce NAME" in capsys.readouterr().err
+    assert (
+        f"{tmp_path} holds no finished results. Write bochner reproduce NAME"
+        in capsys.readouterr().err
+    )
     for name in ("gbrff_figure4.paper.jsonl", "gbrff_table2.quick.jsonl"):
         (tmp_path / name).write_bytes((ROOT / "results" / name).read_bytes())
     monkeypatch.setattr("bochner_papers.runner.reproduction.run_tasks", None)
@@ -128,14 +152,18 @@ def test_pages_of_stored_results_are_written_and_nothing_is_run(tmp_path, capsys
     assert set(verdicts) == {"gbrff_figure4", "gbrff_table2"}
     pages = {page.name for page in tmp_path.glob("*.html")}
     assert pages == {"index.html", "gbrff_figure4.paper.html", "gbrff_table2.quick.html"}
-    assert all(f'href="{page}"' in (tmp_path / "index.html").read_text() for page in pages - {"index.html"})
+    assert all(
+        f'href="{page}"' in (tmp_path / "index.html").read_text() for page in pages - {"index.html"}
+    )
 
 
 @pytest.mark.usefixtures("few_entries")
 def test_a_figure_that_fails_on_stored_results_is_told(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     name = "gbrff_figure1"
-    (tmp_path / f"{name}.quick.jsonl").write_bytes((ROOT / "results" / f"{name}.quick.jsonl").read_bytes())
+    (tmp_path / f"{name}.quick.jsonl").write_bytes(
+        (ROOT / "results" / f"{name}.quick.jsonl").read_bytes()
+    )
     monkeypatch.setattr(choose([name])[0].module, "figure", lambda results: 1 / 0)
     assert main(["atlas", "--out", str(tmp_path), "--pages"]) == 1
     assert "division by zero" in (tmp_path / f"{name}.quick.html").read_text()

@@ -25,7 +25,10 @@ def test_the_contract_is_kept(experiment):
     sizes = [len(experiment.cases(scale)) for scale in SCALES]
     assert 0 < sizes[0] <= min(sizes[1:])
     assert sizes[0] <= 20, "the smallest scale runs in seconds"
-    assert all(isinstance(text, str) and text for text in (*experiment.needs, *experiment.words["deviations"]))
+    assert all(
+        isinstance(text, str) and text
+        for text in (*experiment.needs, *experiment.words["deviations"])
+    )
     for name in experiment.needs:
         where(name)
     for case in experiment.cases("smoke"):
@@ -36,7 +39,10 @@ def test_the_contract_is_kept(experiment):
 def test_sampling_is_judged_by_ten_draws_in_pairs():
     def results(gain, n_seeds=10):
         return [
-            ({"sampling": sampling, "frequencies": 64, "seed": seed}, {"rms error": error + 0.001 * seed})
+            (
+                {"sampling": sampling, "frequencies": 64, "seed": seed},
+                {"rms error": error + 0.001 * seed},
+            )
             for sampling, error in (("iid", 1.0), ("orthogonal", gain), ("qmc", 0.5))
             for seed in range(n_seeds)
         ]
@@ -53,14 +59,18 @@ def test_the_smallest_scale_runs_and_is_judged(experiment):
     results = []
     for case in experiment.cases("smoke"):
         try:
-            result = experiment.module.run(dict(case), case_rng(Task(experiment.module.__name__, case)))
+            result = experiment.module.run(
+                dict(case), case_rng(Task(experiment.module.__name__, case))
+            )
         except (DatasetNotFound, ModuleNotFoundError) as error:
             pytest.skip(str(error))
         results.append((case, as_json(result)))
         numbers = [value for value in result.values() if isinstance(value, float)]
         assert np.all(np.isfinite(numbers)), (case, result)
     verdict, why = experiment.module.verdict(results)
-    assert verdict == "cannot tell", f"the smallest scale shows that all runs, and is too small to judge: {why}"
+    assert verdict == "cannot tell", (
+        f"the smallest scale shows that all runs, and is too small to judge: {why}"
+    )
     assert why
     assert averaged(results)["rows"]
     paper = published(experiment.name)

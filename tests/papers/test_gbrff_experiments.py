@@ -17,11 +17,20 @@ from bochner_papers.rivals import (
     ridge_mse_and_gradient,
 )
 
-NAMES = ["gbrff_table2", "gbrff_figure1", "gbrff_figure2", "gbrff_figure3", "gbrff_figure4", "gbrff_figure5"]
+NAMES = [
+    "gbrff_table2",
+    "gbrff_figure1",
+    "gbrff_figure2",
+    "gbrff_figure3",
+    "gbrff_figure4",
+    "gbrff_figure5",
+]
 NAMES += ["fourier_boosting_regression"]
 
 
-@pytest.mark.parametrize("name", long_except(NAMES, "gbrff_table2", "gbrff_figure2", "gbrff_figure4"))
+@pytest.mark.parametrize(
+    "name", long_except(NAMES, "gbrff_table2", "gbrff_figure2", "gbrff_figure4")
+)
 def test_smallest_scale_runs_and_draws(name):
     module = importlib.import_module(f"bochner_papers.{name}")
     if getattr(module, "NEEDS", None) and data_folder() is None:
@@ -39,7 +48,9 @@ def test_smallest_scale_runs_and_draws(name):
 
 def test_trees_of_figure_5_have_as_many_leaves_as_their_depth_allows():
     case = next(c for c in gbrff_figure5.cases("quick") if c["method"] == "LGBM")
-    leaves = {(d, n) for g in gbrff_figure5._grid(case) for d in g["max_depth"] for n in g["num_leaves"]}
+    leaves = {
+        (d, n) for g in gbrff_figure5._grid(case) for d in g["max_depth"] for n in g["num_leaves"]
+    }
     assert leaves == {(2, 4), (5, 32), (8, 256)}
 
 
@@ -58,7 +69,9 @@ def test_regression_verdict_asks_for_three_splits_of_kin40k():
 
 
 def test_published_means_are_the_papers():
-    mean = np.mean([gbrff_table2.PUBLISHED[t]["GBRFF2"][0] for t in gbrff_table2.SMALL + gbrff_table2.LARGE])
+    mean = np.mean(
+        [gbrff_table2.PUBLISHED[t]["GBRFF2"][0] for t in gbrff_table2.SMALL + gbrff_table2.LARGE]
+    )
     assert round(mean, 1) == 89.1
 
 
@@ -76,22 +89,32 @@ def test_greedy_features_gradient_goes_through_the_solve(seed):
 def test_random_landmarks_are_the_pairwise_definition():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], size=20)
-    model = RandomLandmarks(n_landmarks=3, n_frequencies=4, gamma=0.5, beta=2.0, random_state=0).represent(X, y)
+    model = RandomLandmarks(
+        n_landmarks=3, n_frequencies=4, gamma=0.5, beta=2.0, random_state=0
+    ).represent(X, y)
     chosen = np.random.default_rng(0).integers(20, size=3)
     for k, landmark in enumerate(chosen):
         frequencies = model.frequencies_[k]
         pairs = [
-            [(1 - y[landmark] * y[i] * np.cos(w @ (X[landmark] - X[i]))) / 2 for i in range(20) if i != landmark]
+            [
+                (1 - y[landmark] * y[i] * np.cos(w @ (X[landmark] - X[i]))) / 2
+                for i in range(20)
+                if i != landmark
+            ]
             for w in frequencies
         ]
         losses = np.mean(pairs, axis=1)
         expected = np.exp(-2.0 * np.sqrt(20) * losses)
         np.testing.assert_allclose(model.weights_[k], expected / expected.sum(), rtol=1e-9)
-        own = sum(q * np.cos(w @ (X[landmark] - X[7])) for q, w in zip(model.weights_[k], frequencies))
+        own = sum(
+            q * np.cos(w @ (X[landmark] - X[7])) for q, w in zip(model.weights_[k], frequencies)
+        )
         assert model.map(X)[7, k] == pytest.approx(own, rel=1e-9)
 
 
-@pytest.mark.parametrize("rival", [BoostedKernelRegression(3), GreedyFourierFeatures(5, random_state=0)], ids=repr)
+@pytest.mark.parametrize(
+    "rival", [BoostedKernelRegression(3), GreedyFourierFeatures(5, random_state=0)], ids=repr
+)
 def test_rivals_learn_the_moons(rival):
     from sklearn.datasets import make_moons
 

@@ -1,4 +1,6 @@
-"""The experiments on not-so-random features at their smallest scale, and what they say about full results."""
+"""The experiments on not-so-random features at their smallest scale, and what they say about full
+results.
+"""
 
 import json
 
@@ -43,7 +45,9 @@ def test_table_1_runs_and_learned_features_lead():
 
 
 def test_table_1_compares_equal_numbers_of_features_and_names_what_refutes():
-    cases = [case for case in nsrf_table1.cases("quick") if case["method"] in ("game", "rff", "okrff")]
+    cases = [
+        case for case in nsrf_table1.cases("quick") if case["method"] in ("game", "rff", "okrff")
+    ]
 
     def made_up(lead, of_game_at_100=0.9):
         """Baselines rise with the number of features; the game is ahead by lead(m)."""
@@ -53,7 +57,9 @@ def test_table_1_compares_equal_numbers_of_features_and_names_what_refutes():
             if case["method"] == "game":
                 scores = {m: score + lead(m) for m, score in scores.items()} | {100: of_game_at_100}
             noise = 1e-4 * case["seed"]
-            results.append((case, {"accuracy": {str(m): score + noise for m, score in scores.items()}}))
+            results.append(
+                (case, {"accuracy": {str(m): score + noise for m, score in scores.items()}})
+            )
         return results
 
     assert nsrf_table1.verdict(made_up(lambda m: 2 / m))[0] == "holds"
@@ -63,7 +69,10 @@ def test_table_1_compares_equal_numbers_of_features_and_names_what_refutes():
     word, why = nsrf_table1.verdict(made_up(lambda m: 2 / m, of_game_at_100=0.65))
     assert word == "does not hold"
     assert "refuted: automobile/truck 100 for 5000" in why
-    assert nsrf_table1.verdict([pair for pair in made_up(lambda m: 2 / m) if pair[0]["seed"] < 2])[0] == "cannot tell"
+    assert (
+        nsrf_table1.verdict([pair for pair in made_up(lambda m: 2 / m) if pair[0]["seed"] < 2])[0]
+        == "cannot tell"
+    )
 
 
 def test_table_1_is_drawn_where_some_seeds_have_more_features_than_others():
@@ -75,4 +84,6 @@ def test_table_1_is_drawn_where_some_seeds_have_more_features_than_others():
     drawn = nsrf_table1.figure(results)
     game = next(bars for bars in drawn.axes[0].containers if bars.get_label() == "MarginGame")
     # Ten seeds have 20 features, three of them 5000.
-    np.testing.assert_allclose(np.asarray(game.lines[0].get_ydata(), dtype=float)[[0, -1]], [50.2 + 4.5, 100 + 1.0])
+    np.testing.assert_allclose(
+        np.asarray(game.lines[0].get_ydata(), dtype=float)[[0, -1]], [50.2 + 4.5, 100 + 1.0]
+    )

@@ -1,4 +1,6 @@
-"""The experiments on operator-valued features at their smallest scale, and their verdicts on made-up results."""
+"""The experiments on operator-valued features at their smallest scale, and their verdicts on
+made-up results.
+"""
 
 import importlib
 import json
@@ -20,7 +22,10 @@ def module(name):
 
 def available(experiment):
     folder = data_folder()
-    return all(folder is not None and (folder / f"{name}.npz").is_file() for name in getattr(experiment, "NEEDS", ()))
+    return all(
+        folder is not None and (folder / f"{name}.npz").is_file()
+        for name in getattr(experiment, "NEEDS", ())
+    )
 
 
 @pytest.mark.parametrize("name", long_except(NAMES, "orff_figure1", "orff_real"))
@@ -49,7 +54,9 @@ def test_cases_are_distinct_plain_dictionaries(name, scale):
 def test_figure1_can_fail():
     experiment = module("orff_figure1")
     results = [
-        (case, {"error": case["n_components"] ** -0.5}) for case in experiment.cases("quick") if case["part"] == "error"
+        (case, {"error": case["n_components"] ** -0.5})
+        for case in experiment.cases("quick")
+        if case["part"] == "error"
     ]
     assert experiment.verdict(results)[0] == "holds"
     slow = [(case, {"error": case["n_components"] ** -0.25}) for case, _ in results]
@@ -59,7 +66,13 @@ def test_figure1_can_fail():
 def one_outcome(r2, fit_seconds, fewer=()):
     """Results of Figure 3 at the quick scale: R² by (method, choice of λ), else 0.5."""
     return [
-        (case, {"r2": r2.get((case["method"], case.get("choice")), 0.5), "fit_seconds": fit_seconds(case["n_train"])})
+        (
+            case,
+            {
+                "r2": r2.get((case["method"], case.get("choice")), 0.5),
+                "fit_seconds": fit_seconds(case["n_train"]),
+            },
+        )
         for case in module("orff_figure3").cases("quick")
         if case["method"] not in fewer
     ]
@@ -68,12 +81,16 @@ def one_outcome(r2, fit_seconds, fewer=()):
 def test_figure3_says_what_is_missed_and_by_which_choice():
     verdict = module("orff_figure3").verdict
     both = ("two folds", "leave-one-out")
-    behind = {("curl-ORFF", choice): 0.6 for choice in both} | {("curl-OVK", choice): 0.9 for choice in both}
+    behind = {("curl-ORFF", choice): 0.6 for choice in both} | {
+        ("curl-OVK", choice): 0.9 for choice in both
+    }
     word, why = verdict(one_outcome(behind, float))
     assert word == "does not hold"
     assert why.startswith("behind the exact kernel with λ by two folds")
     lower = {("curl-ORFF", choice): 0.4 for choice in both}
-    assert verdict(one_outcome(lower, float))[1].startswith("not ahead of independent features and behind")
+    assert verdict(one_outcome(lower, float))[1].startswith(
+        "not ahead of independent features and behind"
+    )
 
 
 @pytest.mark.parametrize("family", [CurlFree, Decomposable])
@@ -81,13 +98,21 @@ def test_lambda_by_two_folds_is_that_of_plain_fits_on_the_halves(family):
     rng = np.random.default_rng(3)
     X, Y = rng.uniform(-1, 1, size=(40, 2)), rng.standard_normal((40, 2))
     Y += 3 * X
-    kernel, lambdas = family(Gaussian(gamma=0.7).sample(30, 2, rng)), [1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0]
+    kernel, lambdas = (
+        family(Gaussian(gamma=0.7).sample(30, 2, rng)),
+        [1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0],
+    )
     halves = np.array_split(np.random.default_rng(0).permutation(40), 2)
     errors = []
     for penalty in lambdas:
         fits = [OperatorKernelRidge(kernel, alpha=penalty * len(a)).fit(X[a], Y[a]) for a in halves]
-        errors.append(sum(np.sum((fit.predict(X[b]) - Y[b]) ** 2) for fit, b in zip(fits, halves[::-1])))
-    assert two_fold_lambda(kernel, X, Y, lambdas, np.random.default_rng(0)) == lambdas[np.argmin(errors)]
+        errors.append(
+            sum(np.sum((fit.predict(X[b]) - Y[b]) ** 2) for fit, b in zip(fits, halves[::-1]))
+        )
+    assert (
+        two_fold_lambda(kernel, X, Y, lambdas, np.random.default_rng(0))
+        == lambdas[np.argmin(errors)]
+    )
     assert 0 < np.argmin(errors) < 5  # a choice that could have been missed
 
 
@@ -96,12 +121,15 @@ def test_real_data_can_fail():
 
     def made_up(r2_of_learned):
         return [
-            (case, {"r2": r2_of_learned if case["method"] == "learned" else 0.5}) for case in experiment.cases("quick")
+            (case, {"r2": r2_of_learned if case["method"] == "learned" else 0.5})
+            for case in experiment.cases("quick")
         ]
 
     assert experiment.verdict(made_up(0.6))[0] == "holds"
     assert experiment.verdict(made_up(0.5))[0] == "does not hold"
-    behind_ridge = [(c, {"r2": 0.7} if c["method"] == "KernelRidge" else r) for c, r in made_up(0.6)]
+    behind_ridge = [
+        (c, {"r2": 0.7} if c["method"] == "KernelRidge" else r) for c, r in made_up(0.6)
+    ]
     assert experiment.verdict(behind_ridge)[0] == "does not hold"
 
 

@@ -10,7 +10,13 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from bochner.datasets import DatasetNotFound, load
-from bochner_papers import pbrff_figure1, pbrff_figure2, pbrff_figure3, pbrff_table1, risk_certificates
+from bochner_papers import (
+    pbrff_figure1,
+    pbrff_figure2,
+    pbrff_figure3,
+    pbrff_table1,
+    risk_certificates,
+)
 from bochner_papers.pbrff_protocol import (
     COSTS,
     FOUND_GAMMAS,
@@ -29,9 +35,13 @@ from bochner_papers.pbrff_protocol import (
 EXPERIMENTS = [pbrff_table1, pbrff_figure1, pbrff_figure2, pbrff_figure3, risk_certificates]
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda module: module.__name__.split(".")[-1])
+@pytest.mark.parametrize(
+    "experiment", EXPERIMENTS, ids=lambda module: module.__name__.split(".")[-1]
+)
 def test_experiment_runs_at_its_smallest_scale(experiment):
-    results = [(case, experiment.run(case, np.random.default_rng(0))) for case in experiment.cases("smoke")]
+    results = [
+        (case, experiment.run(case, np.random.default_rng(0))) for case in experiment.cases("smoke")
+    ]
     json.dumps(results)
     verdict, why = experiment.verdict(results)
     assert verdict == "cannot tell"
@@ -49,7 +59,18 @@ def full_results(better):
     """Results in which the learned methods win on all data sets, or on none."""
     sign = -1 if better else 1
     table = [
-        (case, {"SVM": 1.0, "RBF": 5.0, "PB": 5.0 + sign, "PB β=1": 4.0, "PB D=64": 4.0, "RBF*": 4.0, "PB*": 4.5})
+        (
+            case,
+            {
+                "SVM": 1.0,
+                "RBF": 5.0,
+                "PB": 5.0 + sign,
+                "PB β=1": 4.0,
+                "PB D=64": 4.0,
+                "RBF*": 4.0,
+                "PB*": 4.5,
+            },
+        )
         for case in pbrff_table1.cases("quick")
     ]
     figure = []
@@ -109,7 +130,8 @@ def test_unknown_levels_of_adult_are_the_rows_without_any_other():
     except DatasetNotFound:
         pytest.skip("needs BOCHNER_DATA")
     columns = unknown_levels(np.asarray(whole.data), whole.feature_names)
-    # Of the 32561 training rows: workclass, occupation and native country, as the documentation of the data set counts them.
+    # Of the 32561 training rows: workclass, occupation and native country, as the documentation of
+    # the data set counts them.
     assert columns[: whole.n_train].sum(axis=0).tolist() == [1836, 1843, 583]
     assert set(np.unique(columns)) == {0, 1}
     assert X.shape[1] == 108
@@ -118,7 +140,9 @@ def test_unknown_levels_of_adult_are_the_rows_without_any_other():
 def test_rows_in_their_span_keep_all_products():
     rng = np.random.default_rng(0)
     parts = Split(*((rng.normal(size=(n, 50)), rng.choice([-1, 1], n)) for n in (12, 5, 7)))
-    sparse = Split(*((scipy.sparse.csr_matrix(X), y) for X, y in (parts.train, parts.valid, parts.test)))
+    sparse = Split(
+        *((scipy.sparse.csr_matrix(X), y) for X, y in (parts.train, parts.valid, parts.test))
+    )
     whole = np.concatenate(parts.rows)
     for given in (parts, sparse):
         turned = given.in_their_span()
@@ -177,12 +201,16 @@ def test_the_authors_solver_stops_early_where_the_problem_is_hard_and_agrees_whe
     parts = split("breast", 0)
     scale = parts.train[0].std(axis=0)
     easy = tuple((part[0] / scale)[:, :5] for part in (parts.train, parts.valid, parts.test))
-    ours, theirs = (linear_svm(easy, parts, (0.01,), solver) for solver in (SquaredHingeSVM, AuthorsSVM))
+    ours, theirs = (
+        linear_svm(easy, parts, (0.01,), solver) for solver in (SquaredHingeSVM, AuthorsSVM)
+    )
     assert ours == theirs
     # Similarities that are all close to 1, as those of landmarks under a wide kernel.
     hard = 1 + 1e-3 * easy[0]
     losses = []
     for solver in (SquaredHingeSVM, AuthorsSVM):
         model = solver(1e4).fit(hard, parts.train[1])
-        losses.append(np.sum(np.maximum(0, 1 - parts.train[1] * model.decision_function(hard)) ** 2))
+        losses.append(
+            np.sum(np.maximum(0, 1 - parts.train[1] * model.decision_function(hard)) ** 2)
+        )
     assert losses[0] < 0.9 * losses[1]

@@ -1,4 +1,6 @@
-"""Every rule on made-up lines: it can come out each of the three ways, and says whose sentence it judges."""
+"""Every rule on made-up lines: it can come out each of the three ways, and says whose sentence it
+judges.
+"""
 
 import importlib
 import json
@@ -26,7 +28,8 @@ def noise(case):
     return 1e-3 * (case.get("seed", 0) + case.get("split", 0))
 
 
-# Each returns the lines of an outcome: 1 for what the paper claims, -1 for the opposite, 0 for neither.
+# Each returns the lines of an outcome: 1 for what the paper claims, -1 for the opposite, 0 for
+# neither.
 
 
 def pbrff_figure1(side):
@@ -34,7 +37,10 @@ def pbrff_figure1(side):
     # Neither: better on one set, and as good as the other on the second.
     return quick(
         "pbrff_figure1",
-        lambda case: {"PB": 5 - (side or case["data"] == "bands") + seeds[case["seed"]] / 9, "RBF": 5.0},
+        lambda case: {
+            "PB": 5 - (side or case["data"] == "bands") + seeds[case["seed"]] / 9,
+            "RBF": 5.0,
+        },
     )
 
 
@@ -49,14 +55,27 @@ def pbrff_figure2(side):
     def curves(case, learned):
         flat = [learned] * len(case["shares"])
         wild = [learned + case["seed"]] * len(case["shares"])
-        return {"PB-C": flat, "PB-R": wild, "RBF-C": [5.0] * len(flat), "RBF-R": [5.0 + case["seed"]] * len(flat)}
+        return {
+            "PB-C": flat,
+            "PB-R": wild,
+            "RBF-C": [5.0] * len(flat),
+            "RBF-R": [5.0 + case["seed"]] * len(flat),
+        }
 
     return landmark_sets("pbrff_figure2", side, curves)
 
 
 def pbrff_table1(side):
     def row(case, learned):
-        return {"SVM": 1.0, "RBF": 5.0, "PB": learned, "PB β=1": 4.0, "PB D=64": 4.0, "RBF*": 4.0, "PB*": 4.5}
+        return {
+            "SVM": 1.0,
+            "RBF": 5.0,
+            "PB": learned,
+            "PB β=1": 4.0,
+            "PB D=64": 4.0,
+            "RBF*": 4.0,
+            "PB*": 4.5,
+        }
 
     return landmark_sets("pbrff_table1", side, row)
 
@@ -104,23 +123,30 @@ def orff_figure3(side):
 
 
 def orff_real(side):
-    lines = quick("orff_real", lambda case: {"r2": 0.5 + 0.1 * side * (case["method"] == "learned")})
+    lines = quick(
+        "orff_real", lambda case: {"r2": 0.5 + 0.1 * side * (case["method"] == "learned")}
+    )
     if side < 0:  # the best of several coupled kernels counts, so all must be worse
         return [
-            (c, {"r2": 0.5 if c["method"] in ("independent", "KernelRidge", "ExtraTrees") else 0.4}) for c, _ in lines
+            (c, {"r2": 0.5 if c["method"] in ("independent", "KernelRidge", "ExtraTrees") else 0.4})
+            for c, _ in lines
         ]
     return lines if side else [pair for pair in lines if pair[0]["data"] == "mtr_enb"]
 
 
 def gbrff_figure1(side):
-    return quick("gbrff_figure1", lambda case: {"accuracies": [0.5, {1: 1.0, -1: 0.9, 0: 0.99}[side]]})
+    return quick(
+        "gbrff_figure1", lambda case: {"accuracies": [0.5, {1: 1.0, -1: 0.9, 0: 0.99}[side]]}
+    )
 
 
 def gbrff_figure2(side):
     tables = list(dict.fromkeys(case["dataset"] for case in module("gbrff_figure2").cases("quick")))
 
     def line(case):
-        sign = side or (1 if tables.index(case["dataset"]) % 2 else -1)  # one way here, the other way there
+        sign = side or (
+            1 if tables.index(case["dataset"]) % 2 else -1
+        )  # one way here, the other way there
         value = 80 + sign * ["PBRFF", "GBRFF1", "GBRFF2"].index(case["method"])
         return {"accuracies": [value + 0.01 * tables.index(case["dataset"])] * len(case["counts"])}
 
@@ -140,9 +166,16 @@ def gbrff_figure3(side):
 
 
 def gbrff_figure4(side):
-    seconds = {"BMKR": 9.0, "GFC": 5.0, "PBRFF": 4.0, "GBRFF1": 2.0, "GBRFF2": {1: 1.0, -1: 3.0, 0: 1.95}[side]}
+    seconds = {
+        "BMKR": 9.0,
+        "GFC": 5.0,
+        "PBRFF": 4.0,
+        "GBRFF1": 2.0,
+        "GBRFF2": {1: 1.0, -1: 3.0, 0: 1.95}[side],
+    }
     return quick(
-        "gbrff_figure4", lambda case: {"sizes": [150, 225, 337], "seconds": [seconds.get(case["method"], 0.1)] * 3}
+        "gbrff_figure4",
+        lambda case: {"sizes": [150, 225, 337], "seconds": [seconds.get(case["method"], 0.1)] * 3},
     )
 
 
@@ -183,7 +216,9 @@ def nsrf_table1(side):
     def line(case):
         lead = side * (case["method"] == "game")
         noisy = 0.1 * case["seed"] if side == 0 else 1e-4 * case["seed"]
-        scores = {m: 0.5 + 0.05 * np.log10(m) + lead * (0.01 + 2 / m) + noisy for m in case["counts"]}
+        scores = {
+            m: 0.5 + 0.05 * np.log10(m) + lead * (0.01 + 2 / m) + noisy for m in case["counts"]
+        }
         if side == 1 and case["method"] == "game":
             scores[100] = scores[100] + 0.1  # more than 5000 of the others
         return {"accuracy": {str(m): score for m, score in scores.items()}}
@@ -193,7 +228,11 @@ def nsrf_table1(side):
 
 def rff_sampling(side):
     def line(case):
-        factor = {1: 0.7, -1: 1.3, 0: 0.9 if case["seed"] % 2 else 1.1}[side] if case["sampling"] != "iid" else 1.0
+        factor = (
+            {1: 0.7, -1: 1.3, 0: 0.9 if case["seed"] % 2 else 1.1}[side]
+            if case["sampling"] != "iid"
+            else 1.0
+        )
         return {"rms error": factor * (1 + noise(case)) / case["frequencies"] + 1e-6 * case["seed"]}
 
     return quick("rff_sampling", line)
@@ -202,7 +241,11 @@ def rff_sampling(side):
 def risk_certificates(side):
     def line(case):
         certificate = {1: 20.0, -1: 60.0, 0: 20.0}[side]
-        return {"certificate, randomized": certificate, "guessing": 40.0, "test error, randomized": 10.0}
+        return {
+            "certificate, randomized": certificate,
+            "guessing": 40.0,
+            "test error, randomized": 10.0,
+        }
 
     lines = quick("risk_certificates", line)
     return lines if side else [pair for pair in lines if pair[0]["dataset"] != "farm"]
@@ -210,7 +253,8 @@ def risk_certificates(side):
 
 def fourier_boosting_regression(side):
     lines = quick(
-        "fourier_boosting_regression", lambda case: {"r2": 0.8 + 0.1 * side * (case["method"] == "FourierBoosting")}
+        "fourier_boosting_regression",
+        lambda case: {"r2": 0.8 + 0.1 * side * (case["method"] == "FourierBoosting")},
     )
     return lines if side else [pair for pair in lines if pair[0]["split"] < 2]
 

@@ -14,7 +14,9 @@ from bochner_papers.runner.catalog import as_json, case_key
 from bochner_papers.runner.store import ResultFile, finished_records
 from bochner_papers.runner.summary import averaged
 
-values = st.one_of(st.integers(-5, 5), st.floats(-10, 10), st.text(max_size=5), st.none(), st.booleans())
+values = st.one_of(
+    st.integers(-5, 5), st.floats(-10, 10), st.text(max_size=5), st.none(), st.booleans()
+)
 dictionaries = st.dictionaries(st.text(min_size=1, max_size=5), values, max_size=4)
 
 
@@ -36,7 +38,9 @@ def test_a_file_cut_anywhere_loses_the_cut_line_only(cases, data):
                 if case_key(case) not in store.finished:
                     store.append({"case": case, "result": {"i": i}})
         assert path.read_bytes() == content
-        assert [record["result"]["i"] for record in finished_records(path).values()] == list(range(len(cases)))
+        assert [record["result"]["i"] for record in finished_records(path).values()] == list(
+            range(len(cases))
+        )
 
 
 @given(dictionaries)
@@ -60,7 +64,10 @@ class _Text(HTMLParser):
         self.text += data
 
 
-@given(st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc"))), st.text(alphabet="<>&\"'/ abc="))
+@given(
+    st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc"))),
+    st.text(alphabet="<>&\"'/ abc="),
+)
 def test_any_text_is_shown_as_it_is(text, attribute):
     read = _Text(tag("p", text, title=attribute))
     assert read.tags == ["p"]
@@ -69,7 +76,11 @@ def test_any_text_is_shown_as_it_is(text, attribute):
 
 
 @pytest.mark.long
-@given(st.lists(st.tuples(dictionaries, st.dictionaries(st.sampled_from(["a", "b"]), st.floats(-1, 1)))))
+@given(
+    st.lists(
+        st.tuples(dictionaries, st.dictionaries(st.sampled_from(["a", "b"]), st.floats(-1, 1)))
+    )
+)
 def test_averages_count_every_number_once(pairs):
     table = averaged(pairs)
     for column in ("a", "b"):

@@ -57,7 +57,10 @@ def test_gain_falls_with_the_ridge_and_is_never_negative(seed, ridge):
     X, rng = data(seed)
     angle = X @ rng.normal(size=3)
     gradient, curvature = rng.normal(size=(40, 2)), rng.uniform(0.01, 1, size=(40, 2))
-    gains = [QuadraticModel(gradient, curvature, r).solve(angle[None])[2].gain[0] for r in (ridge, 2 * ridge)]
+    gains = [
+        QuadraticModel(gradient, curvature, r).solve(angle[None])[2].gain[0]
+        for r in (ridge, 2 * ridge)
+    ]
     assert gains[0] >= gains[1] >= 0
 
 
@@ -67,8 +70,12 @@ def test_regression_follows_the_units_of_the_target(seed, scale, shift):
     X, rng = data(seed)
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=len(X))
     plain = FourierBoostingRegressor(n_rounds=5, random_state=0).fit(X, y).predict(X)
-    moved = FourierBoostingRegressor(n_rounds=5, random_state=0).fit(X, scale * y + shift).predict(X)
-    np.testing.assert_allclose(moved, scale * plain + shift, rtol=1e-5, atol=1e-5 * (scale + abs(shift)))
+    moved = (
+        FourierBoostingRegressor(n_rounds=5, random_state=0).fit(X, scale * y + shift).predict(X)
+    )
+    np.testing.assert_allclose(
+        moved, scale * plain + shift, rtol=1e-5, atol=1e-5 * (scale + abs(shift))
+    )
 
 
 @settings(max_examples=10, deadline=None)
@@ -81,7 +88,9 @@ def test_fit_does_not_depend_on_units_of_the_columns(seed):
     units, origin = np.exp(rng.normal(size=3)), rng.normal(size=3)
     one = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, y).decision_function(X)
     other = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X * units + origin, y)
-    np.testing.assert_allclose(other.decision_function(X * units + origin), one, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        other.decision_function(X * units + origin), one, rtol=1e-4, atol=1e-4
+    )
 
 
 @settings(max_examples=10, deadline=None)
@@ -91,7 +100,11 @@ def test_swapping_the_labels_flips_gbrff2(seed):
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1, 0)
     if y.all() or not y.any():
         return
-    one = GBRFF2Classifier(n_rounds=4, prior=Gaussian(0.5), random_state=0).fit(X, y).decision_function(X)
+    one = (
+        GBRFF2Classifier(n_rounds=4, prior=Gaussian(0.5), random_state=0)
+        .fit(X, y)
+        .decision_function(X)
+    )
     other = GBRFF2Classifier(n_rounds=4, prior=Gaussian(0.5), random_state=0).fit(X, 1 - y)
     # The best phase moves by half a turn; the same waves come out with the other sign.
     np.testing.assert_allclose(other.decision_function(X), -one, rtol=1e-2, atol=1e-2)

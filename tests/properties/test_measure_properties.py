@@ -53,7 +53,12 @@ def test_merging_changes_neither_kernel_nor_mass_and_merging_twice_nothing(case)
 
 
 @settings(deadline=None, max_examples=50)
-@given(measures(), st.integers(1, 20), st.sampled_from(["multinomial", "systematic"]), st.integers(0, 2**32 - 1))
+@given(
+    measures(),
+    st.integers(1, 20),
+    st.sampled_from(["multinomial", "systematic"]),
+    st.integers(0, 2**32 - 1),
+)
 def test_resampling_keeps_the_mass(measure, n_atoms, selection, seed):
     if measure.mass == 0:
         return

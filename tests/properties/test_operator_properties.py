@@ -66,7 +66,9 @@ def test_half_curl_free_and_half_divergence_free_is_half_the_laplacian(drawn):
 def test_corners_of_the_simplex_are_equally_far_and_sum_to_zero(n_classes):
     code = simplex_code(n_classes)
     np.testing.assert_allclose(code.sum(axis=1), 0, atol=1e-12)
-    distances = np.sum((code[:, :, None] - code[:, None, :]) ** 2, axis=0)[~np.eye(n_classes, dtype=bool)]
+    distances = np.sum((code[:, :, None] - code[:, None, :]) ** 2, axis=0)[
+        ~np.eye(n_classes, dtype=bool)
+    ]
     np.testing.assert_allclose(distances, 2 * n_classes / (n_classes - 1), atol=1e-12)
 
 
@@ -79,7 +81,9 @@ def test_graph_matrices_are_kernels_and_ignore_self_loops(size, seed, ridge):
     for value in (0.0, ridge):
         matrix = graph_output_matrix(graph, value)
         assert np.linalg.eigvalsh(matrix)[0] > -1e-10 * np.abs(matrix).max()
-        np.testing.assert_allclose(graph_output_matrix(graph + np.diag(rng.exponential(size=size)), value), matrix)
+        np.testing.assert_allclose(
+            graph_output_matrix(graph + np.diag(rng.exponential(size=size)), value), matrix
+        )
 
 
 @given(st.integers(1, 5), st.integers(3, 40), seeds)
@@ -106,14 +110,22 @@ def test_ridges_are_linear_in_the_outputs_and_turn_with_them(seed, a, b):
     rotation = np.linalg.qr(rng.normal(size=(2, 2)))[0]
 
     def fitted(kernel, targets):
-        return OperatorRidge(kernel, n_components=10, alpha=0.5, random_state=0).fit(X, targets).predict(X)
+        return (
+            OperatorRidge(kernel, n_components=10, alpha=0.5, random_state=0)
+            .fit(X, targets)
+            .predict(X)
+        )
 
     for kernel in (CurlFree(Gaussian(0.5)), Decomposable(Gaussian(0.5), np.diag([1.0, 2.0]))):
         mixed = fitted(kernel, a * Y + b * other)
-        np.testing.assert_allclose(mixed, a * fitted(kernel, Y) + b * fitted(kernel, other), atol=1e-8)
+        np.testing.assert_allclose(
+            mixed, a * fitted(kernel, Y) + b * fitted(kernel, other), atol=1e-8
+        )
     matrix = np.diag([1.0, 2.0])
     turned = fitted(Decomposable(Gaussian(0.5), rotation @ matrix @ rotation.T), Y @ rotation.T)
-    np.testing.assert_allclose(turned, fitted(Decomposable(Gaussian(0.5), matrix), Y) @ rotation.T, atol=1e-8)
+    np.testing.assert_allclose(
+        turned, fitted(Decomposable(Gaussian(0.5), matrix), Y) @ rotation.T, atol=1e-8
+    )
 
 
 @given(seeds)
@@ -123,7 +135,15 @@ def test_a_larger_ridge_never_fits_the_training_rows_better(seed):
     X, Y = rng.normal(size=(25, 2)), rng.normal(size=(25, 2))
     for kernel in (DivergenceFree(Gaussian(0.5)), Decomposable(Gaussian(0.5))):
         errors = [
-            np.sum((OperatorRidge(kernel, n_components=15, alpha=alpha, random_state=0).fit(X, Y).predict(X) - Y) ** 2)
+            np.sum(
+                (
+                    OperatorRidge(kernel, n_components=15, alpha=alpha, random_state=0)
+                    .fit(X, Y)
+                    .predict(X)
+                    - Y
+                )
+                ** 2
+            )
             for alpha in (1e-3, 1e-1, 1.0, 100.0)
         ]
         assert np.all(np.diff(errors) >= -1e-9)

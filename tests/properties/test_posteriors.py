@@ -32,7 +32,9 @@ def test_posterior_never_raises_expected_loss(pair, beta, n_samples):
 def test_posterior_ignores_a_constant_added_to_the_losses(pair, beta, constant):
     losses, prior = pair
     plain = gibbs_weights(prior, losses, beta, 100)
-    np.testing.assert_allclose(gibbs_weights(prior, losses + constant, beta, 100), plain, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        gibbs_weights(prior, losses + constant, beta, 100), plain, rtol=1e-6, atol=1e-9
+    )
 
 
 @given(losses_and_prior, st.floats(0.01, 10), st.integers(0, 2**32 - 1))
@@ -55,7 +57,9 @@ def test_posterior_limits_are_the_prior_and_the_best_atoms(pair):
     losses, prior = pair
     np.testing.assert_allclose(gibbs_weights(prior, losses, 0.0, 10), prior)
     best = np.where(losses == losses.min(), prior, 0)
-    np.testing.assert_allclose(gibbs_weights(prior, losses, np.inf, 10), best * prior.sum() / best.sum())
+    np.testing.assert_allclose(
+        gibbs_weights(prior, losses, np.inf, 10), best * prior.sum() / best.sum()
+    )
 
 
 @given(losses_and_prior, st.floats(0, 50), st.floats(1.05, 6))
@@ -69,7 +73,9 @@ def test_ball_weights_are_feasible_and_no_worse_than_the_prior(pair, radius, mu)
 
 @given(st.integers(0, 2**32 - 1), st.floats(-100, 100), st.integers(2, 5))
 @settings(max_examples=25, deadline=None)
-def test_losses_lie_in_the_unit_interval_and_ignore_translation_order_and_label_names(seed, shift, n_classes):
+def test_losses_lie_in_the_unit_interval_and_ignore_translation_order_and_label_names(
+    seed, shift, n_classes
+):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(25, 2))
     y = rng.integers(n_classes, size=25)

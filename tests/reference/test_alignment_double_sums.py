@@ -54,7 +54,9 @@ def test_losses_of_real_targets_are_the_double_sum(n_outputs, seed):
     rng, X, measure = data(seed)
     y = rng.normal(size=(len(X), n_outputs)) * 3 + 40
     u = (y - y.mean(axis=0)) / np.linalg.norm(y - y.mean(axis=0), axis=1).max()
-    expected = [pairwise_alignment_loss(w, X, lambda i, j: u[i] @ u[j]) for w in measure.frequencies]
+    expected = [
+        pairwise_alignment_loss(w, X, lambda i, j: u[i] @ u[j]) for w in measure.frequencies
+    ]
     given = y[:, 0] if n_outputs == 1 else y
     np.testing.assert_allclose(alignment_losses(measure, X, given), expected, rtol=0, atol=1e-12)
 
@@ -81,8 +83,12 @@ def test_sparse_and_small_blocks_change_nothing(seed):
     X[rng.random(X.shape) < 0.7] = 0
     y = rng.integers(3, size=len(X))
     expected = alignment_losses(measure, X, y)
-    np.testing.assert_allclose(alignment_losses(measure, sp.csr_matrix(X), y), expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(alignment_losses(measure, as_rows(X, 7), y), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        alignment_losses(measure, sp.csr_matrix(X), y), expected, rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        alignment_losses(measure, as_rows(X, 7), y), expected, rtol=0, atol=1e-12
+    )
 
 
 def test_columns_of_zeros_are_left_out_without_a_trace(seed):
@@ -90,10 +96,14 @@ def test_columns_of_zeros_are_left_out_without_a_trace(seed):
     X[:25, 40:] = 0
     X[:, 90:] = 0
     y = rng.integers(3, size=50)
-    small = [pairwise_alignment_loss(w, X, same_or_not(y)) for w in measure.frequencies[[0, 1030, 2099]]]
+    small = [
+        pairwise_alignment_loss(w, X, same_or_not(y)) for w in measure.frequencies[[0, 1030, 2099]]
+    ]
     found = alignment_losses(measure, as_rows(X, 25), y)[[0, 1030, 2099]]
     np.testing.assert_allclose(found, small, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(alignment_losses(measure, X * 0, y), np.mean(y[:, None] != y) * 50 / 49, atol=1e-12)
+    np.testing.assert_allclose(
+        alignment_losses(measure, X * 0, y), np.mean(y[:, None] != y) * 50 / 49, atol=1e-12
+    )
 
 
 def test_dask_rows_change_nothing():
@@ -102,9 +112,14 @@ def test_dask_rows_change_nothing():
     for y in (rng.integers(3, size=len(X)), rng.normal(size=len(X))):
         expected = alignment_losses(measure, X, y)
         chunks = da.from_array(X, chunks=(90, 2))
-        np.testing.assert_allclose(alignment_losses(measure, chunks, y), expected, rtol=0, atol=1e-12)
         np.testing.assert_allclose(
-            alignment_losses(measure, chunks, da.from_array(y, chunks=77)), expected, rtol=0, atol=1e-12
+            alignment_losses(measure, chunks, y), expected, rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            alignment_losses(measure, chunks, da.from_array(y, chunks=77)),
+            expected,
+            rtol=0,
+            atol=1e-12,
         )
 
 
@@ -159,23 +174,27 @@ def test_landmark_losses_and_map_are_the_papers_sums(share, rule, n_classes, see
         np.testing.assert_allclose(features.report_.losses[k], losses, rtol=0, atol=1e-12)
         posterior = np.exp(-0.7 * np.sqrt(len(X)) * np.array(losses))
         posterior /= posterior.sum()
-        np.testing.assert_allclose(psi[:, k], np.cos((point - new) @ own.T) @ posterior, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            psi[:, k], np.cos((point - new) @ own.T) @ posterior, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("rule", ["random", "kmeans"])
 def test_landmark_losses_of_real_targets_are_the_sums(rule, seed):
     rng, X, _ = data(seed, n=40)
     y = rng.normal(size=len(X))
-    features = LandmarkFeatures(Gaussian(0.5), n_landmarks=4, landmarks=rule, n_components=3, random_state=seed).fit(
-        X, y
-    )
+    features = LandmarkFeatures(
+        Gaussian(0.5), n_landmarks=4, landmarks=rule, n_components=3, random_state=seed
+    ).fit(X, y)
     u = (y - y.mean()) / np.abs(y - y.mean()).max()
     for k, point in enumerate(features.landmarks_):
         skip = features.landmark_indices_[k] if rule == "random" else None
         rows = [j for j in range(len(X)) if j != skip]
         value = features.landmark_labels_[k, 0]
         for m, omega in enumerate(features.expansion_.frequencies[k]):
-            expected = np.mean([(1 - value * u[j] * np.cos(omega @ (point - X[j]))) / 2 for j in rows])
+            expected = np.mean(
+                [(1 - value * u[j] * np.cos(omega @ (point - X[j]))) / 2 for j in rows]
+            )
             assert features.report_.losses[k, m] == pytest.approx(expected, abs=1e-12)
 
 
@@ -192,7 +211,9 @@ def test_sums_of_parts_are_the_sums_of_the_whole(kind, seed):
         rows = np.asarray(rows, dtype=int)
         target = TargetSimilarity(factors[rows]) if kind == "factors" else y[rows]
         part = alignment_sums(
-            measure, X[rows], as_target(target, len(rows), classes=np.arange(4) if kind == "labels" else None)
+            measure,
+            X[rows],
+            as_target(target, len(rows), classes=np.arange(4) if kind == "labels" else None),
         )
         total = part if total is None else total + part
     np.testing.assert_allclose(total.losses(), whole, rtol=0, atol=1e-10)

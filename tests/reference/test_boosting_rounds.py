@@ -1,4 +1,6 @@
-"""One round, one epoch, one pilot of second-order boosting, from outside: what they must reach, whatever way they take."""
+"""One round, one epoch, one pilot of second-order boosting, from outside: what they must reach,
+whatever way they take.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +24,9 @@ def standardized(values):
 
 
 def wave_problem(n_features, n_outputs, seed):
-    """Rows and targets of mean 0 and deviation 1, so that no scaling stands between them and the model."""
+    """Rows and targets of mean 0 and deviation 1, so that no scaling stands between them and the
+    model.
+    """
     rng = np.random.default_rng(seed)
     X = standardized(rng.normal(size=(400, n_features)))
     directions = rng.normal(size=(min(n_features, 5), n_outputs))
@@ -31,7 +35,9 @@ def wave_problem(n_features, n_outputs, seed):
 
 
 def gain(frequency, X, Y):
-    """½ Σ_k r_kᵀ(M + ρI)⁻¹r_k − λ d ‖ω‖², the decrease of Σ ½(y − f)² by the best wave of this frequency, less its penalty."""
+    """½ Σ_k r_kᵀ(M + ρI)⁻¹r_k − λ d ‖ω‖², the decrease of Σ ½(y − f)² by the best wave of this
+    frequency, less its penalty.
+    """
     angle = X @ frequency
     waves = np.column_stack([np.cos(angle), np.sin(angle)])
     pull = waves.T @ Y
@@ -40,10 +46,21 @@ def gain(frequency, X, Y):
 
 
 def one_round(X, Y, seed, n_refinements):
-    search = WaveSearch(n_candidates=1, n_refinements=n_refinements, amplitude_penalty=RIDGE, frequency_penalty=PENALTY)
+    search = WaveSearch(
+        n_candidates=1,
+        n_refinements=n_refinements,
+        amplitude_penalty=RIDGE,
+        frequency_penalty=PENALTY,
+    )
     prior = Gaussian(gamma=0.3 / X.shape[1])
     model = FourierBoostingRegressor(
-        n_rounds=1, learning_rate=1.0, prior=prior, search=search, linear=False, n_pilots=0, random_state=seed
+        n_rounds=1,
+        learning_rate=1.0,
+        prior=prior,
+        search=search,
+        linear=False,
+        n_pilots=0,
+        random_state=seed,
     )
     return model.fit(X, Y)
 
@@ -55,16 +72,22 @@ def test_refinement_ends_where_the_gain_has_no_slope(n_features, n_outputs, seed
     drawn = one_round(X, Y, seed, 0).expansion_.frequencies[0]
     refined = one_round(X, Y, seed, 200).expansion_.frequencies[0]
     assert gain(refined, X, Y) > gain(drawn, X, Y)
-    slopes = [np.linalg.norm(approx_fprime(frequency, gain, 1e-6, X, Y)) for frequency in (drawn, refined)]
+    slopes = [
+        np.linalg.norm(approx_fprime(frequency, gain, 1e-6, X, Y)) for frequency in (drawn, refined)
+    ]
     assert slopes[1] < 2e-3 * slopes[0]
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_a_round_takes_the_amplitudes_of_its_closed_form(n_outputs, seed):
-    """(a, b) = (M + ρI)⁻¹ Σ y (c, s), as the squared loss's line search finds nothing better than about one."""
+    """(a, b) = (M + ρI)⁻¹ Σ y (c, s), as the squared loss's line search finds nothing better than
+    about one.
+    """
     X, Y = wave_problem(3, n_outputs, seed)
     search = WaveSearch(amplitude_penalty=RIDGE, line_search=False)
-    model = FourierBoostingRegressor(n_rounds=1, learning_rate=1.0, search=search, linear=False, random_state=seed)
+    model = FourierBoostingRegressor(
+        n_rounds=1, learning_rate=1.0, search=search, linear=False, random_state=seed
+    )
     model.fit(X, Y)
     angle = X @ model.expansion_.frequencies[0]
     waves = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -74,14 +97,25 @@ def test_a_round_takes_the_amplitudes_of_its_closed_form(n_outputs, seed):
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
 def test_each_round_weighs_the_penalty_by_the_loss_that_is_left(loss, seed):
-    """Of all candidates a round takes that of the largest gain − λ d ‖ω‖² · (loss now / loss of the best constant)."""
+    """Of all candidates a round takes that of the largest gain − λ d ‖ω‖² · (loss now / loss of the
+    best constant).
+    """
     X, Y = wave_problem(3, 1, seed)
     settings = {"learning_rate": 1.0, "linear": False, "n_pilots": 0, "random_state": seed}
     search = WaveSearch(
-        n_candidates=64, n_refinements=0, amplitude_penalty=RIDGE, frequency_penalty=0.5, line_search=False
+        n_candidates=64,
+        n_refinements=0,
+        amplitude_penalty=RIDGE,
+        frequency_penalty=0.5,
+        line_search=False,
     )
-    model = FourierBoostingRegressor(loss=loss, n_rounds=6, search=search, level=0.5, **settings).fit(X, Y[:, 0])
-    rows, draws = np.unique(np.column_stack([X, Y]), axis=0), []  # only for the order: sums do not depend on it
+    model = FourierBoostingRegressor(
+        loss=loss, n_rounds=6, search=search, level=0.5, **settings
+    ).fit(X, Y[:, 0])
+    rows, draws = (
+        np.unique(np.column_stack([X, Y]), axis=0),
+        [],
+    )  # only for the order: sums do not depend on it
     X, Y = rows[:, :3], rows[:, 3:]
     for t in range(6):
         rng = np.random.default_rng([model._seed, 1, t // 32])
@@ -104,7 +138,9 @@ def test_each_round_weighs_the_penalty_by_the_loss_that_is_left(loss, seed):
             pull = (waves.T @ gradient)[:, 0]
             explained = pull @ np.linalg.solve(waves.T @ waves + RIDGE * np.eye(2), pull) / 2
             gains.append(explained - share * 0.5 * 3 * frequency @ frequency)
-        np.testing.assert_allclose(model.expansion_.frequencies[t], draws[t][np.argmax(gains)], rtol=1e-6)
+        np.testing.assert_allclose(
+            model.expansion_.frequencies[t], draws[t][np.argmax(gains)], rtol=1e-6
+        )
     assert shares[0] == pytest.approx(1)
     assert shares[-1] < 0.8
 
@@ -128,10 +164,16 @@ def test_pilots_point_the_frequencies_at_the_columns_that_matter(seed):
     rng = np.random.default_rng(seed)
     X = standardized(rng.normal(size=(1000, 8)))
     y = X[:, 3] + 0.1 * rng.normal(size=1000)
-    settings = {"n_rounds": 60, "search": WaveSearch(n_candidates=1, n_refinements=0), "random_state": seed}
+    settings = {
+        "n_rounds": 60,
+        "search": WaveSearch(n_candidates=1, n_refinements=0),
+        "random_state": seed,
+    }
     sizes = {}
     for n_pilots in (0, 2):
-        frequencies = FourierBoostingRegressor(n_pilots=n_pilots, **settings).fit(X, y).expansion_.frequencies
+        frequencies = (
+            FourierBoostingRegressor(n_pilots=n_pilots, **settings).fit(X, y).expansion_.frequencies
+        )
         sizes[n_pilots] = np.sqrt(np.mean(frequencies**2, axis=0))
     others = np.arange(8) != 3
     assert 0.5 < sizes[0][3] / sizes[0][others].mean() < 2  # as drawn
@@ -139,19 +181,27 @@ def test_pilots_point_the_frequencies_at_the_columns_that_matter(seed):
 
 
 def test_the_first_step_of_an_epoch_is_its_learning_rate_in_every_coordinate(seed):
-    """Adam's first step is rate · g/|g| once both of its means are corrected for their start at zero."""
+    """Adam's first step is rate · g/|g| once both of its means are corrected for their start at
+    zero.
+    """
     X, Y = wave_problem(3, 1, seed)
     X, y = X[:200].astype(np.float32), Y[:200, 0]  # one batch
     settings = {"n_rounds": 10, "linear": False, "n_pilots": 0, "random_state": seed}
     before, after = (
-        FourierBoostingRegressor(epochs=JointEpochs(n, learning_rate=0.003), **settings).fit(X, y).expansion_
+        FourierBoostingRegressor(epochs=JointEpochs(n, learning_rate=0.003), **settings)
+        .fit(X, y)
+        .expansion_
         for n in (0, 1)
     )
     deviation = X.std(axis=0)
     moves = np.abs(after.frequencies - before.frequencies) * deviation
     assert moves.max() == pytest.approx(0.003, rel=2e-3)
-    assert np.median(moves) == pytest.approx(0.003, rel=2e-3)  # a slope near zero moves a little less
-    np.testing.assert_allclose(np.abs(after.intercept - before.intercept), 0.003 * y.std(), rtol=2e-3)
+    assert np.median(moves) == pytest.approx(
+        0.003, rel=2e-3
+    )  # a slope near zero moves a little less
+    np.testing.assert_allclose(
+        np.abs(after.intercept - before.intercept), 0.003 * y.std(), rtol=2e-3
+    )
 
 
 @pytest.fixture(scope="module")
@@ -178,11 +228,15 @@ def test_epochs_that_only_spoil_the_waves_are_taken_back(large):
     )
     assert min(spoiled.validation_loss_[-3:]) > min(spoiled.validation_loss_[:-3])
     # The epochs begin from the waves in float32.
-    np.testing.assert_allclose(spoiled.decision_function(large[0]), boosted.decision_function(large[0]), atol=1e-5)
+    np.testing.assert_allclose(
+        spoiled.decision_function(large[0]), boosted.decision_function(large[0]), atol=1e-5
+    )
 
 
 def test_of_epochs_that_help_the_best_is_kept(large):
-    """Half of the rows judge, so the loss over all rows is known up to how the other half fares: it falls as well."""
+    """Half of the rows judge, so the loss over all rows is known up to how the other half fares: it
+    falls as well.
+    """
     boosted, moved = (
         FourierBoostingClassifier(
             epochs=JointEpochs(n), stopping=EarlyStopping(fraction=0.5, patience=15), **SHORT
@@ -191,5 +245,8 @@ def test_of_epochs_that_help_the_best_is_kept(large):
     )
     assert min(moved.validation_loss_[-3:]) < min(moved.validation_loss_[:-3]) - 0.01
     signs = np.where(large[1], 1.0, -1.0)
-    losses = [np.mean(np.logaddexp(0, -signs * model.decision_function(large[0]))) for model in (boosted, moved)]
+    losses = [
+        np.mean(np.logaddexp(0, -signs * model.decision_function(large[0])))
+        for model in (boosted, moved)
+    ]
     assert losses[1] < losses[0] - 0.01

@@ -9,7 +9,9 @@ from bochner.bounds import kl_divergence, power_divergence
 
 
 def by_slsqp(prior, scores, radius, mu):
-    """Maximise Q·a over the simplex within the ball, without knowing the solution's form; only for tests."""
+    """Maximise Q·a over the simplex within the ball, without knowing the solution's form; only for
+    tests.
+    """
     best = None
     for start in (prior, 0.5 * prior + 0.5 * gibbs_weights(prior, -scores, 1.0, 1)):
         result = minimize(
@@ -21,7 +23,9 @@ def by_slsqp(prior, scores, radius, mu):
                 {"type": "eq", "fun": lambda q: q.sum() - 1, "jac": lambda q: np.ones(len(q))},
                 {
                     "type": "ineq",
-                    "fun": lambda q: radius - (np.sum(prior * (np.maximum(q, 0) / prior) ** mu) - 1),
+                    "fun": lambda q: (
+                        radius - (np.sum(prior * (np.maximum(q, 0) / prior) ** mu) - 1)
+                    ),
                     "jac": lambda q: -mu * (np.maximum(q, 0) / prior) ** (mu - 1),
                 },
             ],
@@ -112,7 +116,8 @@ def test_twenty_thousand_candidates_stay_on_the_sphere_and_do_not_overflow(mu, r
     largest = 20_000.0 ** (mu - 1) - 1
     reached = power_divergence(weights, prior, mu)
     assert reached <= min(radius, largest) * (1 + 1e-5)
-    # An atom enters as (τ − g)^{1/(μ−1)}: at μ = 60 the last digit of τ already moves its weight by half.
+    # An atom enters as (τ − g)^{1/(μ−1)}: at μ = 60 the last digit of τ already moves its weight by
+    # half.
     assert reached >= min(radius, largest) * (1 - (1e-5 if mu < 10 else 1e-2))
 
 
@@ -120,5 +125,9 @@ def test_score_scale_and_offset_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     prior, scores = rng.dirichlet(np.ones(20)), rng.normal(size=20)
     plain = divergence_ball_weights(prior, scores, 0.7, 1.6)
-    np.testing.assert_allclose(divergence_ball_weights(prior, 1e4 * scores - 3, 0.7, 1.6), plain, atol=1e-9)
-    np.testing.assert_allclose(divergence_ball_weights(5 * prior, scores, 0.7, 1.6), 5 * plain, atol=1e-9)
+    np.testing.assert_allclose(
+        divergence_ball_weights(prior, 1e4 * scores - 3, 0.7, 1.6), plain, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        divergence_ball_weights(5 * prior, scores, 0.7, 1.6), 5 * plain, atol=1e-9
+    )

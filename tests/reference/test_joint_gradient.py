@@ -1,4 +1,6 @@
-"""Joint descent: its gradient against finite differences, its steps against Adam as published, its epochs by hand."""
+"""Joint descent: its gradient against finite differences, its steps against Adam as published, its
+epochs by hand.
+"""
 
 import numpy as np
 import pytest
@@ -7,11 +9,24 @@ from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
 from bochner.data import as_rows
-from bochner.learners.descent.gradients import CHUNK_ROWS, BatchGradient, Standardization, WaveParameters
+from bochner.learners.descent.gradients import (
+    CHUNK_ROWS,
+    BatchGradient,
+    Standardization,
+    WaveParameters,
+)
 from bochner.learners.descent.loop import Descent, run_together
 from bochner.losses import Exponential, Huber, Logistic, Multinomial, Poisson, Quantile, Squared
 
-LOSSES = [Logistic(), Exponential(), Squared(), Huber(np.array([0.7])), Quantile(0.3), Poisson(), Multinomial()]
+LOSSES = [
+    Logistic(),
+    Exponential(),
+    Squared(),
+    Huber(np.array([0.7])),
+    Quantile(0.3),
+    Poisson(),
+    Multinomial(),
+]
 
 
 def run_one(descent, parameters, *arguments, **keywords):
@@ -48,7 +63,9 @@ def test_gradient_is_the_derivative_of_the_weighted_loss(loss, seed):
     Z, weights = standardization.apply(X[picked], np.float64), rng.uniform(size=(25, 1))
     arguments = loss, parameters
     numeric = approx_fprime(
-        parameters.vector, lambda v: weighted_loss(*arguments, v, Z, targets[picked], weights[:, 0]), 1e-6
+        parameters.vector,
+        lambda v: weighted_loss(*arguments, v, Z, targets[picked], weights[:, 0]),
+        1e-6,
     )
     gradient = BatchGradient(parameters, loss, standardization, with_losses=True)
     for source in (X, X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X)):
@@ -60,7 +77,9 @@ def test_gradient_is_the_derivative_of_the_weighted_loss(loss, seed):
 
 
 def published_adam(gradients, rates, decays, penalties, start, second_decay, n_steps):
-    """Algorithm 1 of Kingma & Ba with hatted means, a linear schedule, decay and ℓ2 penalty: θ after each step."""
+    """Algorithm 1 of Kingma & Ba with hatted means, a linear schedule, decay and ℓ2 penalty: θ
+    after each step.
+    """
     theta, m, v = start.copy(), np.zeros_like(start), np.zeros_like(start)
     for t in range(1, n_steps + 1):
         remaining = 1 - (t - 1) / n_steps
@@ -82,7 +101,9 @@ def test_steps_are_adam_as_published_with_its_bias_corrections(second_decay):
     shares = weights / weights.sum()
 
     def gradient(vector):
-        return approx_fprime(vector, lambda v: weighted_loss(loss, parameters, v, X, targets, shares), 1e-7)
+        return approx_fprime(
+            vector, lambda v: weighted_loss(loss, parameters, v, X, targets, shares), 1e-7
+        )
 
     paces = rates.vector, decays.vector, penalties.vector
     expected = list(published_adam(gradient, *paces, parameters.vector, second_decay, 4))
@@ -135,7 +156,9 @@ def test_weights_are_repetitions_when_a_batch_holds_all_rows():
         descent = Descent(Logistic(), 10, 1000, rates)
         results.append(run_one(descent, parameters, as_rows(rows), signs, rng, weights=weights))
     np.testing.assert_allclose(results[0].losses, results[1].losses, rtol=1e-9)
-    np.testing.assert_allclose(results[0].expansion.frequencies, results[1].expansion.frequencies, rtol=1e-6)
+    np.testing.assert_allclose(
+        results[0].expansion.frequencies, results[1].expansion.frequencies, rtol=1e-6
+    )
 
 
 def test_rows_that_are_kept_apart_are_not_met():
@@ -160,7 +183,9 @@ def test_rows_that_are_kept_apart_are_not_met():
 
 @pytest.mark.parametrize("order", [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [5.0, 6.0, 7.0]], ids=repr)
 def test_the_best_epoch_is_kept(order):
-    """By a loss of other rows that is given by hand: 4 at the start, then ``order``; the start itself may be the best."""
+    """By a loss of other rows that is given by hand: 4 at the start, then ``order``; the start
+    itself may be the best.
+    """
     rng = np.random.default_rng(0)
     X, targets, parameters = problem(Logistic(), rng)
     answers, met = iter([4.0, *order]), []
@@ -184,7 +209,12 @@ def test_a_word_ends_the_descent_and_an_interruption_goes_through():
     X, targets, parameters = problem(Logistic(), rng)
     descent = Descent(Logistic(), 10, 20, parameters.like(0.01))
     descended = run_one(
-        descent, parameters, as_rows(X), targets, rng, after_epoch=lambda reached: len(reached.losses) == 2
+        descent,
+        parameters,
+        as_rows(X),
+        targets,
+        rng,
+        after_epoch=lambda reached: len(reached.losses) == 2,
     )
     assert len(descended.losses) == 2
     assert descended.expansion.slopes is not None

@@ -32,12 +32,20 @@ def test_kernels_are_sums_over_frequencies_one_pair_at_a_time():
 def test_the_stein_equation_by_kronecker_products():
     """Brault et al. 2016, Eq. 12: φᵀφ Θ BᵀB + αΘ = φᵀYB, solved as one large linear system."""
     rng = np.random.default_rng(0)
-    features, factor, Y = rng.normal(size=(20, 6)), rng.normal(size=(3, 2)), rng.normal(size=(20, 3))
+    features, factor, Y = (
+        rng.normal(size=(20, 6)),
+        rng.normal(size=(3, 2)),
+        rng.normal(size=(20, 3)),
+    )
     alpha = 0.7
     system = np.kron(features.T @ features, factor.T @ factor) + alpha * np.eye(12)
     theta = np.linalg.solve(system, (features.T @ Y @ factor).ravel()).reshape(6, 2)
     outputs = DecoupledOutputs.of(factor @ factor.T)
-    gram, right_side, penalties = features.T @ features, outputs.right_side(features.T @ Y), outputs.penalties(alpha)
+    gram, right_side, penalties = (
+        features.T @ features,
+        outputs.right_side(features.T @ Y),
+        outputs.penalties(alpha),
+    )
     for solution in (
         Eigensystem.of(gram, right_side).solution(penalties),
         ridge_solution(gram, right_side, penalties),
@@ -48,7 +56,9 @@ def test_the_stein_equation_by_kronecker_products():
 def test_curl_free_normal_matrix_is_an_entrywise_product():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
-    model = OperatorRidge(CurlFree(Gaussian(0.4)), n_components=7, alpha=0.3, random_state=0).fit(X, Y)
+    model = OperatorRidge(CurlFree(Gaussian(0.4)), n_components=7, alpha=0.3, random_state=0).fit(
+        X, Y
+    )
     W = model.measure_.scalar.frequencies.T
     C, S = np.cos(X @ W) / np.sqrt(7), np.sin(X @ W) / np.sqrt(7)
     blocks = np.block([[C.T @ C, C.T @ S], [S.T @ C, S.T @ S]]) * np.kron(np.ones((2, 2)), W.T @ W)
@@ -75,8 +85,14 @@ def test_the_printed_simplex_recursion_is_no_simplex():
 
 
 def test_proposition_12_is_not_general():
-    """Two frequencies with slightly different operators (one output): the printed bound is below the true variance."""
-    frequencies, chances, operators = np.array([0.2227, 0.3040]), np.array([0.4037, 0.5963]), np.array([4.518, 4.410])
+    """Two frequencies with slightly different operators (one output): the printed bound is below
+    the true variance.
+    """
+    frequencies, chances, operators = (
+        np.array([0.2227, 0.3040]),
+        np.array([0.4037, 0.5963]),
+        np.array([4.518, 4.410]),
+    )
     K = lambda delta: np.sum(chances * operators * np.cos(frequencies * delta))  # noqa: E731
     mean, square = np.sum(chances * operators), np.sum(chances * operators**2)
     true = 0.5 * (square + np.sum(chances * operators**2 * np.cos(2 * frequencies))) - K(1) ** 2
@@ -106,6 +122,10 @@ def test_learning_recovers_the_output_matrix_that_made_the_data(seed):
     loadings = rng.multivariate_normal(np.zeros(3), truth, size=400)
     Y = features @ loadings + 0.1 * rng.normal(size=(3000, 3))
     values, vectors = np.linalg.eigh(features.T @ features)
-    matrix, _ = learned_output_matrix(values, vectors.T @ features.T @ Y, Y.T @ Y, 3000, tolerance=1e-7)
+    matrix, _ = learned_output_matrix(
+        values, vectors.T @ features.T @ Y, Y.T @ Y, 3000, tolerance=1e-7
+    )
     # 400 draws of the loadings fix a covariance to about 1/√400; four standard errors.
-    np.testing.assert_allclose(matrix, truth * 3 / np.trace(truth), atol=4 * np.sqrt(2 / 400) * 1.25)
+    np.testing.assert_allclose(
+        matrix, truth * 3 / np.trace(truth), atol=4 * np.sqrt(2 / 400) * 1.25
+    )

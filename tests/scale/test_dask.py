@@ -26,9 +26,13 @@ MODEL = SpectralFeatures(n_components=40, random_state=0).fit(X)
 CHUNKS = (700, 4)  # neither an even share of the rows nor all columns at once
 
 
-@pytest.fixture(scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.long)])
+@pytest.fixture(
+    scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.long)]
+)
 def client(request):
-    """Two workers: threads of this process in the quick tests, and processes of their own in `make test-all`."""
+    """Two workers: threads of this process in the quick tests, and processes of their own in `make
+    test-all`.
+    """
     with (
         distributed.LocalCluster(
             n_workers=2,
@@ -48,7 +52,9 @@ class TestOnACluster:
         expected = fourier_sums(MODEL.measure_, X, SIGNAL)
         on_cluster = da.from_array(X, chunks=CHUNKS)
         for signal_rows in (SIGNAL, da.from_array(SIGNAL, chunks=(1000, 1))):
-            np.testing.assert_allclose(fourier_sums(MODEL.measure_, on_cluster, signal_rows), expected, atol=1e-10)
+            np.testing.assert_allclose(
+                fourier_sums(MODEL.measure_, on_cluster, signal_rows), expected, atol=1e-10
+            )
 
     def test_gram(self):
         features = partial(features_block, MODEL.measure_.frequencies, MODEL.measure_.weights)
@@ -65,16 +71,26 @@ class TestOnACluster:
 
     def test_empty_partitions_add_nothing(self):
         with_gap = da.concatenate(
-            [da.from_array(X[:700], chunks=700), da.zeros((0, 6)), da.from_array(X[700:], chunks=700)]
+            [
+                da.from_array(X[:700], chunks=700),
+                da.zeros((0, 6)),
+                da.from_array(X[700:], chunks=700),
+            ]
         )
         expected = fourier_sums(MODEL.measure_, X, SIGNAL)
-        np.testing.assert_allclose(fourier_sums(MODEL.measure_, with_gap, SIGNAL), expected, atol=1e-10)
+        np.testing.assert_allclose(
+            fourier_sums(MODEL.measure_, with_gap, SIGNAL), expected, atol=1e-10
+        )
 
     def test_non_finite_targets_are_refused(self):
         broken = SIGNAL.copy()
         broken[5] = np.nan
         with pytest.raises(ValueError, match="Input y contains NaN"):
-            fourier_sums(MODEL.measure_, da.from_array(X, chunks=CHUNKS), da.from_array(broken, chunks=(1000, 2)))
+            fourier_sums(
+                MODEL.measure_,
+                da.from_array(X, chunks=CHUNKS),
+                da.from_array(broken, chunks=(1000, 2)),
+            )
 
     def test_the_work_happens_on_the_workers(self):
         here, rows_seen = as_rows(da.from_array(X, chunks=(500, 6))).sum(
@@ -150,7 +166,9 @@ def test_lengths_that_nobody_knows_are_found_out():
     kept = X[:, 0] > 0
     unknown = da.from_array(X, chunks=CHUNKS)[da.from_array(kept, chunks=700)]
     expected = fourier_sums(MODEL.measure_, X[kept], SIGNAL[kept])
-    np.testing.assert_allclose(fourier_sums(MODEL.measure_, unknown, SIGNAL[kept]), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        fourier_sums(MODEL.measure_, unknown, SIGNAL[kept]), expected, atol=1e-10
+    )
     assert np.isnan(unknown.shape[0]), "the caller's array was changed"
     with pytest.raises(ValueError, match=f"X has {kept.sum()} rows, y 3000"):
         fourier_sums(MODEL.measure_, unknown, SIGNAL)

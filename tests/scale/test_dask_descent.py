@@ -1,4 +1,6 @@
-"""Fits that go over the rows of a cluster again and again lose a worker and give the result of arrays."""
+"""Fits that go over the rows of a cluster again and again lose a worker and give the result of
+arrays.
+"""
 
 import os
 import signal
@@ -25,13 +27,17 @@ da = pytest.importorskip("dask.array")
 
 def _fits():
     """A fit by batches, a game, and a tabular model, whose rows are prepared on the cluster."""
-    booster = FourierBoostingClassifier(n_rounds=3, max_rows=1000, epochs=JointEpochs(2), random_state=0)
+    booster = FourierBoostingClassifier(
+        n_rounds=3, max_rows=1000, epochs=JointEpochs(2), random_state=0
+    )
     game = SpectralFeatures(
         learner=MarginGame(n_rounds=3, peaks=AscentPeaks(search_rows=1000), certificate=False),
         n_components=10,
         random_state=0,
     )
-    door = SpectralClassifier(Anova(), Evidence(n_rows=150, n_iterations=6), max_exact_rows=150, random_state=0)
+    door = SpectralClassifier(
+        Anova(), Evidence(n_rows=150, n_iterations=6), max_exact_rows=150, random_state=0
+    )
     return {
         "front door": lambda rows, y: door.fit(rows[:2000], y[:2000]).predict_proba(np.eye(6)),
         "batches": lambda rows, y: booster.fit(rows, y).expansion_.frequencies,
@@ -42,7 +48,9 @@ def _fits():
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["batches", "game", "front door"])
 def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
-    """Shards and dual weights are pure functions of rows and history: what a worker held is made again by another one."""
+    """Shards and dual weights are pure functions of rows and history: what a worker held is made
+    again by another one.
+    """
     if kind == "batches":  # as of many rows, which are not brought here
         monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     rng = np.random.default_rng(1)
@@ -53,7 +61,11 @@ def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
     expected, atol = fit(rows, y), 1e-6 if kind == "front door" else 1e-10
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -69,7 +81,9 @@ def test_a_fit_that_loses_a_worker_is_the_fit_in_memory(kind, monkeypatch):
 
 
 def counted_orders(monkeypatch, which=None, act=None):
-    """A list that grows with everything the client orders from the cluster; while the given one is at work, something happens."""
+    """A list that grows with everything the client orders from the cluster; while the given one is
+    at work, something happens.
+    """
     orders = []
 
     def counting(name, given):
@@ -82,5 +96,7 @@ def counted_orders(monkeypatch, which=None, act=None):
         return order
 
     for name in ("get", "compute", "persist"):
-        monkeypatch.setattr(distributed.Client, name, counting(name, getattr(distributed.Client, name)))
+        monkeypatch.setattr(
+            distributed.Client, name, counting(name, getattr(distributed.Client, name))
+        )
     return orders

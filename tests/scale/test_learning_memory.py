@@ -1,4 +1,6 @@
-"""Learning touches rows in blocks: memory stays far below the n x N matrices that the formulas are written with."""
+"""Learning touches rows in blocks: memory stays far below the n x N matrices that the formulas are
+written with.
+"""
 
 import tracemalloc
 
@@ -23,7 +25,9 @@ MB = 2**20
 
 
 def peak_megabytes(function):
-    """Largest memory allocated during the call (numpy reports its arrays), above what was there before."""
+    """Largest memory allocated during the call (numpy reports its arrays), above what was there
+    before.
+    """
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -54,14 +58,18 @@ def test_learning_from_a_memory_map_and_from_dask_is_learning_from_the_array(tmp
     whole = SpectralFeatures(Gaussian(0.2), PacBayes(2.0), **settings).fit(X, y)
     for rows in (mapped, da.from_array(X, chunks=(700, 5))):
         other = SpectralFeatures(Gaussian(0.2), PacBayes(2.0), **settings).fit(rows, y)
-        np.testing.assert_allclose(other.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            other.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-12
+        )
         np.testing.assert_array_equal(other.selected_, whole.selected_)
 
 
 def test_similarities_to_many_landmarks_are_made_in_tiles():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 10)), rng.integers(2, size=4000)
-    fitted = LandmarkFeatures(Gaussian(0.1), n_landmarks=100, n_components=64, landmarks="random", random_state=0)
+    fitted = LandmarkFeatures(
+        Gaussian(0.1), n_landmarks=100, n_components=64, landmarks="random", random_state=0
+    )
     fitted.fit(X, y)
     out = np.empty((4000, 100))
     # The cosines of all landmarks would take 195 MB.
@@ -78,7 +86,9 @@ def mapped_rows(folder, n_rows, n_features):
 def test_transform_of_a_memory_map_holds_only_blocks(tmp_path):
     X = mapped_rows(tmp_path, 40_000, 64)
     model = SpectralFeatures(Gaussian(0.1), n_components=100, random_state=0).fit(X[:1000])
-    out = np.lib.format.open_memmap(tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=(40_000, 200))
+    out = np.lib.format.open_memmap(
+        tmp_path / "out.npy", mode="w+", dtype=np.float32, shape=(40_000, 200)
+    )
     model.transform(X[:1000])  # compile
     # The rows take 10 MB and their features 31 MB.
     assert peak_megabytes(lambda: model.transform(X, out=out)) < 8
@@ -91,7 +101,9 @@ def test_a_ridge_never_holds_the_feature_matrix(kind, tmp_path):
     y = np.zeros((len(X), 5))
     y[:, 0] = 1.0
     if kind == "operator":
-        model = OperatorRidge(CurlFree(Gaussian(gamma=1.0)), n_components=100, alpha=1.0, random_state=0)
+        model = OperatorRidge(
+            CurlFree(Gaussian(gamma=1.0)), n_components=100, alpha=1.0, random_state=0
+        )
     else:
         features = SpectralFeatures(Gaussian(gamma=1.0), n_components=100)
         model = SpectralRidge(features, alpha=[0.1, 1.0], random_state=0)
@@ -104,7 +116,9 @@ def test_boosting_of_a_memory_map_holds_a_sample_and_a_window(tmp_path, monkeypa
     monkeypatch.setattr(batches, "WINDOW_NUMBERS", 2**18)  # a window of 1 MB
     X = mapped_rows(tmp_path, 50_000, 128)
     y = np.array(X[:, 0] + X[:, 1] > 0)
-    model = FourierBoostingClassifier(n_rounds=2, epochs=JointEpochs(1), n_pilots=1, max_rows=1000, random_state=0)
+    model = FourierBoostingClassifier(
+        n_rounds=2, epochs=JointEpochs(1), n_pilots=1, max_rows=1000, random_state=0
+    )
     model.fit(X[:2000], y[:2000])  # compile
     # The rows take 24 MB.
     assert peak_megabytes(lambda: model.fit(X, y)) < 12

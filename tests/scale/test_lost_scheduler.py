@@ -25,7 +25,9 @@ SENTENCE = r"scheduler at tcp://.* was lost.*as it was before this call: start a
 
 FITS = {
     "sums": SpectralRidge(SpectralFeatures(n_components=5, random_state=0)),
-    "epochs": SpectralFeatures(learner=JointDescent(n_epochs=100_000), n_components=5, random_state=0),
+    "epochs": SpectralFeatures(
+        learner=JointDescent(n_epochs=100_000), n_components=5, random_state=0
+    ),
     "alignment": SpectralFeatures(learner=PacBayes(), n_components=5, random_state=0),
 }
 
@@ -49,7 +51,9 @@ def scheduler_process(folder):
     """A scheduler and a worker in processes of their own, and a client connected to them."""
     file, quiet = str(folder / "scheduler.json"), ("--no-dashboard",)
     with (
-        process("dask_scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0", *quiet) as scheduler,
+        process(
+            "dask_scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0", *quiet
+        ) as scheduler,
         process("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny", *quiet),
         distributed.Client(scheduler_file=file, timeout=60) as client,
     ):
@@ -72,7 +76,8 @@ def test_a_scheduler_killed_during_the_work(kind, tmp_path):
     before = dict(vars(model))
     with scheduler_process(tmp_path) as scheduler:
         parts = da.from_array(X, chunks=(100, 4))
-        # Storage that takes its time, so that the scheduler dies meanwhile; epochs are many enough by themselves.
+        # Storage that takes its time, so that the scheduler dies meanwhile; epochs are many enough
+        # by themselves.
         rows = parts if kind == "epochs" else parts.map_blocks(slowly, meta=np.empty((0, 0)))
         threading.Timer(1.5, scheduler.kill).start()
         if kind == "what is lazy":  # computed by Dask, which says it in its own words
@@ -94,7 +99,9 @@ def test_a_scheduler_killed_during_the_work(kind, tmp_path):
 @pytest.mark.parametrize("error", [CancelledError("sum"), OSError("stream is closed")])
 def test_only_a_lost_scheduler_is_called_one(status, error, monkeypatch):
     """What is cancelled by somebody, and errors of files, stay what they are."""
-    client = SimpleNamespace(status=status, scheduler=SimpleNamespace(address="tcp://10.0.0.1:8786"))
+    client = SimpleNamespace(
+        status=status, scheduler=SimpleNamespace(address="tcp://10.0.0.1:8786")
+    )
     monkeypatch.setattr(clusters, "_client", lambda: client)
     expected, match = (type(error), None) if status == "running" else (ConnectionError, SENTENCE)
     with pytest.raises(expected, match=match) as raised, clusters.with_the_scheduler():

@@ -1,4 +1,6 @@
-"""Streaming is a promise about memory, so memory is what these tests measure: peak resident growth of a fresh process."""
+"""Streaming is a promise about memory, so memory is what these tests measure: peak resident growth
+of a fresh process.
+"""
 
 import subprocess
 import sys

@@ -36,10 +36,14 @@ print(peak() - before)
 def added_bytes(rows, kind, tmp_path):
     environment = os.environ | {"OMP_NUM_THREADS": "2"}
     command = [sys.executable, "-c", SCRIPT, str(rows), kind, str(tmp_path / "rows.npy")]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+    return int(
+        subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    )
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["operator", "spectral"])
 def test_a_fit_never_holds_the_feature_matrix(kind, tmp_path):

@@ -9,7 +9,9 @@ both_dtypes = pytest.mark.parametrize("dtype", list(TOLERANCES), ids=lambda dtyp
 
 def session(model):
     onnxruntime = pytest.importorskip("onnxruntime")
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
 
 
 def run(model, X, dtype):
@@ -20,12 +22,17 @@ def run(model, X, dtype):
 
 
 def assert_close(found, expected, dtype):
-    """Up to the precision of the graph, relative to the size of the output; in the type of the graph."""
+    """Up to the precision of the graph, relative to the size of the output; in the type of the
+    graph.
+    """
     expected = np.asarray(expected, dtype=np.float64)
     assert found.dtype == dtype
     assert found.ndim == 2
     np.testing.assert_allclose(
-        found.reshape(expected.shape), expected, rtol=0, atol=TOLERANCES[dtype] * np.abs(expected).max()
+        found.reshape(expected.shape),
+        expected,
+        rtol=0,
+        atol=TOLERANCES[dtype] * np.abs(expected).max(),
     )
 
 
@@ -35,7 +42,9 @@ def assert_says_the_same(model, estimator, X, dtype):
     X = np.asarray(X, dtype=dtype).astype(np.float64)
     if "label" in said:
         np.testing.assert_array_equal(said["label"], estimator.predict(X))
-        assert said["label"].dtype == (object if estimator.classes_.dtype.kind in "UO" else np.int64)
+        assert said["label"].dtype == (
+            object if estimator.classes_.dtype.kind in "UO" else np.int64
+        )
     for name, method in {
         "probabilities": "predict_proba",
         "scores": "decision_function",
@@ -68,4 +77,6 @@ def graph_of(function, n_features, dtype):
 
     skl2onnx.update_registered_converter(Formula, "Formula", shapes, convert)
     kind = DoubleTensorType if dtype == np.float64 else FloatTensorType
-    return skl2onnx.convert_sklearn(Formula(), initial_types=[("X", kind([None, n_features]))], target_opset=18)
+    return skl2onnx.convert_sklearn(
+        Formula(), initial_types=[("X", kind([None, n_features]))], target_opset=18
+    )

@@ -23,7 +23,9 @@ def few_waves(monkeypatch):
 @pytest.fixture
 def short_choice_of_ranks(monkeypatch):
     """Choose between numbers and ranks by few rows and steps, for tests of something else."""
-    monkeypatch.setattr(preparation, "_GLANCE", Evidence(n_rows=60, n_iterations=2, standardize=False))
+    monkeypatch.setattr(
+        preparation, "_GLANCE", Evidence(n_rows=60, n_iterations=2, standardize=False)
+    )
 
 
 def regression(n=120, d=4, seed=0, noise=0.1):

@@ -6,7 +6,10 @@ import pandas as pd
 
 def money(values, sign="$"):
     """$1,234.50, losses in parentheses, nothing for what is missing."""
-    return [_spelled(value, lambda v: f"({sign}{-v:,.2f})" if v < 0 else f"{sign}{v:,.2f}") for value in values]
+    return [
+        _spelled(value, lambda v: f"({sign}{-v:,.2f})" if v < 0 else f"{sign}{v:,.2f}")
+        for value in values
+    ]
 
 
 def thousands(values):
@@ -16,7 +19,10 @@ def thousands(values):
 
 def german(values, digits=3):
     """1.234,567 €."""
-    return [_spelled(v, lambda v: f"{v:,.{digits}f} €".translate(str.maketrans(",.", ".,"))) for v in values]
+    return [
+        _spelled(v, lambda v: f"{v:,.{digits}f} €".translate(str.maketrans(",.", ".,")))
+        for v in values
+    ]
 
 
 def percent(values):
@@ -43,7 +49,10 @@ def identifiers(n, rng):
         "customer_id": rng.permutation(10 * n)[:n] + 10_000,
         "row": np.arange(1, n + 1),
         "token": [f"{value:016x}" for value in rng.integers(2**62, size=n)],
-        "remark": [f"called on {k} about bill number {v}" for k, v in enumerate(rng.integers(10**6, size=n))],
+        "remark": [
+            f"called on {k} about bill number {v}"
+            for k, v in enumerate(rng.integers(10**6, size=n))
+        ],
     }
 
 

@@ -47,7 +47,9 @@ def summary():
         "skipped": [{"case": {"a": EVIL}, "reason": EVIL}],
         "failed": [{"case": {"a": EVIL}, "error": EVIL, "trace": EVIL}],
         "table": averaged(pairs),
-        "comparisons": [{"caption": EVIL, "columns": ["learner", "gain"], "rows": [[EVIL, "+0.1 ± 0.2"]]}],
+        "comparisons": [
+            {"caption": EVIL, "columns": ["learner", "gain"], "rows": [[EVIL, "+0.1 ± 0.2"]]}
+        ],
         "published": beside_published(pairs, paper),
         "results": [{"case": case, "result": result} for case, result in pairs],
     }
@@ -86,7 +88,12 @@ def facts(task):
             "roc": [[0.0, 0.0], [0.2, 0.9], [1.0, 1.0]],
             "precision_recall": [[1.0, 0.4], [0.5, 1.0]],
             "calibration": [[0.1, 0.0, 0.1, 10], [0.8, 0.9, 0.1, 15]],
-            "threshold": {"asked": EVIL, "value": 0.2, "mistakes": [3, 1], "mistakes_at_half": [1, 4]},
+            "threshold": {
+                "asked": EVIL,
+                "value": 0.2,
+                "mistakes": [3, 1],
+                "mistakes_at_half": [1, 4],
+            },
         }
         outputs = [f"score of {EVIL}"]
     else:
@@ -95,14 +102,25 @@ def facts(task):
         details = {
             "points": [[1.0, 1.5], [2.0, 1.0], [4.0, 4.5]],
             "metrics": ["rmse", "r2"],
-            "intervals": {"level": 0.9, "coverage": 0.9, "coverage_error": 0.02, "median_width": 2.0, "rows": rows},
+            "intervals": {
+                "level": 0.9,
+                "coverage": 0.9,
+                "coverage_error": 0.02,
+                "median_width": 2.0,
+                "rows": rows,
+            },
             "threshold": None,
         }
         outputs = ["prediction"]
     measured = [
-        name for name in judged if name not in ("seconds", "confidence", "error", "certified", "half_width", "coverage")
+        name
+        for name in judged
+        if name not in ("seconds", "confidence", "error", "certified", "half_width", "coverage")
     ]
-    judged |= {"standard_errors": dict.fromkeys(measured, 0.1), "worse_by": {name: [0.1, 0.2] for name in measured}}
+    judged |= {
+        "standard_errors": dict.fromkeys(measured, 0.1),
+        "worse_by": {name: [0.1, 0.2] for name in measured},
+    }
     return {
         "target": EVIL,
         "task": task,
@@ -125,7 +143,14 @@ def facts(task):
         "fingerprint": EVIL,
         "path": EVIL,
         "members": [
-            {"name": EVIL, "weight": 1.0, "held_out_error": 0.5, "ridge": None, "seconds": 1.0, "prior": EVIL_ATTRIBUTE}
+            {
+                "name": EVIL,
+                "weight": 1.0,
+                "held_out_error": 0.5,
+                "ridge": None,
+                "seconds": 1.0,
+                "prior": EVIL_ATTRIBUTE,
+            }
         ],
         "verdict": {"kind": "open", "reasons": [EVIL, EVIL_ATTRIBUTE]},
         "judged": {"bochner": judged, "linear": judged, "constant": judged},
@@ -153,7 +178,10 @@ def facts(task):
 
 def write_all(folder, with_figure=True):
     """One page of each kind; returns their paths."""
-    pages = [write_experiment(summary(), folder, figure() if with_figure else None), write_index(folder)]
+    pages = [
+        write_experiment(summary(), folder, figure() if with_figure else None),
+        write_index(folder),
+    ]
     for task in ("classification", "regression"):
         path = folder / f"{task}.html"
         path.write_text(model_page(facts(task), EVIL), encoding="utf-8")

@@ -77,7 +77,9 @@ def forked_workers(monkeypatch):
     monkeypatch.setattr(_workers.multiprocessing, "get_context", lambda kind: forks)
     before = set(multiprocessing.active_children())
     yield
-    for worker in set(multiprocessing.active_children()) - before:  # they hold copies of each other's pipes
+    for worker in (
+        set(multiprocessing.active_children()) - before
+    ):  # they hold copies of each other's pipes
         worker.terminate()
         worker.join()
 

@@ -13,7 +13,9 @@ QUICK = Evidence(n_rows=150, n_iterations=6, standardize=False)
 
 @contextmanager
 def quick_models(installed=()):
-    """Let ``fit_table`` learn its kernels in six iterations, beside the other libraries in ``installed``."""
+    """Let ``fit_table`` learn its kernels in six iterations, beside the other libraries in
+    ``installed``.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rivals_module, "installed", lambda: list(installed))
         patch.setattr(SpectralModel, "_evidence", lambda *_: QUICK)

@@ -1,10 +1,19 @@
-"""The alignment bounds: what they say of themselves, and simulations where the true loss is known (numbers: ``bounds/``)."""
+"""The alignment bounds: what they say of themselves, and simulations where the true loss is known
+(numbers: ``bounds/``).
+"""
 
 import numpy as np
 import pytest
 from selection import long_except
 
-from bochner import FourierMeasure, Gaussian, LandmarkFeatures, PacBayes, alignment_losses, gibbs_weights
+from bochner import (
+    FourierMeasure,
+    Gaussian,
+    LandmarkFeatures,
+    PacBayes,
+    alignment_losses,
+    gibbs_weights,
+)
 from bochner.bounds import (
     chi_square,
     corollary_2,
@@ -29,7 +38,9 @@ ALL = {
 def test_theorem_4_is_continuous_at_two_where_it_is_corollary_5(form):
     middle = chi_square(0.2, 1.5, 300, form=form).value
     for mu in (2 - 1e-9, 2.0, 2 + 1e-9):
-        assert f_divergence(0.2, 1.5, 300, mu=mu, form=form).value == pytest.approx(middle, rel=1e-6)
+        assert f_divergence(0.2, 1.5, 300, mu=mu, form=form).value == pytest.approx(
+            middle, rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -65,7 +76,9 @@ def test_divergences_of_a_distribution_from_itself_vanish_and_match_their_sums(s
 
 
 def finite_world(rng, n_points=12, n_atoms=30):
-    """A distribution on a few labeled points, so that the true alignment loss is a finite double sum."""
+    """A distribution on a few labeled points, so that the true alignment loss is a finite double
+    sum.
+    """
     points, labels = rng.normal(size=(n_points, 2)), rng.integers(2, size=n_points)
     chances = rng.dirichlet(np.ones(n_points))
     measure = Gaussian(1.0).sample(n_atoms, 2, rng)
@@ -89,21 +102,28 @@ def test_bounds_hold_in_simulation_at_their_confidence(seed):
         values = {
             "corollary_2": corollary_2(empirical, kl, n, delta=delta).value,
             "second_order": second_order(empirical, kl, n, delta=delta).value,
-            "chi_square": chi_square(empirical, power_divergence(weights, measure.weights), n, delta=delta).value,
+            "chi_square": chi_square(
+                empirical, power_divergence(weights, measure.weights), n, delta=delta
+            ).value,
             "f 1.5": f_divergence(
                 empirical, power_divergence(weights, measure.weights, 1.5), n, mu=1.5, delta=delta
             ).value,
-            "f 3": f_divergence(empirical, power_divergence(weights, measure.weights, 3), n, mu=3, delta=delta).value,
+            "f 3": f_divergence(
+                empirical, power_divergence(weights, measure.weights, 3), n, mu=3, delta=delta
+            ).value,
         }
         for name, value in values.items():
             violations[name] += risk > value
-    # At most a share delta of the samples may violate; five standard errors above that would be a broken bound.
+    # At most a share delta of the samples may violate; five standard errors above that would be a
+    # broken bound.
     allowed = runs * delta + 5 * np.sqrt(runs * delta * (1 - delta))
     assert all(count <= allowed for count in violations.values()), violations
 
 
 def single_hypothesis_excess(n, runs, rng):
-    """True loss minus empirical loss at ω = 0 with two fair labels: the share of unequal pairs, true value 1/2."""
+    """True loss minus empirical loss at ω = 0 with two fair labels: the share of unequal pairs,
+    true value 1/2.
+    """
     ones = rng.binomial(n, 0.5, size=runs)
     return 0.5 - 2 * ones * (n - ones) / (n * (n - 1))
 
@@ -123,13 +143,16 @@ def test_the_printed_theorem_4_is_violated_for_large_mu_and_the_safe_form_is_not
         printed = f_divergence(0.0, 0.0, n, mu=mu, delta=delta, form="paper").complexity
         safe = f_divergence(0.0, 0.0, n, mu=mu, delta=delta).complexity
         violated = np.mean(true > empirical + printed)
-        assert violated > delta + 5 * np.sqrt(delta / runs), f"mu={mu}: printed bound violated in {violated:.1%} only"
+        assert violated > delta + 5 * np.sqrt(delta / runs), (
+            f"mu={mu}: printed bound violated in {violated:.1%} only"
+        )
         assert np.mean(true > empirical + safe) < delta
 
 
 def test_the_printed_variance_bound_is_not_true():
     rng = np.random.default_rng(0)
-    # Two rows, labels by a fair coin, ω = 0: the loss is 0 or 1 with equal chances, so n Var = 1/2 where 1/4 is printed.
+    # Two rows, labels by a fair coin, ω = 0: the loss is 0 or 1 with equal chances, so n Var = 1/2
+    # where 1/4 is printed.
     losses = single_hypothesis_excess(2, 100_000, rng)
     assert 2 * losses.var() == pytest.approx(0.5, abs=0.01)
 

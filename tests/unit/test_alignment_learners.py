@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner import Gaussian, OptimalAlignment, PacBayes, alignment_losses, divergence_ball_weights, gibbs_weights
+from bochner import (
+    Gaussian,
+    OptimalAlignment,
+    PacBayes,
+    alignment_losses,
+    divergence_ball_weights,
+    gibbs_weights,
+)
 from bochner.learners.alignment import alignment_sums
 from bochner.learners.pac_bayes import BETA_GRID
 
@@ -39,12 +46,15 @@ def test_any_prior_weights_are_the_starting_point(problem):
     weighted = type(measure)(measure.frequencies, 3 * rng.dirichlet(np.ones(len(measure))))
     losses = alignment_losses(measure, X, y)
     np.testing.assert_allclose(
-        PacBayes(1.0).learn(weighted, X, y).measure.weights, gibbs_weights(weighted.weights, losses, 1.0, 150)
+        PacBayes(1.0).learn(weighted, X, y).measure.weights,
+        gibbs_weights(weighted.weights, losses, 1.0, 150),
     )
     assert PacBayes(1.0).learn(weighted, X, y).measure.mass == pytest.approx(3)
 
 
-@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.3)])
+@pytest.mark.parametrize(
+    "learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.3)]
+)
 def test_learning_from_sums_is_learning_from_data(learner, problem):
     measure, X, y = problem
     from_sums = learner.learn_from_sums(measure, alignment_sums(measure, X, y)).measure
@@ -83,7 +93,9 @@ def test_the_bound_of_optimal_alignment_is_theorem_4_at_its_radius(problem):
     learned = learner.learn(measure, X, y)
     complexity = 1.5 ** (1 / 1.7) * (1 / (2 * 150 * 0.05)) ** (1 - 1 / 1.7)
     losses = alignment_losses(measure, X, y)
-    assert learner.bound(learned.report).value == pytest.approx(learned.measure.weights @ losses + complexity)
+    assert learner.bound(learned.report).value == pytest.approx(
+        learned.measure.weights @ losses + complexity
+    )
 
 
 def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():
@@ -98,7 +110,13 @@ def test_the_learned_kernel_is_certified_better_than_the_prior_on_enough_data():
 
 @pytest.mark.parametrize(
     "learner",
-    [PacBayes(-1.0), PacBayes("auto"), PacBayes(np.nan), OptimalAlignment(radius=-1), OptimalAlignment(radius=1, mu=1)],
+    [
+        PacBayes(-1.0),
+        PacBayes("auto"),
+        PacBayes(np.nan),
+        OptimalAlignment(radius=-1),
+        OptimalAlignment(radius=1, mu=1),
+    ],
 )
 def test_wrong_parameters_are_refused_before_any_work(learner, problem):
     measure, X, y = problem

@@ -9,7 +9,7 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from benchmarks import arena  # noqa: E402
+from benchmarks import arena
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,11 +19,18 @@ def folder(tmp_path, monkeypatch):
     """Two small tables in the format of the folder."""
     pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b", None], size=80)})
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=80), "kind": rng.choice(["a", "b", None], size=80)}
+    )
     frame.loc[::9, "size"] = np.nan
-    frame.assign(target=np.where(rng.random(80) < 0.4, "no", "yes")).to_parquet(tmp_path / "votes.parquet")
+    frame.assign(target=np.where(rng.random(80) < 0.4, "no", "yes")).to_parquet(
+        tmp_path / "votes.parquet"
+    )
     frame.assign(target=rng.normal(size=80)).to_parquet(tmp_path / "prices.parquet")
-    index = [{"name": "votes", "task": "classification", "n": 80}, {"name": "prices", "task": "regression", "n": 80}]
+    index = [
+        {"name": "votes", "task": "classification", "n": 80},
+        {"name": "prices", "task": "regression", "n": 80},
+    ]
     (tmp_path / "index.json").write_text(json.dumps(index))
     monkeypatch.setenv("BOCHNER_TABLES", str(tmp_path))
     return tmp_path

@@ -1,4 +1,6 @@
-"""Batches of descent are those of the plan, wherever the rows live; what is learned from them does not depend on where."""
+"""Batches of descent are those of the plan, wherever the rows live; what is learned from them does
+not depend on where.
+"""
 
 import pickle
 
@@ -61,7 +63,11 @@ def met(rows, plan, epoch, apart, numbers):
         taken = source[places]
         present = np.zeros(N_ROWS)
         present[numbers[:, 0]] += 1
-        return present, np.asarray(taken.sum(axis=0), dtype=np.float64).ravel(), np.array(float(len(places)))
+        return (
+            present,
+            np.asarray(taken.sum(axis=0), dtype=np.float64).ravel(),
+            np.array(float(len(places))),
+        )
 
     return [batch(block) for batch in rows.epochs(plan, apart, numbers)(epoch)]
 
@@ -109,23 +115,32 @@ def test_epochs_and_seeds_have_orders_of_their_own():
 
 @pytest.mark.parametrize("loss", [Logistic(), Squared(), Multinomial()], ids=repr)
 def test_the_gradient_of_many_rows_is_the_sum_over_their_chunks(loss):
-    """More rows than a chunk has, some more than once, weighted and standardised; against differences of the loss in float64."""
+    """More rows than a chunk has, some more than once, weighted and standardised; against
+    differences of the loss in float64.
+    """
     rng = np.random.default_rng(0)
     n_outputs = 3 if isinstance(loss, Multinomial) else 1
     parameters = WaveParameters(5, 4, n_outputs, np.float64)
     parameters.vector[...] = 0.5 * rng.normal(size=len(parameters.vector))
     X, places = rng.normal(size=(2000, 4)), rng.integers(2000, size=1300)
-    targets = {1: rng.choice([-1.0, 1.0], size=(1300, 1)), 3: np.eye(3)[rng.integers(3, size=1300)]}[n_outputs]
+    targets = {
+        1: rng.choice([-1.0, 1.0], size=(1300, 1)),
+        3: np.eye(3)[rng.integers(3, size=1300)],
+    }[n_outputs]
     weights = rng.uniform(size=(1300, 1))
     standardization = Standardization(rng.normal(size=4), rng.uniform(0.5, 2, size=4))
-    gradient = pickle.loads(pickle.dumps(BatchGradient(parameters, loss, standardization, with_losses=True)))
+    gradient = pickle.loads(
+        pickle.dumps(BatchGradient(parameters, loss, standardization, with_losses=True))
+    )
     total, n_rows, slopes = gradient(X, places, targets, weights)
     assert n_rows == 1300
 
     def by_hand(vector):
         moved = parameters.like()
         moved.vector[...] = vector
-        scores = moved.expansion(True).evaluate((X[places] - standardization.shift) * standardization.scale)
+        scores = moved.expansion(True).evaluate(
+            (X[places] - standardization.shift) * standardization.scale
+        )
         return float(loss.values(targets, scores) @ weights[:, 0])
 
     assert total == pytest.approx(by_hand(parameters.vector))
@@ -151,14 +166,19 @@ def test_a_window_comes_from_all_over_its_shard():
 @pytest.mark.parametrize("kind", ["two classes", "three classes", "values", "weighted"])
 def test_joint_descent_is_the_same_wherever_the_rows_are(place, kind, data, tmp_path):
     X, value = data
-    y = {"values": value, "three classes": np.digitize(value, [-0.3, 0.5])}.get(kind, (value > 0.2).astype(int))
+    y = {"values": value, "three classes": np.digitize(value, [-0.3, 0.5])}.get(
+        kind, (value > 0.2).astype(int)
+    )
     weights = np.random.default_rng(1).uniform(0.5, 2, N_ROWS) if kind == "weighted" else None
     start = Gaussian(0.3).sample(10, 4, np.random.default_rng(2))
     learner = JointDescent(n_epochs=2, batch_size=700)
     here, there = (
-        learner.learn(start, rows, y, np.random.default_rng(3), weights) for rows in (X, at(place, X, tmp_path))
+        learner.learn(start, rows, y, np.random.default_rng(3), weights)
+        for rows in (X, at(place, X, tmp_path))
     )
-    np.testing.assert_allclose(there.measure.frequencies, here.measure.frequencies, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        there.measure.frequencies, here.measure.frequencies, rtol=0, atol=1e-10
+    )
     np.testing.assert_allclose(there.report.losses, here.report.losses, rtol=1e-10)
 
 
@@ -168,8 +188,16 @@ def test_joint_descent_is_the_same_wherever_the_rows_are(place, kind, data, tmp_
 def test_boosting_is_the_same_wherever_the_rows_are(place, Booster, data, tmp_path):
     X, value = data
     y = value if Booster is FourierBoostingRegressor else value > 0.2
-    settings = {"n_rounds": 4, "max_rows": 1000, "epochs": JointEpochs(2), "stopping": EarlyStopping(fraction=0.1)}
-    here, there = (Booster(random_state=0, **settings).fit(rows, y).expansion_ for rows in (X, at(place, X, tmp_path)))
+    settings = {
+        "n_rounds": 4,
+        "max_rows": 1000,
+        "epochs": JointEpochs(2),
+        "stopping": EarlyStopping(fraction=0.1),
+    }
+    here, there = (
+        Booster(random_state=0, **settings).fit(rows, y).expansion_
+        for rows in (X, at(place, X, tmp_path))
+    )
     np.testing.assert_allclose(there.frequencies, here.frequencies, rtol=0, atol=1e-10)
     np.testing.assert_allclose(there.amplitudes, here.amplitudes, rtol=0, atol=1e-10)
 
@@ -177,7 +205,9 @@ def test_boosting_is_the_same_wherever_the_rows_are(place, Booster, data, tmp_pa
 def test_boosted_classifiers_answer_lazily(data):
     da = pytest.importorskip("dask.array")
     X, value = data
-    model = FourierBoostingClassifier(n_rounds=3, random_state=0).fit(X, np.where(value > 0.2, "up", "down"))
+    model = FourierBoostingClassifier(n_rounds=3, random_state=0).fit(
+        X, np.where(value > 0.2, "up", "down")
+    )
     rows = da.from_array(X, chunks=(1000, 4))
     for method in ("predict", "predict_proba", "decision_function"):
         lazy, expected = getattr(model, method)(rows), getattr(model, method)(X)
@@ -187,11 +217,13 @@ def test_boosted_classifiers_answer_lazily(data):
             np.testing.assert_array_equal(lazy.compute(), expected)
         else:
             np.testing.assert_allclose(lazy.compute(), expected, atol=1e-6)
-    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) >= 0, "up", "down"))
+    np.testing.assert_array_equal(
+        model.predict(X), np.where(model.decision_function(X) >= 0, "up", "down")
+    )
     assert model.score(rows, np.where(value > 0.2, "up", "down")) > 0.5
 
 
-# --- the margin game ---------------------------------------------------------------------------------------------------
+# --- the margin game ------------------------------------------------------------------------------
 
 
 GAMES = {
@@ -213,7 +245,9 @@ GAMES = {
         "candidates on map",
     ),
 )
-def test_the_margin_game_is_the_same_in_blocks_and_wherever_the_rows_are(case, data, tmp_path, monkeypatch):
+def test_the_margin_game_is_the_same_in_blocks_and_wherever_the_rows_are(
+    case, data, tmp_path, monkeypatch
+):
     name, place = case.split(" on ")
     settings = GAMES[name]
     X, value = data[0].astype(np.float64), data[1]
@@ -226,10 +260,16 @@ def test_the_margin_game_is_the_same_in_blocks_and_wherever_the_rows_are(case, d
         found.append(learner.learn(start, rows, y, np.random.default_rng(3)))
     whole, *others = found
     for other in others:
-        np.testing.assert_allclose(other.measure.frequencies, whole.measure.frequencies, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(
+            other.measure.frequencies, whole.measure.frequencies, rtol=0, atol=1e-10
+        )
         np.testing.assert_allclose(other.report.values, whole.report.values, rtol=1e-10)
-        assert other.report.certificate.lower == pytest.approx(whole.report.certificate.lower, rel=1e-8)
-        assert other.report.certificate.upper == pytest.approx(whole.report.certificate.upper, rel=1e-8)
+        assert other.report.certificate.lower == pytest.approx(
+            whole.report.certificate.lower, rel=1e-8
+        )
+        assert other.report.certificate.upper == pytest.approx(
+            whole.report.certificate.upper, rel=1e-8
+        )
         np.testing.assert_allclose(other.report.dual_weights, whole.report.dual_weights, atol=1e-10)
 
 
@@ -253,7 +293,9 @@ def test_a_round_of_the_margin_game_reads_the_rows_twice(data, monkeypatch):
     passes = []
     for n_rounds in (2, 7):
         CountedRows.n_passes = 0
-        learner = MarginGame(n_rounds=n_rounds, peaks=AscentPeaks(search_rows=1000), certificate=False)
+        learner = MarginGame(
+            n_rounds=n_rounds, peaks=AscentPeaks(search_rows=1000), certificate=False
+        )
         start = Gaussian(0.3).sample(10, 4, np.random.default_rng(2))
         learner.learn(start, CountedRows(X), value > 0.2, np.random.default_rng(3))
         passes.append(CountedRows.n_passes)
@@ -270,11 +312,15 @@ def test_sums_at_few_frequencies_are_those_of_many(dtype):
     )
     expected = fourier_sums_block(frequencies, X, signal)
     np.testing.assert_allclose(
-        few_fourier_sums(frequencies, X, signal), expected, atol=1e-2 if dtype == np.float32 else 1e-9
+        few_fourier_sums(frequencies, X, signal),
+        expected,
+        atol=1e-2 if dtype == np.float32 else 1e-9,
     )
     by_hand = signal.T @ np.exp(1j * X.astype(np.float64) @ frequencies.T)
     np.testing.assert_allclose(
-        expected, np.stack([by_hand.real, by_hand.imag], axis=1), atol=0.1 if dtype == np.float32 else 1e-9
+        expected,
+        np.stack([by_hand.real, by_hand.imag], axis=1),
+        atol=0.1 if dtype == np.float32 else 1e-9,
     )
 
 
@@ -282,7 +328,7 @@ def test_features_learned_by_a_game_on_a_cluster_transform_there(data):
     da = pytest.importorskip("dask.array")
     X, value = data[0][:2000], data[1][:2000]
     rows = da.from_array(X, chunks=(1000, 4))
-    features = SpectralFeatures(Gaussian(0.3), MarginGame(n_rounds=2), n_components=10, random_state=0).fit(
-        rows, value > 0.2
-    )
+    features = SpectralFeatures(
+        Gaussian(0.3), MarginGame(n_rounds=2), n_components=10, random_state=0
+    ).fit(rows, value > 0.2)
     assert isinstance(features.transform(rows), da.Array)

@@ -35,7 +35,9 @@ def test_weights_minimize_the_printed_objective(seed):
 
 def test_members_that_cannot_be_told_apart_get_equal_weights():
     _, y, held = problem(0)
-    np.testing.assert_allclose(blend_weights(np.stack([held[0], held[0]]), y), [0.5, 0.5], atol=1e-8)
+    np.testing.assert_allclose(
+        blend_weights(np.stack([held[0], held[0]]), y), [0.5, 0.5], atol=1e-8
+    )
     np.testing.assert_allclose(blend_weights(held[:1], y), [1.0])
     np.testing.assert_allclose(blend_weights(np.zeros((2, 80, 2)), np.zeros((80, 2))), [0.5, 0.5])
 
@@ -72,7 +74,8 @@ def test_link_has_the_smallest_log_loss_nearby(seed):
     for k in range(3):
         moved = link.shifts + 0.1 * np.eye(3)[k]
         value = (
-            doubted(codes, ProbabilityLink(link.slope, moved, link.floor).probabilities(scores)) + moved @ moved / 800
+            doubted(codes, ProbabilityLink(link.slope, moved, link.floor).probabilities(scores))
+            + moved @ moved / 800
         )
         assert value > best
     np.testing.assert_allclose(link.probabilities(scores).sum(axis=1), 1)
@@ -92,7 +95,9 @@ def test_link_counts_weights_like_repeated_rows(seed):
 
 def test_negative_scores_and_scores_above_one_give_probabilities():
     link = ProbabilityLink(1.0, np.zeros(2), 0.02)
-    np.testing.assert_allclose(link.probabilities(np.array([[-0.5, 1.5]])), [[0.02 / 1.52, 1.5 / 1.52]])
+    np.testing.assert_allclose(
+        link.probabilities(np.array([[-0.5, 1.5]])), [[0.02 / 1.52, 1.5 / 1.52]]
+    )
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.4])
@@ -105,5 +110,8 @@ def test_the_floor_is_the_one_of_least_log_loss(noise, seed, monkeypatch):
     for floor in blending._FLOORS:
         monkeypatch.setattr(blending, "_FLOORS", (floor,))
         other = ProbabilityLink.of(scores, codes)
-        assert doubted(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600 > best - 1e-4
+        assert (
+            doubted(codes, other.probabilities(scores)) + other.shifts @ other.shifts / 600
+            > best - 1e-4
+        )
         monkeypatch.undo()

@@ -1,4 +1,6 @@
-"""scikit-learn's callbacks: one task a round and one an epoch; a callback may stop; without them nothing changes."""
+"""scikit-learn's callbacks: one task a round and one an epoch; a callback may stop; without them
+nothing changes.
+"""
 
 import importlib.util
 import sys
@@ -51,7 +53,9 @@ def test_a_callback_sees_each_round_and_may_stop():
 def test_a_callback_stops_rounds_and_epochs_with_early_stopping_too():
     X, y = make_moons(300, noise=0.2, random_state=0)
     watch = StopAfter(3)
-    model = FourierBoostingClassifier(n_rounds=50, epochs=JointEpochs(2), stopping=EarlyStopping(), random_state=0)
+    model = FourierBoostingClassifier(
+        n_rounds=50, epochs=JointEpochs(2), stopping=EarlyStopping(), random_state=0
+    )
     assert model.set_callbacks(watch).fit(X, y).n_rounds_ <= 3
     assert watch.names == ["round"] * 3
 
@@ -74,9 +78,9 @@ def test_epochs_are_tasks_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     watch = StopAfter(100)
-    FourierBoostingClassifier(n_rounds=4, epochs=JointEpochs(2), random_state=0).set_callbacks(watch).fit(
-        X, X[:, 0] > 0
-    )
+    FourierBoostingClassifier(n_rounds=4, epochs=JointEpochs(2), random_state=0).set_callbacks(
+        watch
+    ).fit(X, X[:, 0] > 0)
     assert watch.names == ["round"] * 4 + ["epoch"] * 2
 
 
@@ -84,7 +88,9 @@ def test_progress_bar_and_scoring_monitor_run():
     pytest.importorskip("rich")
     X, y = make_moons(100, noise=0.2, random_state=0)
     monitor = callback.ScoringMonitor(scoring="accuracy")
-    model = FourierBoostingClassifier(n_rounds=5, random_state=0).set_callbacks(callback.ProgressBar(), monitor)
+    model = FourierBoostingClassifier(n_rounds=5, random_state=0).set_callbacks(
+        callback.ProgressBar(), monitor
+    )
     assert model.fit(X, y).n_rounds_ == 5
 
 
@@ -92,7 +98,9 @@ def test_older_scikit_learn_runs_without_callbacks(monkeypatch):
     import bochner._estimator
 
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    spec = importlib.util.spec_from_file_location("bochner._estimator_without_callbacks", bochner._estimator.__file__)
+    spec = importlib.util.spec_from_file_location(
+        "bochner._estimator_without_callbacks", bochner._estimator.__file__
+    )
     old = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(old)
     assert old.with_callbacks(len) is len

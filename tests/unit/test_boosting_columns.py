@@ -27,7 +27,12 @@ def test_joint_epochs_learn_from_columns_with_a_large_offset():
     points = RNG.normal(size=(4500, 2))
     target = np.sin(2 * points[:, 0]) + points[:, 1] / 2
     moved = 100 * points + 1e15
-    assert FourierBoostingRegressor(n_rounds=20, random_state=0).fit(moved, target).score(moved, target) > 0.9
+    assert (
+        FourierBoostingRegressor(n_rounds=20, random_state=0)
+        .fit(moved, target)
+        .score(moved, target)
+        > 0.9
+    )
 
 
 def test_identifiers_beyond_the_integers_of_float64_are_learned_from():
@@ -40,7 +45,9 @@ def test_identifiers_beyond_the_integers_of_float64_are_learned_from():
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e300])
 def test_extreme_units_do_not_change_the_fit(unit):
     plain = FourierBoostingRegressor(n_rounds=5, random_state=0).fit(X, SIGNAL).predict(X)
-    scaled = FourierBoostingRegressor(n_rounds=5, random_state=0).fit(unit * X, SIGNAL).predict(unit * X)
+    scaled = (
+        FourierBoostingRegressor(n_rounds=5, random_state=0).fit(unit * X, SIGNAL).predict(unit * X)
+    )
     np.testing.assert_allclose(scaled, plain, atol=1e-6)
 
 
@@ -48,9 +55,13 @@ def test_columns_beyond_float64_are_refused_by_number():
     tiny, huge = X.copy(), X.copy()
     tiny[:, 2] *= 1e-310
     huge[:, 1] = 1.7e308 * np.sign(X[:, 1])
-    with pytest.raises(ValueError, match=r"column 2 differ by at most .*e-310, .* Scale the columns"):
+    with pytest.raises(
+        ValueError, match=r"column 2 differ by at most .*e-310, .* Scale the columns"
+    ):
         FourierBoostingRegressor().fit(tiny, SIGNAL)
-    with pytest.raises(ValueError, match=r"column 1 differ by more than the largest float64\. Divide"):
+    with pytest.raises(
+        ValueError, match=r"column 1 differ by more than the largest float64\. Divide"
+    ):
         FourierBoostingRegressor().fit(huge, SIGNAL)
 
 

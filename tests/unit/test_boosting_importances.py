@@ -1,4 +1,6 @@
-"""Importances of boosted waves: shares of the columns by exact derivatives, whatever the units of columns and outputs."""
+"""Importances of boosted waves: shares of the columns by exact derivatives, whatever the units of
+columns and outputs.
+"""
 
 import numpy as np
 import pytest
@@ -60,7 +62,9 @@ def test_importances_are_mean_squared_derivatives_per_deviation(model):
     assert importances.shape == (5,)
     assert np.all(importances >= 0)
     assert importances.sum() == pytest.approx(1)
-    np.testing.assert_allclose(importances, by_definition(model.jacobian(X), X), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        importances, by_definition(model.jacobian(X), X), rtol=1e-6, atol=1e-12
+    )
     assert importances.argmax() == 1
     assert importances[4] == 0
 
@@ -73,7 +77,9 @@ def test_importances_count_rows_by_their_weights(model):
     expected = by_definition(model.jacobian(X), X, weights)
     np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-6, atol=1e-12)
     assert not np.allclose(expected, by_definition(model.jacobian(X), X), rtol=1e-3)
-    repeated = fitted(model, np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int)))
+    repeated = fitted(
+        model, np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int))
+    )
     np.testing.assert_allclose(repeated.feature_importances_, expected, rtol=1e-6, atol=1e-12)
 
 
@@ -84,7 +90,10 @@ def test_importances_of_several_classes_leave_out_what_all_scores_share():
     centered = slopes - slopes.mean(axis=1, keepdims=True)
     X, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
     rows = [np.flatnonzero((load_iris().data == row[:4]).all(axis=1))[0] for row in X]
-    expected = np.einsum("i,ikb->b", counts, centered[rows] ** 2) * np.cov(X[:, :4].T, fweights=counts).diagonal()
+    expected = (
+        np.einsum("i,ikb->b", counts, centered[rows] ** 2)
+        * np.cov(X[:, :4].T, fweights=counts).diagonal()
+    )
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-6)
 
 
@@ -101,7 +110,9 @@ def test_the_units_of_outputs_change_nothing_and_the_order_of_columns_is_theirs(
     Y = np.column_stack([y, X[:, 0] * 3])
     model = FourierBoostingRegressor(n_rounds=20, n_pilots=0, random_state=0)
     importances = model.fit(X, Y).feature_importances_
-    np.testing.assert_allclose(model.fit(X, Y * [1.0, 1024.0]).feature_importances_, importances, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        model.fit(X, Y * [1.0, 1024.0]).feature_importances_, importances, rtol=1e-6, atol=1e-12
+    )
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:, [3, 1, 0]], columns=["noise", "wave", "slope"])
     model.fit(frame, X[:, 1])
@@ -110,7 +121,9 @@ def test_the_units_of_outputs_change_nothing_and_the_order_of_columns_is_theirs(
 
 def test_nothing_learned_is_zeros():
     X, y = some_table(40)
-    assert not FourierBoostingRegressor(n_rounds=0, linear=False).fit(X, y).feature_importances_.any()
+    assert (
+        not FourierBoostingRegressor(n_rounds=0, linear=False).fit(X, y).feature_importances_.any()
+    )
     assert not GBRFF2Classifier(n_rounds=0).fit(X, y > 0).feature_importances_.any()
 
 
@@ -118,16 +131,25 @@ def test_nothing_learned_is_zeros():
 def test_scikit_learn_selects_columns_and_permutes_them(model):
     X, y = some_table()
     y = y if isinstance(model, FourierBoostingRegressor) else (y > 0).astype(int)
-    selecting = make_pipeline(StandardScaler(), SelectFromModel(model, max_features=2, threshold=-np.inf), model)
+    selecting = make_pipeline(
+        StandardScaler(), SelectFromModel(model, max_features=2, threshold=-np.inf), model
+    )
     support = selecting.fit(X, y)[1].get_support()
     assert support.sum() == 2
     assert support[1]
-    assert permutation_importance(selecting, X, y, n_repeats=2, random_state=0).importances_mean.argmax() == 1
+    assert (
+        permutation_importance(
+            selecting, X, y, n_repeats=2, random_state=0
+        ).importances_mean.argmax()
+        == 1
+    )
 
 
 def test_the_front_door_selects_columns_too():
     X, y = some_table(80)
-    model = SpectralRegressor(Anova(), Evidence(n_rows=80, n_iterations=3, standardize=False), random_state=0)
+    model = SpectralRegressor(
+        Anova(), Evidence(n_rows=80, n_iterations=3, standardize=False), random_state=0
+    )
     selection = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(X, y)
     assert selection.estimator_.feature_importances_.sum() == pytest.approx(1)
     assert selection.get_support()[[1, 2]].all()

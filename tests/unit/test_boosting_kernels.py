@@ -1,4 +1,6 @@
-"""The compiled kernels of the published boosters: the exponential, and losses of phases with their derivatives."""
+"""The compiled kernels of the published boosters: the exponential, and losses of phases with their
+derivatives.
+"""
 
 import numpy as np
 import pytest
@@ -26,6 +28,8 @@ def test_phase_losses_and_derivatives(seed):
 
     sums = phase_losses_block(phases, turns, signal, counts)
     np.testing.assert_allclose(sums[0], [total(b) for b in phases], rtol=1e-12)
-    np.testing.assert_allclose(sums[1], [(total(b + 1e-6) - total(b - 1e-6)) / 2e-6 for b in phases], atol=1e-4)
+    np.testing.assert_allclose(
+        sums[1], [(total(b + 1e-6) - total(b - 1e-6)) / 2e-6 for b in phases], atol=1e-4
+    )
     second = [(total(b + 1e-4) - 2 * total(b) + total(b - 1e-4)) / 1e-8 for b in phases]
     np.testing.assert_allclose(sums[2], second, rtol=1e-3, atol=1e-2)

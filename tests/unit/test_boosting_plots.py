@@ -17,13 +17,17 @@ def moons():
 
 def test_rounds_show_loss_and_accuracy(moons):
     X, y = moons
-    model = FourierBoostingClassifier(n_rounds=10, stopping=EarlyStopping(), random_state=0).fit(X, y)
+    model = FourierBoostingClassifier(n_rounds=10, stopping=EarlyStopping(), random_state=0).fit(
+        X, y
+    )
     left, right = plot_rounds(model, X, y, X[:50], y[:50])
     np.testing.assert_allclose(left.lines[0].get_ydata(), model.train_loss_)
     np.testing.assert_allclose(left.lines[1].get_ydata(), model.validation_loss_)
     assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
     assert len(right.lines) == 2
-    (only,) = np.atleast_1d(plot_rounds(GBRFF1Classifier(n_rounds=5, n_components=2, random_state=0).fit(X, y)))
+    (only,) = np.atleast_1d(
+        plot_rounds(GBRFF1Classifier(n_rounds=5, n_components=2, random_state=0).fit(X, y))
+    )
     assert len(only.lines) == 1
 
 
@@ -39,6 +43,8 @@ def test_landmark_losses_are_equation_9(moons):
     signal = np.where(y == 1, 1.0, -1.0)
     frequencies = np.array([[1.0, 0.5], [0.2, -1.0]])
     point = np.array([0.3, 0.4])
-    slow = np.mean([np.exp(-s * np.mean(np.cos(frequencies @ (point - x)))) for s, x in zip(signal, X)])
+    slow = np.mean(
+        [np.exp(-s * np.mean(np.cos(frequencies @ (point - x)))) for s, x in zip(signal, X)]
+    )
     assert landmark_losses(frequencies, X, signal, point[None])[0] == pytest.approx(slow)
     plot_landmark_loss(frequencies, X, signal, point, n_steps=20)

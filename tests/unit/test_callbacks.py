@@ -1,4 +1,6 @@
-"""Callbacks of every iterative estimator: each step is told, none changes the result, and a wish to stop is granted."""
+"""Callbacks of every iterative estimator: each step is told, none changes the result, and a wish to
+stop is granted.
+"""
 
 import numpy as np
 import pytest
@@ -28,14 +30,26 @@ callback = pytest.importorskip("sklearn.callback", reason="callbacks came with s
 # (estimator, what its steps are called, how many there are; None where that depends on the data)
 CASES = {
     "game": (SpectralFeatures(learner=MarginGame(n_rounds=4), n_components=5), "margin game", 4),
-    "descent": (SpectralFeatures(learner=JointDescent(n_epochs=6), n_components=5), "joint descent", 6),
+    "descent": (
+        SpectralFeatures(learner=JointDescent(n_epochs=6), n_components=5),
+        "joint descent",
+        6,
+    ),
     "descent in a ridge": (
         SpectralRidge(SpectralFeatures(learner=JointDescent(n_epochs=5), n_components=5)),
         "joint descent",
         5,
     ),
-    "stochastic": (OperatorRidge(n_components=5, solver=StochasticGradient(n_epochs=7)), "stochastic ridge", 7),
-    "gradients": (OperatorRidge(n_components=30, solver=ConjugateGradient()), "conjugate gradients", None),
+    "stochastic": (
+        OperatorRidge(n_components=5, solver=StochasticGradient(n_epochs=7)),
+        "stochastic ridge",
+        7,
+    ),
+    "gradients": (
+        OperatorRidge(n_components=30, solver=ConjugateGradient()),
+        "conjugate gradients",
+        None,
+    ),
     "L-BFGS": (OperatorRidgeClassifier(n_components=30, solver=LBFGS()), "L-BFGS", None),
     "logistic": (SpectralLogistic(C=100.0), "logistic regression", None),
     "machine": (KernelMachine(solver="cg", alpha=1e-3), "conjugate gradients", None),

@@ -17,7 +17,14 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bochner import CertifiedClassifier, Gaussian, PacBayes, SpectralFeatures, SpectralRidge, certify
+from bochner import (
+    CertifiedClassifier,
+    Gaussian,
+    PacBayes,
+    SpectralFeatures,
+    SpectralRidge,
+    certify,
+)
 from bochner.bounds import binomial_tail, empirical_bernstein, pac_bayes_kl
 from bochner.bounds.risk import inverse_binary_kl
 from bochner.data import repetitions
@@ -71,8 +78,12 @@ def test_certify_classifiers_and_regressors():
     regressor = LinearRegression().fit(X[:200], values[:200])
     bound = certify(regressor, X[200:], values[200:], largest_loss=0.25)
     assert 0.005 < bound.empirical < bound.value < 0.05
-    absolute = certify(regressor, X[200:], values[200:], loss=lambda a, b: np.abs(a - b), largest_loss=0.5)
-    assert absolute.empirical == pytest.approx(np.mean(np.abs(values[200:] - regressor.predict(X[200:]))))
+    absolute = certify(
+        regressor, X[200:], values[200:], loss=lambda a, b: np.abs(a - b), largest_loss=0.5
+    )
+    assert absolute.empirical == pytest.approx(
+        np.mean(np.abs(values[200:] - regressor.predict(X[200:])))
+    )
     with pytest.raises(ValueError, match="largest_loss"):
         certify(regressor, X, values)
 
@@ -89,14 +100,21 @@ def test_certify_compares_columns_row_by_row():
     column_regressor = LinearRegression().fit(X[:200], values[:200, None])  # predicts a column
     new = slice(200, None)
     expected = certify(regressor, X[new], values[new], largest_loss=0.25).value
-    assert certify(column_regressor, X[new], values[new], largest_loss=0.25).value == pytest.approx(expected)
+    assert certify(column_regressor, X[new], values[new], largest_loss=0.25).value == pytest.approx(
+        expected
+    )
     with pytest.warns(DataConversionWarning, match="column-vector"):
         assert certify(regressor, X[new], values[new, None], largest_loss=0.25).value == expected
     with pytest.warns(DataConversionWarning, match="column-vector"):
-        bound = certify(regressor, X[new], values[new, None], loss=lambda a, b: (a - b) ** 2, largest_loss=0.25)
+        bound = certify(
+            regressor, X[new], values[new, None], loss=lambda a, b: (a - b) ** 2, largest_loss=0.25
+        )
     assert bound.value == expected
     with pytest.warns(DataConversionWarning, match="column-vector"):
-        assert certify(classifier, X[new], labels[new, None]).value == certify(classifier, X[new], labels[new]).value
+        assert (
+            certify(classifier, X[new], labels[new, None]).value
+            == certify(classifier, X[new], labels[new]).value
+        )
     with pytest.raises(ValueError, match="they must agree"):
         certify(regressor, X, np.column_stack([values, values]), largest_loss=0.25)
     with pytest.raises(ValueError, match="one number for each of 400 rows"):
@@ -107,7 +125,10 @@ def test_certify_compares_columns_row_by_row():
 def test_certify_rejects_missing_targets(missing):
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = X[:, 0].astype(object if missing is None else float)
-    regressor, classifier = LinearRegression().fit(X, X[:, 0]), LogisticRegression().fit(X, X[:, 0] > 0)
+    regressor, classifier = (
+        LinearRegression().fit(X, X[:, 0]),
+        LogisticRegression().fit(X, X[:, 0] > 0),
+    )
     y[3] = missing
     for model, settings in ((regressor, {"largest_loss": 1.0}), (classifier, {})):
         with pytest.raises(ValueError, match="contains NaN or infinity"):
@@ -129,7 +150,9 @@ def noisy_problem(rng, n):
 
 def assert_missed_at_most(missed, runs, delta):
     """Not more often than delta, as far as a binomial test at 1 % can tell."""
-    assert binomtest(int(missed), runs, delta, alternative="greater").pvalue > 0.01, f"{missed} of {runs} missed"
+    assert binomtest(int(missed), runs, delta, alternative="greater").pvalue > 0.01, (
+        f"{missed} of {runs} missed"
+    )
 
 
 def test_the_certified_risk_covers_the_true_risk():
@@ -153,7 +176,13 @@ def test_the_certified_risk_covers_the_true_risk():
 def share_by_quadrature(scores, k):
     """P(score k is the largest) by the definition."""
     others = np.delete(scores, k)
-    return quad(lambda z: norm.pdf(z) * np.prod(norm.cdf(scores[k] + z - others)), -10, 10, epsabs=1e-13, limit=200)[0]
+    return quad(
+        lambda z: norm.pdf(z) * np.prod(norm.cdf(scores[k] + z - others)),
+        -10,
+        10,
+        epsabs=1e-13,
+        limit=200,
+    )[0]
 
 
 @pytest.mark.parametrize("n_classes", long_except([3, 4, 12], 4))
@@ -164,9 +193,13 @@ def test_votes_are_the_shares_of_drawn_weights(n_classes, seed):
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-13)
     np.testing.assert_array_equal(shares.argmax(axis=1), scores.argmax(axis=1))
     for row, mine in zip(scores, shares, strict=True):
-        np.testing.assert_allclose(mine, [share_by_quadrature(row, k) for k in range(n_classes)], atol=1e-11)
+        np.testing.assert_allclose(
+            mine, [share_by_quadrature(row, k) for k in range(n_classes)], atol=1e-11
+        )
     drawn = np.argmax(scores[0] + rng.normal(size=(100_000, n_classes)), axis=1)
-    assert np.abs(np.bincount(drawn, minlength=n_classes) / 100_000 - shares[0]).max() < 5 * np.sqrt(0.25 / 100_000)
+    assert np.abs(
+        np.bincount(drawn, minlength=n_classes) / 100_000 - shares[0]
+    ).max() < 5 * np.sqrt(0.25 / 100_000)
 
 
 @pytest.mark.parametrize("n_first", long_except([1, 300], 300))
@@ -175,13 +208,20 @@ def test_three_classes_are_certified_by_the_theorem_at_their_own_posterior(n_fir
     X = np.tile(X, (4, 1)) + 0.05 * np.random.default_rng(0).normal(size=(600, 4))
     codes = np.tile(y, 4)
     labels = np.array(["a", "b", "c"])[codes]
-    model = CertifiedClassifier(FunctionTransformer(), C=1.0, prior_share=n_first / 600, random_state=0).fit(X, labels)
+    model = CertifiedClassifier(
+        FunctionTransformer(), C=1.0, prior_share=n_first / 600, random_state=0
+    ).fit(X, labels)
     assert model.coef_.shape == (3, 4)
     assert model.bound_.value == pytest.approx(min(1.0, 2 * model.gibbs_bound_.value))
     assert model.score(X, labels) > 0.9
     np.testing.assert_array_equal(model.classes_[model.votes(X).argmax(axis=1)], model.predict(X))
-    # The same numbers by hand: the split, the regression on its first part, the divergence of all weights.
-    order = np.argsort(np.random.Generator(np.random.PCG64(int(np.random.default_rng(0).integers(2**63)))).random(600))
+    # The same numbers by hand: the split, the regression on its first part, the divergence of all
+    # weights.
+    order = np.argsort(
+        np.random.Generator(np.random.PCG64(int(np.random.default_rng(0).integers(2**63)))).random(
+            600
+        )
+    )
     first, second = np.sort(order[:n_first]), np.sort(order[n_first:])
     start = np.zeros((3, 5))
     if n_first > 1:
@@ -210,7 +250,9 @@ WORLDS = {
     "no errors": np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]], dtype=float),
     "some noise": np.array([[0.9, 0.1], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.5, 0.5]]),
     "coin flips": np.full((5, 2), 0.5),
-    "three classes": np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6], [0.4, 0.5, 0.1]]),
+    "three classes": np.array(
+        [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6], [0.4, 0.5, 0.1]]
+    ),
     "three sides": np.full((5, 3), 1 / 3),
     "errors nearly always": np.full((5, 8), 1 / 8),
 }
@@ -225,7 +267,9 @@ def missed_certificates(world, n, runs, delta):
         while len(np.unique(y)) < 2:
             places = rng.integers(5, size=n)
             y = np.sum(rng.random((n, 1)) >= np.cumsum(chances[places], axis=1)[:, :-1], axis=1)
-        model = CertifiedClassifier(FunctionTransformer(), delta=delta, random_state=run).fit(CORNERS[places], y)
+        model = CertifiedClassifier(FunctionTransformer(), delta=delta, random_state=run).fit(
+            CORNERS[places], y
+        )
         chance = np.zeros((5, len(model.classes_)))
         chance[:] = chances[:, model.classes_]
         right = np.sum(chance * model.votes(CORNERS), axis=1).mean()
@@ -255,7 +299,9 @@ def test_certificates_cover_the_true_risk_in_a_thousand_samples(world, n):
 
 
 def test_nothing_is_certified_about_coin_flips():
-    """Labels that have nothing to do with the rows: half of all new ones are missed, however well the old ones are fitted."""
+    """Labels that have nothing to do with the rows: half of all new ones are missed, however well
+    the old ones are fitted.
+    """
     rng = np.random.default_rng(0)
     runs, missed, fitted = 20, 0, []
     for run in range(runs):
@@ -271,7 +317,9 @@ def test_nothing_is_certified_about_coin_flips():
 def test_the_certificate_is_not_vacuous_on_breast_cancer():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    model = CertifiedClassifier(SpectralFeatures(Gaussian(0.02), n_components=100), random_state=0).fit(X, y)
+    model = CertifiedClassifier(
+        SpectralFeatures(Gaussian(0.02), n_components=100), random_state=0
+    ).fit(X, y)
     assert model.gibbs_bound_.value < 0.25
     assert model.bound_.value < 0.5
     assert model.score(X, y) > 0.95
@@ -282,7 +330,9 @@ def test_the_decision_is_an_expansion_where_the_features_are_waves():
     X, y = noisy_problem(np.random.default_rng(1), 300)
     model = CertifiedClassifier(random_state=0).set_params(features__n_components=7).fit(X, y)
     assert len(model.expansion_) == 7
-    np.testing.assert_allclose(model.expansion_.evaluate(X)[:, 0], model.decision_function(X), atol=1e-12)
+    np.testing.assert_allclose(
+        model.expansion_.evaluate(X)[:, 0], model.decision_function(X), atol=1e-12
+    )
     before = model.decision_function(X)
     with pytest.raises(ValueError, match="at least 2 classes"):
         model.fit(X[:, :1], np.ones(300))
@@ -333,7 +383,9 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
         with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
             fit()
     frozen = FrozenEstimator(Nystroem(n_components=20, random_state=0).fit(X))
-    assert CertifiedClassifier(frozen, random_state=0).fit(X, y, np.ones(len(y)) * 2).score(X, y) > 0.8
+    assert (
+        CertifiedClassifier(frozen, random_state=0).fit(X, y, np.ones(len(y)) * 2).score(X, y) > 0.8
+    )
     with pytest.raises(ValueError, match="Nystroem takes no sample_weight"):
         SpectralRidge(Nystroem()).fit(X, X[:, 0], np.ones(len(y)) * 2)
     scaled = SpectralRidge(StandardScaler(), alpha=1e-8)
@@ -343,9 +395,13 @@ def test_transformers_that_cannot_weigh_rows_are_refused_where_rows_have_weights
 
 
 def repeated_noise(seed, n_rows=100, n_copies=6):
-    """Labels that have nothing to do with the rows, so that the true error of every classifier is one half."""
+    """Labels that have nothing to do with the rows, so that the true error of every classifier is
+    one half.
+    """
     rng = np.random.default_rng(seed)
-    return np.tile(rng.normal(size=(n_rows, 5)), (n_copies, 1)), np.tile(rng.integers(2, size=n_rows), n_copies)
+    return np.tile(rng.normal(size=(n_rows, 5)), (n_copies, 1)), np.tile(
+        rng.integers(2, size=n_rows), n_copies
+    )
 
 
 @pytest.mark.parametrize("are_merged", [True, False])
@@ -380,14 +436,23 @@ def test_ties_stay_independent_rows():
     rng = np.random.default_rng(0)
     places = rng.integers(5, size=400)
     y = (rng.random(400) < WORLDS["some noise"][places, 1]).astype(int)
-    bound = CertifiedClassifier(FunctionTransformer(), random_state=0).fit(CORNERS[places], y).gibbs_bound_
+    bound = (
+        CertifiedClassifier(FunctionTransformer(), random_state=0)
+        .fit(CORNERS[places], y)
+        .gibbs_bound_
+    )
     assert bound.valid
     assert bound.value < 0.45  # ten rows certify nothing below one half
-    assert bound.reason == "390 of 400 rows (98%) repeat another row; they count as independent rows"
+    assert (
+        bound.reason == "390 of 400 rows (98%) repeat another row; they count as independent rows"
+    )
     twice = CertifiedClassifier(FunctionTransformer(), random_state=0)
     twice.fit(np.tile(CORNERS[places], (2, 1)), np.tile(y, 2))
     # The same table exported twice has as many observations as before.
-    budgets = [np.log(bound.value / bound.empirical), np.log(twice.gibbs_bound_.value / twice.gibbs_bound_.empirical)]
+    budgets = [
+        np.log(bound.value / bound.empirical),
+        np.log(twice.gibbs_bound_.value / twice.gibbs_bound_.empirical),
+    ]
     assert budgets[1] == pytest.approx(budgets[0], abs=0.1)
 
 
@@ -419,7 +484,11 @@ def test_certify_counts_copies_of_frames_and_texts_once():
     texts = [f"{word} {number}" for word, number in zip(words, numbers)]
     for rows in (frame, frame.astype({"word": "category"}), texts, frame.to_numpy(dtype=object)):
         model = DummyClassifier(strategy="constant", constant=0).fit(rows, y)
-        twice = pandas.concat([rows, rows]) if isinstance(rows, pandas.DataFrame) else np.concatenate([rows, rows])
+        twice = (
+            pandas.concat([rows, rows])
+            if isinstance(rows, pandas.DataFrame)
+            else np.concatenate([rows, rows])
+        )
         assert certify(model, twice, np.tile(y, 2)).value == certify(model, rows, y).value
 
 
@@ -428,7 +497,9 @@ def test_rows_of_a_cluster_send_scores_and_keys_only(learner, monkeypatch):
     """Two scores of each row choose width and move, and one key of each row finds copies."""
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
     X, y = make_moons(5000, noise=0.2, random_state=0)
-    model = CertifiedClassifier(SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0)
+    model = CertifiedClassifier(
+        SpectralFeatures(Gaussian(1.0), learner, n_components=20), random_state=0
+    )
     monkeypatch.setattr(certificates, "_MOST_TAILS", 1000)
     expected = clone(model).fit(X, y)
     gathered, original = [], dask.compute
@@ -445,4 +516,6 @@ def test_rows_of_a_cluster_send_scores_and_keys_only(learner, monkeypatch):
     assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-10)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
     for method in ("predict", "decision_function", "votes"):
-        np.testing.assert_allclose(getattr(found, method)(there).compute(), getattr(expected, method)(X), atol=1e-8)
+        np.testing.assert_allclose(
+            getattr(found, method)(there).compute(), getattr(expected, method)(X), atol=1e-8
+        )

@@ -28,7 +28,11 @@ def run(capsys, *arguments):
 
 
 def process(*arguments, **options):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | options.pop("env", {})
+    environment = (
+        os.environ
+        | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        | options.pop("env", {})
+    )
     return subprocess.Popen(
         [sys.executable, "-m", "bochner", *arguments],
         env=environment,
@@ -91,7 +95,13 @@ def test_an_error_that_nobody_foresaw_says_its_kind(capsys, monkeypatch):
 def test_a_folder_that_is_not_there_is_named_before_any_work(capsys, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     code, _, err = run(
-        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "no" / "m.skops")
+        capsys,
+        "fit",
+        str(tmp_path / "t.csv"),
+        "--target",
+        "b",
+        "--out",
+        str(tmp_path / "no" / "m.skops"),
     )
     assert code == 2
     assert "There is no folder for the model file" in err
@@ -142,7 +152,9 @@ def test_the_list_tells_claims_data_and_cases(capsys, monkeypatch):
 def test_tables_that_cannot_be_fitted_end_with_code_2(capsys, tmp_path, content, message):
     pytest.importorskip("pandas")
     (tmp_path / "t.csv").write_bytes(content)
-    code, _, err = run(capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops"))
+    code, _, err = run(
+        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops")
+    )
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
@@ -172,21 +184,27 @@ def test_missing_data_is_said_in_the_list():
     assert "Data missing, set BOCHNER_DATA: farm" in full
     assert full.endswith(cases)
     assert (
-        "Rule: r Deviation: d1 Deviation: d2 Left out at scale paper, unless --whole asks for it: the last, a day."
-        in full
+        "Rule: r Deviation: d1 Deviation: d2 Left out at scale paper, unless --whole asks for it: "
+        "the last, a day." in full
     )
 
 
 @pytest.mark.usefixtures("workers_in_process")
 def test_reproduce_writes_results_pages_and_json(capsys, tmp_path):
     out = tmp_path / "out"
-    code, text, _ = run(capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--jobs", "1")
+    code, text, _ = run(
+        capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--jobs", "1"
+    )
     assert code == 0
     assert "Verdict: " in text
     names = {path.name for path in out.iterdir()}
-    assert {f"rff_sampling.smoke.{kind}" for kind in ("jsonl", "json", "csv", "html")} | {"index.html"} <= names
+    assert {f"rff_sampling.smoke.{kind}" for kind in ("jsonl", "json", "csv", "html")} | {
+        "index.html"
+    } <= names
     assert (out / "rff_sampling.smoke.csv").read_text().count("\n") == 19
-    code, text, _ = run(capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--json")
+    code, text, _ = run(
+        capsys, "reproduce", "rff_sampling", "--scale", "smoke", "--out", str(out), "--json"
+    )
     (summary,) = json.loads(text)
     assert summary["n_finished"] == 18
     assert summary["environment"]["numpy"]
@@ -226,7 +244,9 @@ def test_control_c_ends_a_fit_without_a_model_file(capsys, tmp_path, monkeypatch
 
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     monkeypatch.setattr(tables, "fit_table", interrupted)
-    code, _, err = run(capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops"))
+    code, _, err = run(
+        capsys, "fit", str(tmp_path / "t.csv"), "--target", "b", "--out", str(tmp_path / "m.skops")
+    )
     assert (code, err) == (130, "Interrupted.\n")
     assert not (tmp_path / "m.skops").exists()
 
@@ -263,7 +283,9 @@ def test_fit_predict_and_report_from_files(capsys, tmp_path, monkeypatch):
     assert len(lines) == 151
     run(capsys, "predict", "iris.skops", "iris.csv", "--out", "p.csv")
     assert (pandas.read_csv("p.csv")["predicted target"] == frame["target"]).mean() > 0.9
-    assert set(json.loads(run(capsys, "predict", "iris.skops", "iris.csv", "--json")[1])["predictions"]) == {
+    assert set(
+        json.loads(run(capsys, "predict", "iris.skops", "iris.csv", "--json")[1])["predictions"]
+    ) == {
         "A",
         "B",
         "C",
@@ -285,29 +307,52 @@ def test_probabilities_of_numbers_are_refused_in_one_sentence(capsys, tmp_path, 
     assert (code, facts["model"], facts["task"]) == (0, "t.skops", "regression")
     assert facts["verdict"]["kind"] in ("holds", "open")
     code, _, err = run(capsys, "predict", "t.skops", "t.csv", "--proba")
-    assert (code, err) == (2, "bochner: Probabilities are for classification; this model predicts numbers.\n")
+    assert (code, err) == (
+        2,
+        "bochner: Probabilities are for classification; this model predicts numbers.\n",
+    )
     code, out, _ = run(capsys, "predict", "t.skops", "t.csv")
     assert (code, len(out.splitlines())) == (0, 41)
 
 
-def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(capsys, tmp_path, monkeypatch):
+def test_a_model_is_judged_as_asked_and_the_page_says_by_what_command(
+    capsys, tmp_path, monkeypatch
+):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")
     from bochner.tables.evaluate import baselines as rivals
 
     monkeypatch.setattr(rivals, "installed", list)
     monkeypatch.chdir(tmp_path)
-    lines = [f"{k % 17},{k % 23},p{k % 12},{'yes' if (k % 17) + (k % 5) > 16 else 'no'}\n" for k in range(120)]
+    lines = [
+        f"{k % 17},{k % 23},p{k % 12},{'yes' if (k % 17) + (k % 5) > 16 else 'no'}\n"
+        for k in range(120)
+    ]
     (tmp_path / "t.csv").write_text("a,b,person,found\n" + "".join(lines))
-    options = ["--metric", "average-precision", "--threshold", "cost:1,5", "--split", "group:person", "--refit"]
+    options = [
+        "--metric",
+        "average-precision",
+        "--threshold",
+        "cost:1,5",
+        "--split",
+        "group:person",
+        "--refit",
+    ]
     code, out, _ = run(capsys, "fit", "t.csv", "--target", "found", *options)
     assert code == 0
-    for words in ("worse in average precision", "Predicts 'yes' from", "whole groups of 'person' (3)", "fitted again"):
+    for words in (
+        "worse in average precision",
+        "Predicts 'yes' from",
+        "whole groups of 'person' (3)",
+        "fitted again",
+    ):
         assert words in out
     assert run(capsys, "predict", "t.skops", "t.csv")[1].splitlines()[0] == "person,predicted found"
     run(capsys, "report", "t.skops")
     shown = (tmp_path / "t.html").read_text()
-    assert "bochner fit t.csv --target found --metric average-precision --threshold cost:1,5" in shown
+    assert (
+        "bochner fit t.csv --target found --metric average-precision --threshold cost:1,5" in shown
+    )
     assert "ROC curve" in shown
     for wrong, message in (
         (["--metric", "mad"], "invalid choice: 'mad'"),
@@ -324,16 +369,32 @@ def test_the_command_knows_every_metric():
     from bochner.tables.evaluate.metrics import METRICS
 
     for name in METRICS:
-        assert cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric == name
+        assert (
+            cli._parser().parse_args(["fit", "t.csv", "--target", "y", "--metric", name]).metric
+            == name
+        )
 
 
 def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     pytest.importorskip("skops")
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    lines = [f"{k % 7},{k % 3},{20200101 + k % 28},{k % 5},k{k},{k / 2 + 0.25}\n" for k in range(60)]
+    lines = [
+        f"{k % 7},{k % 3},{20200101 + k % 28},{k % 5},k{k},{k / 2 + 0.25}\n" for k in range(60)
+    ]
     (tmp_path / "t.csv").write_text('zip,"a,b",day,age,key,y\n' + "".join(lines))
-    options = ["--categorical", "zip", "--drop", "a,b", "--date=day", "--numeric", "age", "--id", "key", "--json"]
+    options = [
+        "--categorical",
+        "zip",
+        "--drop",
+        "a,b",
+        "--date=day",
+        "--numeric",
+        "age",
+        "--id",
+        "key",
+        "--json",
+    ]
     code, out, _ = run(capsys, "fit", "t.csv", "--target", "y", *options)
     columns = json.loads(out)["columns"]
     assert code == 0
@@ -348,10 +409,18 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
     assert code == 0
     assert "Left out: 'zip', as asked." in out
     assert "Left out: 'age', as asked." in out
-    assert "Read: 'day', dates written as yearmonthday: the trend in days, weekday as circles." in out
+    assert (
+        "Read: 'day', dates written as yearmonthday: the trend in days, weekday as circles." in out
+    )
     for said, message in (
-        (["--drop", "zap"], "The table has no column 'zap', which is to be dropped; did you mean 'zip'?"),
-        (["--drop", "zip", "--id", "zip"], "Column 'zip' is said to be two things, drop and identifier"),
+        (
+            ["--drop", "zap"],
+            "The table has no column 'zap', which is to be dropped; did you mean 'zip'?",
+        ),
+        (
+            ["--drop", "zip", "--id", "zip"],
+            "Column 'zip' is said to be two things, drop and identifier",
+        ),
         (["--drop", "y"], "Column 'y' is the target"),
     ):
         code, _, err = run(capsys, "fit", "t.csv", "--target", "y", *said)
@@ -359,7 +428,9 @@ def test_columns_are_said_to_be_something(capsys, tmp_path, monkeypatch):
         assert message in err
 
 
-@pytest.mark.parametrize(("table", "model"), [("a/b.csv", "b"), ("x.y.csv.gz", "x.y"), ("-", "model"), ("t.zst", "t")])
+@pytest.mark.parametrize(
+    ("table", "model"), [("a/b.csv", "b"), ("x.y.csv.gz", "x.y"), ("-", "model"), ("t.zst", "t")]
+)
 def test_a_model_has_the_name_of_its_table(table, model):
     assert cli._model_name(table) == f"{model}.skops"
 
@@ -380,14 +451,26 @@ def test_an_experiment_of_ones_own_is_a_file(capsys, tmp_path):
     own, out = tmp_path / "own.py", tmp_path / "out"
     own.write_text(OWN)
     (tmp_path / "beside.py").write_text('CLAIM = "Squares are squares."')
-    command = ("reproduce", str(own), "--scale", "smoke", "--out", str(out), "--jobs", "2", "--json")
+    command = (
+        "reproduce",
+        str(own),
+        "--scale",
+        "smoke",
+        "--out",
+        str(out),
+        "--jobs",
+        "2",
+        "--json",
+    )
     code, text, _ = run(capsys, *command)
     assert code == 0
     assert json.loads(text)[0]["verdict"] == "holds"
     lines = [json.loads(line) for line in (out / "own.smoke.jsonl").read_text().splitlines()]
     assert sorted(line["result"]["square"] for line in lines) == [1, 4]
     run(capsys, *command)
-    assert len((out / "own.smoke.jsonl").read_text().splitlines()) == 2, "finished cases are not run again"
+    assert len((out / "own.smoke.jsonl").read_text().splitlines()) == 2, (
+        "finished cases are not run again"
+    )
 
 
 @pytest.mark.parametrize(

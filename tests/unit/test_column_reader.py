@@ -7,25 +7,27 @@ import pytest
 
 pandas = pytest.importorskip("pandas")
 
-import messy_samples as messy  # noqa: E402
-from sklearn.base import clone  # noqa: E402
-from sklearn.datasets import load_breast_cancer  # noqa: E402
+import messy_samples as messy
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 
-from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables.columns.written_dates import date_formats, formats_in_words, parsed  # noqa: E402
-from bochner.tables.columns.written_numbers import decimal_of, number_of  # noqa: E402
+from bochner.tables import ColumnReader, TableError
+from bochner.tables.columns.written_dates import date_formats, formats_in_words, parsed
+from bochner.tables.columns.written_numbers import decimal_of, number_of
 
 N = 60
 
 
 def read(values, roles=None, name="x", **options):
     """(what a column of these values is read as, its reason, its role)."""
-    frame = pandas.DataFrame({name: values, "other": np.tile([0.5, 1.5], (len(values) + 1) // 2)[: len(values)]})
+    frame = pandas.DataFrame(
+        {name: values, "other": np.tile([0.5, 1.5], (len(values) + 1) // 2)[: len(values)]}
+    )
     reader = ColumnReader(roles, **options).fit(frame)
     return reader.transform(frame), reader.reasons_[name], reader.roles_.get(name)
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,10 @@ def test_words_among_numbers_count_as_missing_and_are_named():
     texts = [f"{value:.3f}" for value in values]
     texts[3], texts[5], texts[7] = "broken", "n/a", " "
     frame, reason, role = read(texts)
-    assert (role, reason) == ("number", "numbers; 1 value(s) such as 'broken' are no numbers and count as missing")
+    assert (role, reason) == (
+        "number",
+        "numbers; 1 value(s) such as 'broken' are no numbers and count as missing",
+    )
     assert np.flatnonzero(frame["x"].isna()).tolist() == [3, 5, 7]
     mostly = messy.mixed(values, np.random.default_rng(1), words=["unknown reason"], share=0.4)
     assert read(mostly)[2] == "number"
@@ -114,9 +119,11 @@ def test_codes_with_leading_zeros_and_a_few_numbers_among_words_are_categories()
     assert read(["1", "2", "3+"] * 20)[2] == "category"
 
 
-# --- dates ------------------------------------------------------------------------------------------------------------
+# --- dates ----------------------------------------------------------------------------------------
 
-TIMES = pandas.Series(pandas.to_datetime("2019-11-03") + pandas.to_timedelta(np.arange(N) * 37.25, "h"))
+TIMES = pandas.Series(
+    pandas.to_datetime("2019-11-03") + pandas.to_timedelta(np.arange(N) * 37.25, "h")
+)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +151,18 @@ def test_dates_in_many_spellings(form, words):
     assert f"dates written as {words}: the trend in days" in reason
     precise = TIMES if "%M" in form else TIMES.dt.normalize()
     minutes = precise.dt.floor("min") if "%S" not in form else precise
-    np.testing.assert_allclose(frame["x"], minutes.astype("datetime64[us]").astype("int64") / 86400e6, atol=1e-9)
+    np.testing.assert_allclose(
+        frame["x"], minutes.astype("datetime64[us]").astype("int64") / 86400e6, atol=1e-9
+    )
 
 
 def test_two_spellings_in_one_column_and_words_among_them():
     texts = [*TIMES.dt.strftime("%d.%m.%Y")[:30], *TIMES.dt.strftime("%Y-%m-%d")[30:]]
     texts[4] = "unknown"
     frame, reason, _ = read(texts)
-    assert "day.month.year or year-month-day" in reason or "year-month-day or day.month.year" in reason
+    assert (
+        "day.month.year or year-month-day" in reason or "year-month-day or day.month.year" in reason
+    )
     assert np.flatnonzero(frame["x"].isna()).tolist() == [4]
 
 
@@ -166,10 +177,14 @@ def test_parts_that_vary_go_round_in_circles():
     hourly = pandas.Series(pandas.date_range("2020-01-01", periods=400, freq="31h"))
     frame, reason, _ = read(hourly)
     assert reason == "dates: the trend in days, month and weekday and hour as circles"
-    names = [f"x: {part} {wave}" for part in ("month", "weekday", "hour") for wave in ("sine", "cosine")]
+    names = [
+        f"x: {part} {wave}" for part in ("month", "weekday", "hour") for wave in ("sine", "cosine")
+    ]
     assert [name for name in frame.columns if name.startswith("x")] == ["x", *names]
     for part in ("month", "weekday", "hour"):
-        np.testing.assert_allclose(frame[f"x: {part} sine"] ** 2 + frame[f"x: {part} cosine"] ** 2, 1)
+        np.testing.assert_allclose(
+            frame[f"x: {part} sine"] ** 2 + frame[f"x: {part} cosine"] ** 2, 1
+        )
     angle = 2 * np.pi * (hourly.dt.hour + hourly.dt.minute / 60) / 24
     np.testing.assert_allclose(frame["x: hour cosine"], np.cos(angle), atol=1e-12)
     weekday = 2 * np.pi * hourly.dt.day_of_week / 7
@@ -182,7 +197,9 @@ def test_december_is_near_january():
     texts = pandas.Series(pandas.date_range("2019-12-31", periods=366)).astype(str)
     frame = read(texts)[0]
     circle = frame[["x: month sine", "x: month cosine"]].to_numpy()
-    assert np.linalg.norm(circle[0] - circle[1]) < 0.05 < 1.9 < np.linalg.norm(circle[1] - circle[183])
+    assert (
+        np.linalg.norm(circle[0] - circle[1]) < 0.05 < 1.9 < np.linalg.norm(circle[1] - circle[183])
+    )
 
 
 def test_a_date_of_a_parquet_table_is_the_same_in_text():
@@ -197,7 +214,9 @@ def test_whole_numbers_that_are_dates():
     numbers = TIMES.dt.strftime("%Y%m%d").astype(int)
     frame, reason, role = read(numbers)
     assert (role, reason.split(":")[0]) == ("date", "dates written as yearmonthday")
-    np.testing.assert_array_equal(frame["x"], TIMES.dt.normalize().astype("datetime64[s]").astype("int64") // 86400)
+    np.testing.assert_array_equal(
+        frame["x"], TIMES.dt.normalize().astype("datetime64[s]").astype("int64") // 86400
+    )
     assert read(np.arange(20190101, 20190101 + 3 * N, 3))[2] == "number"  # the 99th of January
     seconds = (TIMES.astype("datetime64[s]").astype("int64")).to_numpy()
     assert read(seconds)[2] == "number"
@@ -206,7 +225,9 @@ def test_whole_numbers_that_are_dates():
 
 
 def test_parsed_keeps_the_local_clock():
-    times = parsed(["2020-01-01T10:00:00+05:30", "no date", "Monday, 2020-01-06 09:00"], ("ISO8601",))
+    times = parsed(
+        ["2020-01-01T10:00:00+05:30", "no date", "Monday, 2020-01-06 09:00"], ("ISO8601",)
+    )
     assert times.dt.hour.tolist()[0] == 10
     assert times.isna().tolist() == [False, True, False]
 
@@ -232,7 +253,8 @@ def test_new_dates_may_be_written_in_another_way(fitted, form):
         (
             "%d/%m/%Y",
             ["soon"],
-            "holds 'soon', which is not a date; the training table has dates as day/month/year. Write",
+            "holds 'soon', which is not a date; the training table has dates as day/month/year. "
+            "Write",
         ),
         ("%d/%m/%Y", ["la" * 9999], f"holds '{'la' * 20}…', which is not a date"),
         ("%d/%m/%Y", ["31/02/2021"], "holds '31/02/2021', which is not a date"),
@@ -241,10 +263,18 @@ def test_new_dates_may_be_written_in_another_way(fitted, form):
             ["3/4/2021", "4/25/2021"],
             "holds '4/25/2021', but the training table has dates as day/month/year",
         ),
-        ("%m/%d/%Y", ["25.4.2021"], "holds '25.4.2021', but the training table has dates as month/day/year"),
+        (
+            "%m/%d/%Y",
+            ["25.4.2021"],
+            "holds '25.4.2021', but the training table has dates as month/day/year",
+        ),
         ("%m/%d/%Y", ["3.4.2021"], "holds '3.4.2021', which may be day/month or month/day"),
         ("%Y-%m-%d", ["3/4/2021"], "holds '3/4/2021', which may be day/month or month/day"),
-        ("%Y-%m-%d", ["25/4/2021", "4/25/2021"], "holds '25/4/2021' and '4/25/2021', so day and month change places"),
+        (
+            "%Y-%m-%d",
+            ["25/4/2021", "4/25/2021"],
+            "holds '25/4/2021' and '4/25/2021', so day and month change places",
+        ),
     ],
 )
 def test_new_dates_that_are_none_or_unclear_are_refused(fitted, values, words):
@@ -277,7 +307,8 @@ def test_days_and_months_that_change_places_are_left_out_and_doubtful_ones_are_s
     mixed = np.where(np.arange(N) % 2, TIMES.dt.strftime("%d/%m/%Y"), TIMES.dt.strftime("%m/%d/%Y"))
     reader = ColumnReader().fit(pandas.DataFrame({"x": mixed, "other": np.arange(N) / 7}))
     assert re.fullmatch(
-        "dates such as '.*' and '.*', so day and month change places; write year-month-day", reader.left_out_["x"]
+        "dates such as '.*' and '.*', so day and month change places; write year-month-day",
+        reader.left_out_["x"],
     )
     with pytest.raises(TableError, match=r"Column 'x' holds dates such as .* change places"):
         ColumnReader({"x": "date"}).fit(pandas.DataFrame({"x": mixed}))
@@ -287,11 +318,16 @@ def test_days_and_months_that_change_places_are_left_out_and_doubtful_ones_are_s
 
 
 def test_one_clear_date_among_many_doubtful_ones_decides():
-    doubtful = [f"{day}/{month}/{year}" for day in range(1, 13) for month in range(1, 13) for year in range(1900, 1950)]
+    doubtful = [
+        f"{day}/{month}/{year}"
+        for day in range(1, 13)
+        for month in range(1, 13)
+        for year in range(1900, 1950)
+    ]
     assert date_formats(np.array([*doubtful, "13/5/1950"])) == ("%d/%m/%Y",)
 
 
-# --- truth values, identifiers, text ----------------------------------------------------------------------------------
+# --- truth values, identifiers, text --------------------------------------------------------------
 
 
 def test_words_for_true_and_false_are_two_levels_however_they_are_spelled():
@@ -301,8 +337,13 @@ def test_words_for_true_and_false_are_two_levels_however_they_are_spelled():
     np.testing.assert_array_equal(frame["x"] == "Yes", truth)
     assert sorted(frame["x"].unique()) == ["No", "Yes"]
     assert read(["t", "n"] * 30)[1] == "categories, 2 levels"
-    reader = ColumnReader().fit(pandas.DataFrame({"x": ["true", "false", None] * 20, "z": np.arange(60) % 7}))
-    assert reader.transform(pandas.DataFrame({"x": [True, False], "z": 1}))["x"].tolist() == ["true", "false"]
+    reader = ColumnReader().fit(
+        pandas.DataFrame({"x": ["true", "false", None] * 20, "z": np.arange(60) % 7})
+    )
+    assert reader.transform(pandas.DataFrame({"x": [True, False], "z": 1}))["x"].tolist() == [
+        "true",
+        "false",
+    ]
 
 
 def test_identifiers_and_free_text_are_left_out_with_their_reasons():
@@ -324,7 +365,9 @@ def test_years_steps_and_shuffled_ranks_are_no_identifiers():
     assert read(np.random.default_rng(0).permutation(N))[2] == "number"
     assert read(np.repeat(counting, 2))[2] == "number"
     assert read(counting)[2] is None
-    assert ColumnReader().fit(pandas.DataFrame({"x": counting})).roles_ == {"x": "number"}  # there is nothing else
+    assert ColumnReader().fit(pandas.DataFrame({"x": counting})).roles_ == {
+        "x": "number"
+    }  # there is nothing else
 
 
 @pytest.mark.parametrize("n_rows", [60, 200, 2000])
@@ -339,7 +382,9 @@ def test_a_named_identifier_is_no_quantity_however_many_rows_there_are(n_rows, w
 def test_large_identifiers_differ_as_integers():
     frame = pandas.DataFrame({"user_id": 2**60 + np.arange(50), "x": np.arange(50) / 7})
     assert "user_id" in ColumnReader().fit(frame).left_out_
-    number = frame.rename(columns={"user_id": "size"}).assign(size=lambda f: f["size"] * (1 + np.arange(50) % 3))
+    number = frame.rename(columns={"user_id": "size"}).assign(
+        size=lambda f: f["size"] * (1 + np.arange(50) % 3)
+    )
     made = ColumnReader({"size": "number"}).fit(number).transform(number)
     assert made["size"].nunique() == 50
 
@@ -364,13 +409,17 @@ def test_a_second_column_of_a_name_is_used_unless_it_says_the_same():
     np.testing.assert_array_equal(reader.transform(frame), values)
 
 
-# --- categories of many levels ----------------------------------------------------------------------------------------
+# --- categories of many levels --------------------------------------------------------------------
 
 
 def cities(n=1200, n_levels=200, seed=0):
     rng = np.random.default_rng(seed)
     city = rng.integers(n_levels, size=n)
-    return pandas.DataFrame({"city": [f"city {k}" for k in city], "z": rng.normal(size=n)}), city, rng
+    return (
+        pandas.DataFrame({"city": [f"city {k}" for k in city], "z": rng.normal(size=n)}),
+        city,
+        rng,
+    )
 
 
 def test_many_levels_have_the_mean_target_beside_them():
@@ -384,11 +433,15 @@ def test_many_levels_have_the_mean_target_beside_them():
     assert np.corrcoef(made["city: mean target"], y)[0, 1] > 0.95
     new = reader.transform(pandas.DataFrame({"city": ["nowhere", None], "z": 0.0}))
     assert new["city: mean target"][0] == pytest.approx(y.mean())
-    assert reader.read(pandas.DataFrame({"city": ["nowhere"], "z": 0.0}))[1] == []  # the model itself names it
+    assert (
+        reader.read(pandas.DataFrame({"city": ["nowhere"], "z": 0.0}))[1] == []
+    )  # the model itself names it
 
 
 def test_no_row_is_told_its_own_target():
-    """Pure noise: means of all rows correlate with the target that went into them, means of other folds do not."""
+    """Pure noise: means of all rows correlate with the target that went into them, means of other
+    folds do not.
+    """
     frame, _, rng = cities(n=2000, n_levels=600)
     y = rng.normal(size=len(frame))
     reader = ColumnReader(task="regression")
@@ -413,7 +466,7 @@ def test_classes_have_their_shares():
     assert ColumnReader().fit(frame).encoded_ == []
 
 
-# --- what is said overrules -------------------------------------------------------------------------------------------
+# --- what is said overrules -----------------------------------------------------------------------
 
 
 def test_roles_overrule():
@@ -441,7 +494,7 @@ def test_roles_that_make_no_sense_are_refused(roles, message):
         read(["a", "b"] * 30, roles)
 
 
-# --- the same again ---------------------------------------------------------------------------------------------------
+# --- the same again -------------------------------------------------------------------------------
 
 
 def test_one_row_is_read_as_in_its_table():
@@ -466,11 +519,15 @@ def test_one_row_is_read_as_in_its_table():
 
 
 def test_a_file_with_another_decimal_mark_says_the_same():
-    frame = pandas.DataFrame({"x": ["1,234", "2,345", "0.5"] * 20, "y": ["0,5", "1,25", "3,125"] * 20})
+    frame = pandas.DataFrame(
+        {"x": ["1,234", "2,345", "0.5"] * 20, "y": ["0,5", "1,25", "3,125"] * 20}
+    )
     reader = ColumnReader().fit(frame)
     german = pandas.DataFrame({"x": ["1.234", "2.345", "0,5"], "y": ["0,5", "1,25", "3,125"]})
     german.attrs["decimal"] = ","
-    np.testing.assert_array_equal(reader.transform(german), [[1234, 0.5], [2345, 1.25], [0.5, 3.125]])
+    np.testing.assert_array_equal(
+        reader.transform(german), [[1234, 0.5], [2345, 1.25], [0.5, 3.125]]
+    )
 
 
 def test_numbers_where_dates_were_and_the_other_way_round():

@@ -1,4 +1,6 @@
-"""Kernels without a cache: where nothing can be written, as in containers, fits go on and say so once."""
+"""Kernels without a cache: where nothing can be written, as in containers, fits go on and say so
+once.
+"""
 
 import importlib
 import os
@@ -55,7 +57,10 @@ def run_unprivileged(package, code, *arguments):
     if os.name != "posix":
         pytest.skip("users and rights as on other systems")
     installed = [path for path in sys.path if path.endswith("site-packages")]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(package), *installed])}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join([str(package), *installed]),
+    }
     rights = {}
     if os.geteuid() == 0:
         rights = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -64,11 +69,16 @@ def run_unprivileged(package, code, *arguments):
 
     def run(interpreter, *arguments):
         command = [interpreter, "-c", *arguments]
-        return subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, **rights)
+        return subprocess.run(
+            command, env=environment, cwd="/", capture_output=True, text=True, **rights
+        )
 
-    # Another user may not be allowed to run this very interpreter, or to read what is installed for it.
+    # Another user may not be allowed to run this very interpreter, or to read what is installed for
+    # it.
     version = "python{}.{}".format(*sys.version_info)
-    for interpreter in filter(None, [sys.executable, shutil.which(version, path="/usr/local/bin:/usr/bin:/bin")]):
+    for interpreter in filter(
+        None, [sys.executable, shutil.which(version, path="/usr/local/bin:/usr/bin:/bin")]
+    ):
         try:
             usable = run(interpreter, "import sklearn").returncode == 0
         except PermissionError:
@@ -80,7 +90,10 @@ def run_unprivileged(package, code, *arguments):
 
 @pytest.mark.parametrize(
     "names",
-    [("FourierBoostingClassifier", "SpectralRidge"), ("SpectralClassifier", "SpectralRegressor", "GBRFF2Classifier")],
+    [
+        ("FourierBoostingClassifier", "SpectralRidge"),
+        ("SpectralClassifier", "SpectralRegressor", "GBRFF2Classifier"),
+    ],
     ids=str,
 )
 @pytest.mark.long
@@ -111,8 +124,13 @@ assert np.allclose(cosines, [1, 0])
 assert ["NUMBA_CACHE_DIR" in str(one.message) for one in caught] == [True], caught
 """
     cache = tmp_path / "cache"
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(bochner.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code, str(cache)], env=environment, capture_output=True, text=True)
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(cache),
+        "PYTHONPATH": str(Path(bochner.__file__).parents[1]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(cache)], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -125,9 +143,14 @@ from bochner._loops import kernels
 kernels.sincos(np.zeros(2), np.empty(2), np.empty(2))
 print(sum(kernels.sincos.stats.cache_hits.values()))
 """
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(bochner.__file__).parents[1])}
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(Path(bochner.__file__).parents[1]),
+    }
     hits = [
-        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True).stdout.strip()
+        subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        ).stdout.strip()
         for _ in range(2)
     ]
     assert hits == ["0", "1"]

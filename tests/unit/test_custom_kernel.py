@@ -1,4 +1,6 @@
-"""Kernels made of a function: the same as those with a class of their own, and drawn with the kernel as their mean."""
+"""Kernels made of a function: the same as those with a class of their own, and drawn with the
+kernel as their mean.
+"""
 
 import pickle
 
@@ -33,7 +35,9 @@ def outer(frequencies):
 
 
 def across(frequencies):
-    return np.sum(frequencies**2, axis=1)[:, None, None] * np.eye(frequencies.shape[1]) - outer(frequencies)
+    return np.sum(frequencies**2, axis=1)[:, None, None] * np.eye(frequencies.shape[1]) - outer(
+        frequencies
+    )
 
 
 def tasks(frequencies):
@@ -51,7 +55,9 @@ def gaussian_gradients(differences):
 
 
 def two_lengths(differences):
-    """K₀ = diag(k of length 1, k of length 1/1.5) turned by an angle: no decomposable kernel, and no field."""
+    """K₀ = diag(k of length 1, k of length 1/1.5) turned by an angle: no decomposable kernel, and
+    no field.
+    """
     squares, turn = np.sum(differences**2, axis=1), np.array([[0.8, -0.6], [0.6, 0.8]])
     parts = np.stack([np.exp(-squares / 2), np.exp(-(1.5**2) * squares / 2)], axis=1)
     return np.einsum("ab,nb,cb->nac", turn, parts, turn)
@@ -59,15 +65,27 @@ def two_lengths(differences):
 
 PRIOR = Gaussian(gamma=0.5)
 SAME = {
-    "curl-free by its factor": (CustomKernel(PRIOR, factor=along, signature=gaussian_gradients), CurlFree(PRIOR)),
+    "curl-free by its factor": (
+        CustomKernel(PRIOR, factor=along, signature=gaussian_gradients),
+        CurlFree(PRIOR),
+    ),
     "curl-free by its operator": (CustomKernel(PRIOR, operator=outer), CurlFree(PRIOR)),
-    "divergence-free by its operator": (CustomKernel(PRIOR, operator=across), DivergenceFree(PRIOR)),
+    "divergence-free by its operator": (
+        CustomKernel(PRIOR, operator=across),
+        DivergenceFree(PRIOR),
+    ),
     "decomposable by its factor": (
         CustomKernel(PRIOR, factor=tasks, signature=gaussian_tasks),
         Decomposable(PRIOR, TASKS),
     ),
-    "curl-free by its signature": (CustomKernel(PRIOR, signature=gaussian_gradients), CurlFree(PRIOR)),
-    "decomposable by its signature": (CustomKernel(PRIOR, signature=gaussian_tasks), Decomposable(PRIOR, TASKS)),
+    "curl-free by its signature": (
+        CustomKernel(PRIOR, signature=gaussian_gradients),
+        CurlFree(PRIOR),
+    ),
+    "decomposable by its signature": (
+        CustomKernel(PRIOR, signature=gaussian_tasks),
+        Decomposable(PRIOR, TASKS),
+    ),
 }
 
 
@@ -78,7 +96,9 @@ def test_a_function_gives_the_kernel_of_a_class(name, seed):
     drawn, expected = (kernel.sample(40, 2, np.random.default_rng(seed)) for kernel in (mine, ours))
     np.testing.assert_array_equal(drawn.scalar.frequencies, expected.scalar.frequencies)
     by_grid = mine.factor is None and mine.operator is None
-    np.testing.assert_allclose(drawn.kernel(X), expected.kernel(X), rtol=0, atol=1e-6 if by_grid else 1e-13)
+    np.testing.assert_allclose(
+        drawn.kernel(X), expected.kernel(X), rtol=0, atol=1e-6 if by_grid else 1e-13
+    )
     assert drawn.rank == expected.rank
     assert mine.n_outputs(2) == 2
     if mine.signature is not None:
@@ -86,21 +106,29 @@ def test_a_function_gives_the_kernel_of_a_class(name, seed):
 
 
 @pytest.mark.parametrize(
-    "name", ["curl-free by its factor", "decomposable by its factor", "divergence-free by its operator"]
+    "name",
+    ["curl-free by its factor", "decomposable by its factor", "divergence-free by its operator"],
 )
 def test_ridges_are_those_of_the_class(name):
     mine, ours = SAME[name]
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
-    models = [OperatorRidge(kernel, n_components=30, alpha=0.1, random_state=0).fit(X, Y) for kernel in (mine, ours)]
+    models = [
+        OperatorRidge(kernel, n_components=30, alpha=0.1, random_state=0).fit(X, Y)
+        for kernel in (mine, ours)
+    ]
     np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), atol=1e-8)
     if mine.signature is not None:
-        exact = [OperatorKernelRidge(kernel, alpha=0.1).fit(X, Y).predict(X) for kernel in (mine, ours)]
+        exact = [
+            OperatorKernelRidge(kernel, alpha=0.1).fit(X, Y).predict(X) for kernel in (mine, ours)
+        ]
         np.testing.assert_allclose(*exact, atol=1e-8)
 
 
 @pytest.mark.parametrize(
-    "prior", [Gaussian(gamma=1.125), Gaussian(gamma=2.0), Matern(nu=6.0, length_scale=0.6)], ids=repr
+    "prior",
+    [Gaussian(gamma=1.125), Gaussian(gamma=2.0), Matern(nu=6.0, length_scale=0.6)],
+    ids=repr,
 )
 def test_a_signature_of_ones_own_is_the_mean_of_its_draws_whatever_the_prior(prior, seed):
     kernel, rng = CustomKernel(prior, signature=two_lengths), np.random.default_rng(seed)
@@ -108,7 +136,9 @@ def test_a_signature_of_ones_own_is_the_mean_of_its_draws_whatever_the_prior(pri
     measure = kernel.sample(4000, 1, rng)
     operators = measure.operators()
     expected = kernel.kernel(X, Z)
-    np.testing.assert_allclose(expected, two_lengths((X[:, None] - Z).reshape(-1, 1)).reshape(3, 2, 2, 2))
+    np.testing.assert_allclose(
+        expected, two_lengths((X[:, None] - Z).reshape(-1, 1)).reshape(3, 2, 2, 2)
+    )
     for i, x in enumerate(X):
         for j, z in enumerate(Z):
             each = np.cos(measure.scalar.frequencies @ (x - z))[:, None, None] * operators
@@ -122,7 +152,9 @@ def test_spectra_by_quadrature_are_those_by_hand(n_features):
     """K₀ = k A has A(ω) = A p_k(ω) / p(ω), p_k the density of k's own spectrum."""
     frequencies = np.random.default_rng(0).normal(size=(5, n_features))
     found = spectral_operators(gaussian_tasks, Gaussian(gamma=1.0), frequencies)
-    ratio = 2 ** (n_features / 2) * np.exp(-0.25 * np.sum(frequencies**2, axis=1))  # N(0, I) over N(0, 2 I)
+    ratio = 2 ** (n_features / 2) * np.exp(
+        -0.25 * np.sum(frequencies**2, axis=1)
+    )  # N(0, I) over N(0, 2 I)
     np.testing.assert_allclose(found, ratio[:, None, None] * TASKS, rtol=1e-6)
 
 
@@ -143,7 +175,9 @@ def test_it_is_a_parameter_object_and_takes_a_learned_measure():
     assert clone(kernel).set_params(prior__gamma=2.0).prior.gamma == 2.0
     measure = FourierMeasure(np.array([[1.0, 0.0], [0.5, 2.0]]), np.array([0.3, 0.7]))
     X = np.random.default_rng(0).normal(size=(4, 2))
-    np.testing.assert_allclose(CustomKernel(measure, factor=along).kernel(X), CurlFree(measure).kernel(X), atol=1e-14)
+    np.testing.assert_allclose(
+        CustomKernel(measure, factor=along).kernel(X), CurlFree(measure).kernel(X), atol=1e-14
+    )
 
 
 def heavy(differences):
@@ -162,12 +196,19 @@ def skewed(differences):
 
 
 @pytest.mark.parametrize(
-    ("signature", "message"), [(lagging, "K₀\\(δ\\) must be even"), (skewed, "K₀\\(δ\\) must be symmetric")]
+    ("signature", "message"),
+    [(lagging, "K₀\\(δ\\) must be even"), (skewed, "K₀\\(δ\\) must be symmetric")],
 )
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-def test_signatures_that_are_not_even_and_symmetric_are_rejected_on_every_scale(signature, message, scale):
-    """Otherwise the off-diagonal entries .487 and .980 of the lagging kernel would be drawn as .734 both."""
-    kernel = CustomKernel(Gaussian(gamma=0.5 / scale**2), signature=lambda differences: signature(differences / scale))
+def test_signatures_that_are_not_even_and_symmetric_are_rejected_on_every_scale(
+    signature, message, scale
+):
+    """Otherwise the off-diagonal entries .487 and .980 of the lagging kernel would be drawn as .734
+    both.
+    """
+    kernel = CustomKernel(
+        Gaussian(gamma=0.5 / scale**2), signature=lambda differences: signature(differences / scale)
+    )
     X = scale * np.array([[0.0, 0.0], [0.7, 0.2]])
     with pytest.raises(ValueError, match=message):
         kernel.sample(5, 2, np.random.default_rng(0))
@@ -182,7 +223,9 @@ def test_signatures_that_are_not_even_and_symmetric_are_rejected_on_every_scale(
 
 @pytest.mark.parametrize("name", ["factor", "operator", "signature"])
 def test_complex_functions_are_rejected(name):
-    """A = I + iS with S = −Sᵀ is Hermitian and positive; its sine part has no place in E cos(ω·δ) A(ω)."""
+    """A = I + iS with S = −Sᵀ is Hermitian and positive; its sine part has no place in E cos(ω·δ)
+    A(ω).
+    """
 
     def hermitian(rows):
         return np.tile(np.array([[1.0, 0.5j], [-0.5j, 1.0]]), (len(rows), 1, 1))
@@ -201,11 +244,23 @@ def test_complex_functions_are_rejected(name):
         (CustomKernel(PRIOR, operator=along), ValueError, "operator must give"),
         (CustomKernel(PRIOR, factor=lambda w: w), ValueError, "factor must give"),
         (CustomKernel(PRIOR, factor=lambda w: np.exp(w)[:, :, None]), ValueError, "must be even"),
-        (CustomKernel(PRIOR, operator=lambda w: np.exp(w)[:, :1, None]), ValueError, "must be even"),
+        (
+            CustomKernel(PRIOR, operator=lambda w: np.exp(w)[:, :1, None]),
+            ValueError,
+            "must be even",
+        ),
         (CustomKernel(PRIOR, operator=skewed), ValueError, "A\\(ω\\) must be symmetric"),
-        (CustomKernel(PRIOR, operator=lambda w: np.full((len(w), 1, 1), np.nan)), ValueError, "finite"),
+        (
+            CustomKernel(PRIOR, operator=lambda w: np.full((len(w), 1, 1), np.nan)),
+            ValueError,
+            "finite",
+        ),
         (CustomKernel(PRIOR, signature=heavy), ValueError, "falls off too slowly"),
-        (CustomKernel(FourierMeasure(np.ones((2, 2)), np.ones(2)), signature=gaussian_tasks), TypeError, "density"),
+        (
+            CustomKernel(FourierMeasure(np.ones((2, 2)), np.ones(2)), signature=gaussian_tasks),
+            TypeError,
+            "density",
+        ),
     ],
     ids=lambda value: "" if isinstance(value, CustomKernel) else str(value),
 )

@@ -1,4 +1,6 @@
-"""Descent over rows of a cluster: by messages for each batch, or on rows brought here; the same digits as in memory."""
+"""Descent over rows of a cluster: by messages for each batch, or on rows brought here; the same
+digits as in memory.
+"""
 
 import numpy as np
 import pytest
@@ -34,29 +36,44 @@ def many_shards(monkeypatch):
 
 
 def there(values, size=700):
-    return da.from_array(values, chunks=(size, *([2] if values.shape[1:] == (3,) else values.shape[1:])))
+    return da.from_array(
+        values, chunks=(size, *([2] if values.shape[1:] == (3,) else values.shape[1:]))
+    )
 
 
 def start(n_outputs, seed=1):
     rng = np.random.default_rng(seed)
     amplitudes = rng.normal(size=(2, 9, n_outputs))
-    return Expansion(rng.normal(size=(9, 3)), *amplitudes, np.zeros(n_outputs), np.zeros((3, n_outputs)))
+    return Expansion(
+        rng.normal(size=(9, 3)), *amplitudes, np.zeros(n_outputs), np.zeros((3, n_outputs))
+    )
 
 
 def descend(rows, targets, loss, penalties=(0.01,), weights=None, **settings):
     """The expansions that descents of these penalties reach, from one start and by one seed."""
     parameters = [WaveParameters.of(start(targets.shape[1])) for _ in penalties]
     rates = parameters[0].like(0.02, 0.02, 0.01, 0.02)
-    descents = [Descent(loss, N_EPOCHS, 640, rates, penalties=rates.like(amplitudes=p)) for p in penalties]
+    descents = [
+        Descent(loss, N_EPOCHS, 640, rates, penalties=rates.like(amplitudes=p)) for p in penalties
+    ]
     return run_together(
-        descents, parameters, as_rows(rows), targets, np.random.default_rng(2), weights=weights, apart=APART, **settings
+        descents,
+        parameters,
+        as_rows(rows),
+        targets,
+        np.random.default_rng(2),
+        weights=weights,
+        apart=APART,
+        **settings,
     )
 
 
 def assert_same(found, expected):
     for one, other in zip(found, expected, strict=True):
         for name in ("frequencies", "cosine", "sine", "slopes", "intercept"):
-            np.testing.assert_array_equal(getattr(one.expansion, name), getattr(other.expansion, name), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(one.expansion, name), getattr(other.expansion, name), err_msg=name
+            )
         np.testing.assert_array_equal(one.losses, other.losses)
 
 
@@ -76,7 +93,9 @@ def test_shards_in_bundles_of_any_size_have_the_digits_of_memory(n_threads, monk
 @pytest.mark.parametrize("few_bytes", [0, 2**28])
 @pytest.mark.parametrize(("targets", "loss"), [(ONE_HOT, Multinomial()), (SIGNS, Squared())])
 @pytest.mark.usefixtures("many_shards")
-def test_rows_brought_here_and_rows_of_workers_have_the_digits_of_memory(targets, loss, few_bytes, monkeypatch):
+def test_rows_brought_here_and_rows_of_workers_have_the_digits_of_memory(
+    targets, loss, few_bytes, monkeypatch
+):
     monkeypatch.setattr(dask_rows, "FEW_BYTES", few_bytes)
     epochs = as_rows(there(X)).epochs(BatchPlan.of(N_ROWS, 3, 640, N_ROWS, 0), APART, SIGNS)
     assert isinstance(epochs, dask_batches.DaskShards) == (few_bytes == 0)
@@ -104,13 +123,21 @@ def test_a_descent_there_keeps_its_best_epoch_and_ends_when_told_to():
     seen = []
 
     def held_out(expansion):
-        return float(len(expansion.intercept) * (1 + len(seen)))  # every epoch is worse than the start
+        return float(
+            len(expansion.intercept) * (1 + len(seen))
+        )  # every epoch is worse than the start
 
     (kept,) = descend(
-        there(X), SIGNS, Logistic(), held_out=held_out, after_epoch=lambda reached: seen.append(reached) or True
+        there(X),
+        SIGNS,
+        Logistic(),
+        held_out=held_out,
+        after_epoch=lambda reached: seen.append(reached) or True,
     )
     assert len(seen) == 1
-    np.testing.assert_array_equal(kept.expansion.frequencies, start(1).frequencies.astype(np.float32))
+    np.testing.assert_array_equal(
+        kept.expansion.frequencies, start(1).frequencies.astype(np.float32)
+    )
     assert np.any(seen[0].expansion.frequencies != kept.expansion.frequencies)
 
 

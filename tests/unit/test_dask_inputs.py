@@ -5,7 +5,20 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dask_samples import CASES, NAMES, QUICK, RNG, SIGNAL, TWO, N, X, chunked, every_case, fitted, said
+from dask_samples import (
+    CASES,
+    NAMES,
+    QUICK,
+    RNG,
+    SIGNAL,
+    TWO,
+    N,
+    X,
+    chunked,
+    every_case,
+    fitted,
+    said,
+)
 from selection import long_except
 from sklearn.base import clone, is_classifier, is_regressor
 
@@ -66,7 +79,8 @@ class Fitted(dict):
         return self[name]
 
 
-# The quick tests read every form once, and let one estimator of each kind read partitions without rows.
+# The quick tests read every form once, and let one estimator of each kind read partitions without
+# rows.
 EVERY_FORM = long_except(
     [(name, form) for form in FORMS for name in CASES],
     *((name, "gaps") for name in QUICK),
@@ -81,7 +95,9 @@ def test_every_form_gives_the_model_of_the_array(case, in_memory):
     rows, column = FORMS[form][0](X), FORMS[form][1](CASES[name][1])
     model, reference = fitted(name, rows, column), in_memory[name]
     if form == "sparse" and name.startswith(("JointDescent", "MarginGame")):
-        reference = fitted(name, sp.csr_matrix(X))  # descent in float32 follows the rounding of sparse products
+        reference = fitted(
+            name, sp.csr_matrix(X)
+        )  # descent in float32 follows the rounding of sparse products
     for method, expected in said(reference, X).items():
         found = said(model, rows)[method]
         assert isinstance(found, da.Array), f"{method} is not lazy"
@@ -92,21 +108,27 @@ def test_every_form_gives_the_model_of_the_array(case, in_memory):
         else:
             np.testing.assert_array_equal(found.compute(), expected)
     if is_classifier(model) or is_regressor(model):
-        assert model.score(rows, column) == pytest.approx(reference.score(X, CASES[name][1]), abs=1e-12)
+        assert model.score(rows, column) == pytest.approx(
+            reference.score(X, CASES[name][1]), abs=1e-12
+        )
     if hasattr(model, "leave_one_out") and is_regressor(model):
         for found, expected in zip(
             model.predict(rows, return_std=True), reference.predict(X, return_std=True), strict=True
         ):
             np.testing.assert_allclose(found.compute(), expected, rtol=1e-10, atol=1e-10)
         left_out = model.leave_one_out(rows, column)
-        np.testing.assert_allclose(left_out.compute(), reference.leave_one_out(X, CASES[name][1]), atol=1e-10)
+        np.testing.assert_allclose(
+            left_out.compute(), reference.leave_one_out(X, CASES[name][1]), atol=1e-10
+        )
 
 
 @pytest.mark.parametrize("name", long_except(CASES, "ridge", "boosting"))
 def test_weights_on_a_cluster(name):
     weights = RNG.integers(0, 3, size=N).astype(float)
     expected = fitted(name, sample_weight=weights)
-    model = fitted(name, chunked(X, 1300), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900))
+    model = fitted(
+        name, chunked(X, 1300), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900)
+    )
     for method, values in said(expected, X).items():
         found = said(model, X)[method]
         if values.dtype.kind == "f":
@@ -122,11 +144,15 @@ def test_weights_on_a_cluster(name):
 def test_landmarks_of_a_certificate_are_those_in_memory_with_weights_too():
     """They are learned from the first part, which comes here: weights must not choose others there."""
     weights = RNG.integers(0, 3, size=N).astype(float)
-    model = CertifiedClassifier(LandmarkFeatures(n_landmarks=6, n_components=8, landmarks="random"), random_state=0)
+    model = CertifiedClassifier(
+        LandmarkFeatures(n_landmarks=6, n_components=8, landmarks="random"), random_state=0
+    )
     expected = clone(model).fit(X, NAMES, weights)
     found = clone(model).fit(chunked(X, 1300), chunked(NAMES, 700), chunked(weights, 900))
     np.testing.assert_array_equal(found.features_.landmarks_, expected.features_.landmarks_)
-    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(
+        found.decision_function(X), expected.decision_function(X), rtol=1e-8, atol=1e-8
+    )
     assert found.gibbs_bound_.value == pytest.approx(expected.gibbs_bound_.value, rel=1e-8)
 
 
@@ -145,18 +171,22 @@ def test_landmarks_of_a_certificate_are_those_in_memory_with_weights_too():
 @pytest.mark.parametrize("name", long_except(["ridge", "classifier"], "ridge"))
 def test_bad_weights_of_a_cluster_are_refused(name, weights, message):
     with pytest.raises(ValueError, match=message):
-        fitted(name, chunked(X, 700), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900))
+        fitted(
+            name, chunked(X, 700), chunked(CASES[name][1], 700), sample_weight=chunked(weights, 900)
+        )
 
 
 def test_scores_of_constant_targets_are_those_of_scikit_learn():
     model = SpectralRidge(SpectralFeatures(n_components=3), random_state=0).fit(X, SIGNAL)
     constant = np.column_stack([np.ones(N), SIGNAL])
     both = OperatorRidge(n_components=3, random_state=0).fit(X, TWO)
-    assert both.score(chunked(X, 1300), constant) == pytest.approx(both.score(X, constant), abs=1e-12)
+    assert both.score(chunked(X, 1300), constant) == pytest.approx(
+        both.score(X, constant), abs=1e-12
+    )
     assert model.score(chunked(X, 1300), np.zeros(N)) == model.score(X, np.zeros(N)) == 0.0
 
 
-# --- bad input says what it says in memory ----------------------------------------------------------------------------
+# --- bad input says what it says in memory --------------------------------------------------------
 
 
 def spoilt(values, value, *place):
@@ -197,7 +227,9 @@ def test_masked_and_missing_targets_are_refused(name):
 def test_targets_of_another_length_are_refused(name, length):
     y = np.resize(CASES[name][1], (length, *CASES[name][1].shape[1:]))
     for column in (y, chunked(y, 700), of_unknown(y)):
-        with pytest.raises(ValueError, match=f"inconsistent numbers of samples: X has 5000 rows, y {length}"):
+        with pytest.raises(
+            ValueError, match=f"inconsistent numbers of samples: X has 5000 rows, y {length}"
+        ):
             fitted(name, chunked(X, 900), column)
 
 
@@ -223,7 +255,9 @@ def test_columns_that_are_no_numbers_are_named():
     table = pd.DataFrame(X, columns=list("abcd"))
     for column in (pd.Categorical(NAMES), NAMES):
         mixed = dd.from_pandas(table.assign(kind=column), npartitions=3)
-        with pytest.raises(ValueError, match=r"Column 'kind' of the Dask frame X holds .*get_dummies"):
+        with pytest.raises(
+            ValueError, match=r"Column 'kind' of the Dask frame X holds .*get_dummies"
+        ):
             SpectralRidge().fit(mixed, SIGNAL)
     with pytest.raises(ValueError, match="got a series"):
         SpectralRidge().fit(dd.from_pandas(table["a"], npartitions=3), SIGNAL)
@@ -247,17 +281,25 @@ def test_missing_numbers_of_pandas_own_types_are_refused():
     whole = fitted("ridge", dd.from_pandas(table, npartitions=3), SIGNAL)
     np.testing.assert_allclose(whole.predict(X), fitted("ridge").predict(X), atol=1e-10)
     table.loc[10, "b"] = pd.NA
-    with pytest.raises(ValueError, match="contains NaN: first in column 'b', in row 10 of partition 0"):
+    with pytest.raises(
+        ValueError, match="contains NaN: first in column 'b', in row 10 of partition 0"
+    ):
         fitted("ridge", dd.from_pandas(table, npartitions=3), SIGNAL)
 
 
 def test_series_of_texts_and_categories_are_labels():
-    for series in (pd.Series(NAMES), pd.Series(NAMES).astype("category"), pd.Series(NAMES).astype(object)):
+    for series in (
+        pd.Series(NAMES),
+        pd.Series(NAMES).astype("category"),
+        pd.Series(NAMES).astype(object),
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = fitted("classifier", chunked(X, 700), dd.from_pandas(series, npartitions=4))
         assert model.classes_.tolist() == ["low", "middle", "upper"]
-        np.testing.assert_array_equal(model.predict(chunked(X, 700)).compute(), fitted("classifier").predict(X))
+        np.testing.assert_array_equal(
+            model.predict(chunked(X, 700)).compute(), fitted("classifier").predict(X)
+        )
 
 
 def test_scalers_work_on_rows_in_memory():
@@ -286,7 +328,7 @@ def test_masked_rows_are_refused():
             fitted("ridge", rows, SIGNAL)
 
 
-# --- other libraries --------------------------------------------------------------------------------------------------
+# --- other libraries ------------------------------------------------------------------------------
 
 
 def test_tables_of_arrow_and_polars_keep_their_names():
@@ -317,13 +359,18 @@ ZarrLike.__module__ = "zarr.core.array"
 def test_zarr_is_read_block_by_block():
     source = ZarrLike()
     model = fitted("ridge", source)
-    np.testing.assert_allclose(model.predict(source).compute(), fitted("ridge").predict(X), atol=1e-10)
+    np.testing.assert_allclose(
+        model.predict(source).compute(), fitted("ridge").predict(X), atol=1e-10
+    )
     assert source.largest == 1000
 
 
-# --- partitions that are not what Dask declares -----------------------------------------------------------------------
+# --- partitions that are not what Dask declares ---------------------------------------------------
 
-ESTIMATORS = [SpectralRidge(SpectralFeatures(n_components=8, random_state=0)), SpectralRegressor(random_state=0)]
+ESTIMATORS = [
+    SpectralRidge(SpectralFeatures(n_components=8, random_state=0)),
+    SpectralRegressor(random_state=0),
+]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)

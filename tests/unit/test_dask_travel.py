@@ -69,13 +69,24 @@ def watched(monkeypatch):
         yield watching
 
 
-# Numbers of each row that come to the client: y, weights and keys of rows, and those of a step or round.
-_NUMBERS_A_ROW = {"certified": 60, "GBRFF1": 60, "GBRFF1 of random rows": 60, "GBRFF2": 60, "GBRFF2 of several": 60}
+# Numbers of each row that come to the client: y, weights and keys of rows, and those of a step or
+# round.
+_NUMBERS_A_ROW = {
+    "certified": 60,
+    "GBRFF1": 60,
+    "GBRFF1 of random rows": 60,
+    "GBRFF2": 60,
+    "GBRFF2 of several": 60,
+}
 
 
-@pytest.mark.parametrize("name", long_except(CASES, *(set(QUICK) - {"certified", "GBRFF2", "logistic"})))
+@pytest.mark.parametrize(
+    "name", long_except(CASES, *(set(QUICK) - {"certified", "GBRFF2", "logistic"}))
+)
 def test_rows_do_not_come_to_the_client(name, watched, monkeypatch):
-    """With three times the rows, a few numbers for each further row come here, and statistics of the same size."""
+    """With three times the rows, a few numbers for each further row come here, and statistics of
+    the same size.
+    """
     monkeypatch.setattr(batches, "MOST_STEPS", 8)  # the gradient of each step travels
     monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
@@ -86,12 +97,20 @@ def test_rows_do_not_come_to_the_client(name, watched, monkeypatch):
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
-    wide, travelled = np.hstack([X] * 25), []  # rows of 100 numbers, many more than may come for each
+    wide, travelled = (
+        np.hstack([X] * 25),
+        [],
+    )  # rows of 100 numbers, many more than may come for each
     for copies in (1, 3):
         before = watched.bytes
-        rows, column = chunked(np.tile(wide, (copies, 1)), 1600), chunked(np.concatenate([y] * copies), 2100)
+        rows, column = (
+            chunked(np.tile(wide, (copies, 1)), 1600),
+            chunked(np.concatenate([y] * copies), 2100),
+        )
         model = clone(estimator).set_params(random_state=0)
-        if isinstance(model, OperatorClassifier | OperatorRegressor):  # whose objective is summed in as many steps then
+        if isinstance(
+            model, OperatorClassifier | OperatorRegressor
+        ):  # whose objective is summed in as many steps then
             model.set_params(alpha=copies)
         model.fit(rows, column)
         model.fit(rows, column, sample_weight=chunked(np.ones(len(rows)), 2900))
@@ -129,16 +148,26 @@ def _count(block, *_):
 def test_signals_are_sent_in_the_groups_of_their_rows_once(watched):
     rows = as_rows(chunked(X, 10), held=True)
     sent = rows.held(SIGNAL)
-    assert [len(piece.compute()) for piece in sent.pieces] == list(group_sizes(chunked(X, 10).chunks[0]))
+    assert [len(piece.compute()) for piece in sent.pieces] == list(
+        group_sizes(chunked(X, 10).chunks[0])
+    )
     np.testing.assert_array_equal(rows.sum(_moments, sent), rows.sum(_moments, SIGNAL))
     assert rows.held(None) is None
 
 
-# --- sums do not depend on the cluster --------------------------------------------------------------------------------
+# --- sums do not depend on the cluster ------------------------------------------------------------
 
 
 def test_groups_cover_all_partitions_and_have_rows():
-    for lengths in ([5], [0, 5], [5, 0], [0, 0, 3, 0, 4, 0], [1] * 1000, [0, 7] * 500, list(RNG.integers(0, 9, 3000))):
+    for lengths in (
+        [5],
+        [0, 5],
+        [5, 0],
+        [0, 0, 3, 0, 4, 0],
+        [1] * 1000,
+        [0, 7] * 500,
+        list(RNG.integers(0, 9, 3000)),
+    ):
         bounds = group_bounds(lengths)
         assert bounds[0] == 0
         assert bounds[-1] == len(lengths)
@@ -199,7 +228,7 @@ def test_room_is_a_share_of_the_memory_here(monkeypatch):
     assert not clusters.has_room(251)
 
 
-# --- one number per row ----------------------------------------------------------------------------------------------
+# --- one number per row ---------------------------------------------------------------------------
 
 
 def test_maps_of_rows_that_are_held_read_nothing_again():
@@ -212,12 +241,20 @@ def test_maps_of_rows_that_are_held_read_nothing_again():
 
     gaps = da.concatenate([chunked(X, 100)[:900], chunked(X, 100)[:0], chunked(X, 100)[900:]])
     rows = as_rows(gaps.map_blocks(read, meta=np.empty((0, 0))), held=True)
-    before = [rows.map(_twice, signals=[SIGNAL]), rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL])]
+    before = [
+        rows.map(_twice, signals=[SIGNAL]),
+        rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL]),
+    ]
     rows.sum(_count)
     assert sum(reads) == N
-    after = [rows.map(_twice, signals=[SIGNAL]), rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL])]
+    after = [
+        rows.map(_twice, signals=[SIGNAL]),
+        rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL]),
+    ]
     assert after[0].chunks == (group_sizes(gaps.chunks[0]),)
-    for found, expected in zip(after, (2 * X[:, 0] + SIGNAL, (2 * X + SIGNAL[:, None]).astype(np.float32))):
+    for found, expected in zip(
+        after, (2 * X[:, 0] + SIGNAL, (2 * X + SIGNAL[:, None]).astype(np.float32))
+    ):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
     assert sum(reads) == N
@@ -234,7 +271,15 @@ def _both_twice(block, signal, out):
 
 
 def test_targets_of_a_cluster_are_read_as_those_in_memory():
-    for y in (NAMES, SIGNAL, TWO, (SIGNAL > 0), np.round(SIGNAL), np.round(SIGNAL).astype(int), NAMES.astype(object)):
+    for y in (
+        NAMES,
+        SIGNAL,
+        TWO,
+        (SIGNAL > 0),
+        np.round(SIGNAL),
+        np.round(SIGNAL).astype(int),
+        NAMES.astype(object),
+    ):
         here, there = as_target(y, N), as_target(chunked(y, 700), N)
         assert type(there) is type(here)
         if isinstance(here, Labels):

@@ -28,7 +28,9 @@ def write(folder, name="sonar", **arrays):
 
 
 @needs_data
-@pytest.mark.parametrize("name", [name for name, entry in CATALOG.items() if entry.sha256 and name != "cifar10_hog"])
+@pytest.mark.parametrize(
+    "name", [name for name, entry in CATALOG.items() if entry.sha256 and name != "cifar10_hog"]
+)
 def test_every_file_has_its_checksum_and_shape(name):
     if datasets.where(name) != "file":
         pytest.skip(f"{name}.npz is not in the data folder")
@@ -89,7 +91,9 @@ def test_names_cannot_leave_the_folder(folder, name):
 
 def test_nothing_at_hand_says_what_to_set(folder):
     assert datasets.where("occupancy") == "nowhere"
-    with pytest.raises(FileNotFoundError, match=r"BOCHNER_DATA to a folder that holds occupancy\.npz"):
+    with pytest.raises(
+        FileNotFoundError, match=r"BOCHNER_DATA to a folder that holds occupancy\.npz"
+    ):
         datasets.load("occupancy")
 
 
@@ -100,7 +104,9 @@ def test_the_copy_in_scikit_learn_is_the_same_data(name, monkeypatch):
     monkeypatch.delenv("BOCHNER_DATA")
     assert datasets.where(name) == "scikit-learn"
     shipped = datasets.load(name)
-    np.testing.assert_allclose(shipped.data, from_file.data, atol=0.00101)  # the KEEL copy rounds ties another way
+    np.testing.assert_allclose(
+        shipped.data, from_file.data, atol=0.00101
+    )  # the KEEL copy rounds ties another way
     np.testing.assert_array_equal(shipped.target, from_file.target)
     np.testing.assert_array_equal(shipped.y_binary, from_file.y_binary)
 
@@ -115,7 +121,9 @@ class FakeOpenML:
 
 
 def test_openml_is_asked_once_and_then_the_cache(folder, monkeypatch):
-    monkeypatch.setitem(CATALOG, "tiny", Entry((4, 2), openml=OpenMLCopy("tiny", 1, ("b",), dropped_columns=1)))
+    monkeypatch.setitem(
+        CATALOG, "tiny", Entry((4, 2), openml=OpenMLCopy("tiny", 1, ("b",), dropped_columns=1))
+    )
     fake = FakeOpenML(np.arange(12.0).reshape(4, 3), np.array(["a", "b", "b", "c"]))
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fake)
     assert datasets.where("tiny") == "OpenML"
@@ -128,7 +136,9 @@ def test_openml_is_asked_once_and_then_the_cache(folder, monkeypatch):
 
 
 def test_openml_rows_of_another_shape_are_refused_and_not_cached(folder, monkeypatch):
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", FakeOpenML(np.ones((5, 60)), np.array(["Rock"] * 5)))
+    monkeypatch.setattr(
+        sklearn.datasets, "fetch_openml", FakeOpenML(np.ones((5, 60)), np.array(["Rock"] * 5))
+    )
     with pytest.raises(ValueError, match="not the data set of the paper"):
         datasets.load("sonar")
     assert datasets.where("sonar") == "OpenML"

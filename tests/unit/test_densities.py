@@ -5,24 +5,39 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 
-from bochner import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture
+from bochner import (
+    Anova,
+    Cauchy,
+    Gaussian,
+    Laplace,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralMixture,
+)
 from bochner.priors.densities import log_density
 
 PRIORS = {
     "Gaussian": lambda d: Gaussian(np.linspace(0.3, 0.6, d)),
     "Matern": lambda d: Matern(nu=1.2, length_scale=np.linspace(0.7, 1.5, d)),
-    "RationalQuadratic": lambda d: RationalQuadratic(alpha=1.8, length_scale=np.linspace(0.7, 1.5, d)),
+    "RationalQuadratic": lambda d: RationalQuadratic(
+        alpha=1.8, length_scale=np.linspace(0.7, 1.5, d)
+    ),
     "Laplace": lambda d: Laplace(np.linspace(0.5, 0.8, d)),
     "Cauchy": lambda d: Cauchy(np.linspace(0.8, 1.3, d)),
     "Sinc": lambda d: Sinc(np.linspace(0.9, 1.4, d)),
-    "SpectralMixture": lambda d: SpectralMixture([0.3, 0.9], [[0.5] * d, [-0.2] * d], [[0.6] * d, [1.1] * d]),
+    "SpectralMixture": lambda d: SpectralMixture(
+        [0.3, 0.9], [[0.5] * d, [-0.2] * d], [[0.6] * d, [1.1] * d]
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PRIORS)
 @pytest.mark.parametrize("d", [1, 3])
 def test_the_density_is_that_of_the_draws(name, d, seed):
-    """E g(ω) / p(ω) over draws is one for every density g; g is uniform on a small cube off the origin."""
+    """E g(ω) / p(ω) over draws is one for every density g; g is uniform on a small cube off the
+    origin.
+    """
     prior, rng = PRIORS[name](d), np.random.default_rng(seed)
     drawn = prior.sample(40_000, d, rng).frequencies
     center, size = np.linspace(0.2, 0.4, d), 0.3
@@ -36,7 +51,10 @@ def test_the_density_is_that_of_the_draws(name, d, seed):
 def test_the_density_has_mass_one(name):
     prior = PRIORS[name](1)
     ends = [(-np.inf, -1e-9), (1e-9, np.inf)] if name != "Sinc" else [(-0.9, 0.9)]
-    mass = sum(quad(lambda w: np.exp(log_density(prior, np.array([[w]]))[0][0]), *end, limit=200)[0] for end in ends)
+    mass = sum(
+        quad(lambda w: np.exp(log_density(prior, np.array([[w]]))[0][0]), *end, limit=200)[0]
+        for end in ends
+    )
     assert mass == pytest.approx(1, rel=1e-6)
 
 
@@ -53,8 +71,12 @@ def test_slopes_are_those_of_differences(name, d, seed):
 
 
 def test_numbers_by_hand():
-    assert log_density(Gaussian(0.5), np.zeros((1, 2)))[0][0] == pytest.approx(-1.8378770664093453)  # −ln 2π
-    assert log_density(Matern(nu=0.5), np.zeros((1, 1)))[0][0] == pytest.approx(-1.1447298858494002)  # −ln π
+    assert log_density(Gaussian(0.5), np.zeros((1, 2)))[0][0] == pytest.approx(
+        -1.8378770664093453
+    )  # −ln 2π
+    assert log_density(Matern(nu=0.5), np.zeros((1, 1)))[0][0] == pytest.approx(
+        -1.1447298858494002
+    )  # −ln π
     assert log_density(Sinc(2.0), np.array([[3.0]]))[0][0] == -np.inf
 
 

@@ -1,4 +1,6 @@
-"""Priors learned by marginal likelihood: the objective against its definition, its slopes, and what is learned."""
+"""Priors learned by marginal likelihood: the objective against its definition, its slopes, and what
+is learned.
+"""
 
 import numpy as np
 import pytest
@@ -64,9 +66,15 @@ def definition(objective, theta):
     K = clone(objective.prior).set_params(**parameters).kernel(X) + linear / d * X @ X.T
     K += noise * np.diag(objective.noise_shares)
     # h rows at one place instead of one of noise λ / h
-    log_determinant = np.linalg.slogdet(K)[1] + (n - len(X)) * theta[-1] - np.sum(np.log(objective.noise_shares))
-    value = 0.5 * np.log(np.trace(Y.T @ np.linalg.inv(K) @ Y) / (n * Y.shape[1])) + log_determinant / (2 * n)
-    for logarithms, spread in zip(np.split(theta[:-2], len(theta[:-2]) // d), (0.3, 0.6), strict=False):
+    log_determinant = (
+        np.linalg.slogdet(K)[1] + (n - len(X)) * theta[-1] - np.sum(np.log(objective.noise_shares))
+    )
+    value = 0.5 * np.log(
+        np.trace(Y.T @ np.linalg.inv(K) @ Y) / (n * Y.shape[1])
+    ) + log_determinant / (2 * n)
+    for logarithms, spread in zip(
+        np.split(theta[:-2], len(theta[:-2]) // d), (0.3, 0.6), strict=False
+    ):
         value += np.sum(np.log(1 + ((logarithms - logarithms.mean()) / spread) ** 2)) / n
     return value
 
@@ -79,7 +87,9 @@ def test_objective_is_its_definition_and_slopes_are_its_differences(prior, weigh
     assert value == pytest.approx(definition(objective, theta), rel=1e-9)
     step = 1e-4
     for i, slope in enumerate(slopes):
-        ahead = [definition(objective, theta + k * step * np.eye(len(theta))[i]) for k in (-2, -1, 1, 2)]
+        ahead = [
+            definition(objective, theta + k * step * np.eye(len(theta))[i]) for k in (-2, -1, 1, 2)
+        ]
         numeric = (ahead[0] - 8 * ahead[1] + 8 * ahead[2] - ahead[3]) / (12 * step)
         assert slope == pytest.approx(numeric, rel=1e-6, abs=1e-9)
     rough, rough_slopes = objective._in_precision(theta, np.float32)
@@ -94,8 +104,11 @@ def test_shrinkage_has_the_common_value_free_and_forgives_single_columns():
     np.testing.assert_allclose(slope, same_slope)
     assert slope.sum() == pytest.approx(0, abs=1e-14)
     assert shrinkage(np.zeros(3), 0.5)[0] == 0
-    # Ten times further costs 2 log 10 for each column and no more, however far: a Gaussian would ask for a hundredfold.
-    far, further = (shrinkage(distance * np.array([0.0, 0.1, 1.0]), 0.3)[0] for distance in (1e4, 1e5))
+    # Ten times further costs 2 log 10 for each column and no more, however far: a Gaussian would
+    # ask for a hundredfold.
+    far, further = (
+        shrinkage(distance * np.array([0.0, 0.1, 1.0]), 0.3)[0] for distance in (1e4, 1e5)
+    )
     assert further - far == pytest.approx(3 * 2 * np.log(10), rel=1e-3)
 
 
@@ -121,7 +134,11 @@ def test_columns_that_do_not_matter_are_found(prior, seed):
     rng = generator(seed)
     X = rng.normal(size=(300, 30))
     relevant = rng.choice(30, 3, replace=False)
-    y = np.sin(2 * X[:, relevant[0]]) + X[:, relevant[1]] * X[:, relevant[2]] + 0.1 * rng.normal(size=300)
+    y = (
+        np.sin(2 * X[:, relevant[0]])
+        + X[:, relevant[1]] * X[:, relevant[2]]
+        + 0.1 * rng.normal(size=300)
+    )
     learned = Evidence(n_iterations=40).learn_prior(prior, X, y, rng)
     strengths = {
         Anova: lambda p: p.weight / p.length_scale,
@@ -150,13 +167,20 @@ def test_scales_and_offsets_of_columns_do_not_matter(prior):
     y = X[:, 0] ** 2 + 0.1 * rng.normal(size=80)
     scales = np.array([1e-3, 1.0, 1e4])
     plain, scaled = (
-        Evidence(n_iterations=5).learn(prior, rows, y, generator()) for rows in (X, X * scales + 5 * scales)
+        Evidence(n_iterations=5).learn(prior, rows, y, generator())
+        for rows in (X, X * scales + 5 * scales)
     )
-    np.testing.assert_allclose(scaled.prior.length_scale, plain.prior.length_scale * scales, rtol=1e-4)
+    np.testing.assert_allclose(
+        scaled.prior.length_scale, plain.prior.length_scale * scales, rtol=1e-4
+    )
     np.testing.assert_allclose(scaled.linear * scales**2, plain.linear, rtol=1e-4)
     assert scaled.noise == pytest.approx(plain.noise, rel=1e-4)
-    as_they_are = Evidence(n_iterations=5, standardize=False).learn(prior, X / X.std(axis=0), y, generator())
-    np.testing.assert_allclose(as_they_are.prior.length_scale * X.std(axis=0), plain.prior.length_scale, rtol=1e-6)
+    as_they_are = Evidence(n_iterations=5, standardize=False).learn(
+        prior, X / X.std(axis=0), y, generator()
+    )
+    np.testing.assert_allclose(
+        as_they_are.prior.length_scale * X.std(axis=0), plain.prior.length_scale, rtol=1e-6
+    )
 
 
 def test_labels_of_two_classes_are_one_column_and_have_more_noise():
@@ -167,7 +191,9 @@ def test_labels_of_two_classes_are_one_column_and_have_more_noise():
     assert learned.noise >= 0.1 - 1e-12
     assert np.argmax(learned.prior.gamma) == 0
     signs = Evidence().learn(Laplace(), X, np.where(X[:, 0] > 0, 5, 3), generator())
-    assert signs.objective == pytest.approx(Evidence().learn(Laplace(), X, y, generator()).objective)
+    assert signs.objective == pytest.approx(
+        Evidence().learn(Laplace(), X, y, generator()).objective
+    )
 
 
 def test_whole_numbers_are_labels_unless_they_are_declared_values():
@@ -252,11 +278,15 @@ def test_a_learned_prior_works_wherever_a_prior_does(prior):
     features = SpectralFeatures(learned, n_components=200, random_state=0)
     ridge = SpectralRidge(features, alpha=[1e-2, 1e-1, 1.0]).fit(X, y)
     assert ridge.score(X, y) > 0.9
-    landmarks = LandmarkFeatures(learned, n_landmarks=20, similarity="exact", random_state=0).fit_transform(X)
+    landmarks = LandmarkFeatures(
+        learned, n_landmarks=20, similarity="exact", random_state=0
+    ).fit_transform(X)
     assert landmarks.shape == (150, 20)
     assert clone(learned).kernel(X[:4]).shape == (4, 4)
     if not isinstance(prior, Laplace):  # whose frequencies have no variance
-        field = OperatorRidge(CurlFree(learned), n_components=50, alpha=1e-2, random_state=0).fit(X, X)
+        field = OperatorRidge(CurlFree(learned), n_components=50, alpha=1e-2, random_state=0).fit(
+            X, X
+        )
         assert field.predict(X).shape == (150, 3)
         assert CurlFree(learned).kernel(X[:3]).shape == (3, 3, 3, 3)
 
@@ -280,7 +310,9 @@ def test_an_interruption_passes_through(monkeypatch):
 
     monkeypatch.setattr(evidence_module, "invert", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Evidence().learn(Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator())
+        Evidence().learn(
+            Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator()
+        )
     assert len(calls) == 1
 
 
@@ -289,7 +321,11 @@ def test_a_matrix_that_is_singular_in_float32_is_taken_in_float64(monkeypatch):
     theta[-1] = np.log(0.2)
     expected, _ = objective._in_precision(theta, np.float64)
     whole = evidence_module.invert
-    monkeypatch.setattr(evidence_module, "invert", lambda matrix: None if matrix.dtype == np.float32 else whole(matrix))
+    monkeypatch.setattr(
+        evidence_module,
+        "invert",
+        lambda matrix: None if matrix.dtype == np.float32 else whole(matrix),
+    )
     assert objective(theta)[0] == expected
     monkeypatch.setattr(evidence_module, "invert", lambda matrix: None)
     with pytest.raises(np.linalg.LinAlgError, match="standardize=True"):
@@ -299,23 +335,61 @@ def test_a_matrix_that_is_singular_in_float32_is_taken_in_float64(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda X, y: Evidence().learn(Cauchy(), X, y, generator()), TypeError, "Evidence learns the rates of Anova"),
-        (lambda X, y: Evidence().learn(Matern(nu=2.2), X, y, generator()), TypeError, "nu = 0.5, 1.5 or 2.5"),
+        (
+            lambda X, y: Evidence().learn(Cauchy(), X, y, generator()),
+            TypeError,
+            "Evidence learns the rates of Anova",
+        ),
+        (
+            lambda X, y: Evidence().learn(Matern(nu=2.2), X, y, generator()),
+            TypeError,
+            "nu = 0.5, 1.5 or 2.5",
+        ),
         (lambda X, y: Evidence().learn(None, X, y, generator()), TypeError, "got None"),
         (lambda X, y: Evidence().learn(Gaussian(), X, y, 0.5), TypeError, "Generator"),
-        (lambda X, y: Evidence().learn(Gaussian(), X, 0 * y, generator()), ValueError, "target is constant"),
-        (lambda X, y: Evidence().learn(Gaussian(), X, y[:3], generator()), ValueError, "inconsistent numbers"),
-        (lambda X, y: Evidence().learn(Gaussian(), X * np.nan, y, generator()), ValueError, "NaN"),
-        (lambda X, y: Evidence().learn(Gaussian(), X[:1], y[:1], generator()), ValueError, "at least 2 rows"),
-        (lambda X, y: Evidence().learn(Gaussian(), X, y, generator(), -y), ValueError, "Negative values"),
         (
-            lambda X, y: Evidence().learn(Gaussian(), X, TargetSimilarity.of_values(y), generator()),
+            lambda X, y: Evidence().learn(Gaussian(), X, 0 * y, generator()),
+            ValueError,
+            "target is constant",
+        ),
+        (
+            lambda X, y: Evidence().learn(Gaussian(), X, y[:3], generator()),
+            ValueError,
+            "inconsistent numbers",
+        ),
+        (lambda X, y: Evidence().learn(Gaussian(), X * np.nan, y, generator()), ValueError, "NaN"),
+        (
+            lambda X, y: Evidence().learn(Gaussian(), X[:1], y[:1], generator()),
+            ValueError,
+            "at least 2 rows",
+        ),
+        (
+            lambda X, y: Evidence().learn(Gaussian(), X, y, generator(), -y),
+            ValueError,
+            "Negative values",
+        ),
+        (
+            lambda X, y: Evidence().learn(
+                Gaussian(), X, TargetSimilarity.of_values(y), generator()
+            ),
             TypeError,
             "labels or values",
         ),
-        (lambda X, y: Evidence().learn(Gaussian(), X[:, 0], y, generator()), ValueError, "two-dimensional"),
-        (lambda X, y: Evidence(n_rows=1).learn(Gaussian(), X, y, generator()), ValueError, "n_rows must be at least 2"),
-        (lambda X, y: Evidence(rate_spread=0).learn(Gaussian(), X, y, generator()), ValueError, "rate_spread"),
+        (
+            lambda X, y: Evidence().learn(Gaussian(), X[:, 0], y, generator()),
+            ValueError,
+            "two-dimensional",
+        ),
+        (
+            lambda X, y: Evidence(n_rows=1).learn(Gaussian(), X, y, generator()),
+            ValueError,
+            "n_rows must be at least 2",
+        ),
+        (
+            lambda X, y: Evidence(rate_spread=0).learn(Gaussian(), X, y, generator()),
+            ValueError,
+            "rate_spread",
+        ),
     ],
 )
 def test_refusals_say_what_is_needed(call, error, message):
@@ -324,7 +398,7 @@ def test_refusals_say_what_is_needed(call, error, message):
         call(X, X[:, 0] + 0.123)
 
 
-# --- more rows for a few steps ----------------------------------------------------------------------------------------
+# --- more rows for a few steps --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -342,8 +416,13 @@ def test_refining_goes_on_from_what_fewer_rows_have_led_to(labels, monkeypatch):
         return found
 
     monkeypatch.setattr(evidence_module, "minimize", watched)
-    learned = Evidence(n_rows=80, n_iterations=9, n_refining_rows=200, n_refinements=3).learn(Laplace(), X, y, rng)
-    (n_first, _, first_end, first_most, first_steps), (n_last, last_start, _, last_most, last_steps) = seen
+    learned = Evidence(n_rows=80, n_iterations=9, n_refining_rows=200, n_refinements=3).learn(
+        Laplace(), X, y, rng
+    )
+    (
+        (n_first, _, first_end, first_most, first_steps),
+        (n_last, last_start, _, last_most, last_steps),
+    ) = seen
     assert (n_first, first_most, n_last, last_most) == (80, 9, 200, 3)
     np.testing.assert_array_equal(last_start, first_end)
     assert learned.n_iterations == first_steps + last_steps
@@ -356,11 +435,15 @@ def test_refining_skips_few_rows_that_are_constant():
     rng = generator()
     X, y = rng.normal(size=(200, 2)), np.zeros(200, dtype=int)
     y[:2] = 1
-    learned = Evidence(n_rows=3, n_refining_rows=200, n_iterations=4).learn(Gaussian(), X, y, np.random.default_rng(5))
+    learned = Evidence(n_rows=3, n_refining_rows=200, n_iterations=4).learn(
+        Gaussian(), X, y, np.random.default_rng(5)
+    )
     assert learned.n_iterations <= 4
 
 
 @pytest.mark.parametrize("name", ["n_refining_rows", "n_refinements"])
 def test_counts_of_refining_are_checked(name):
     with pytest.raises((ValueError, TypeError), match=name):
-        Evidence(**{name: -1}).learn(Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator())
+        Evidence(**{name: -1}).learn(
+            Gaussian(), generator().normal(size=(20, 2)), np.arange(20) / 3, generator()
+        )

@@ -36,10 +36,14 @@ def test_evaluation_is_the_sum_of_waves(n_outputs, slopes, dtype, seed):
     X = rng.normal(size=(700, 3)).astype(dtype)
     result = model.evaluate(X)
     assert result.dtype == dtype
-    np.testing.assert_allclose(result, by_definition(model, X), atol=1e-10 if dtype == np.float64 else 1e-4)
+    np.testing.assert_allclose(
+        result, by_definition(model, X), atol=1e-10 if dtype == np.float64 else 1e-4
+    )
     again = Expansion.of_phases(model.frequencies, model.amplitudes, model.phases, model.intercept)
     bare = by_definition(again, X.astype(np.float64))
-    np.testing.assert_allclose(bare if not slopes else bare + X @ model.slopes, by_definition(model, X), atol=1e-5)
+    np.testing.assert_allclose(
+        bare if not slopes else bare + X @ model.slopes, by_definition(model, X), atol=1e-5
+    )
 
 
 def test_stages_take_and_extend():
@@ -58,9 +62,13 @@ def test_scaling_of_inputs_and_outputs(slopes):
     rng = np.random.default_rng(0)
     model, X = expansion(2, rng, slopes), rng.normal(size=(10, 3))
     shift, scale = rng.normal(size=3), rng.uniform(0.5, 2, size=3)
-    np.testing.assert_allclose(model.after_scaling(shift, scale).evaluate(X), model.evaluate((X - shift) * scale))
+    np.testing.assert_allclose(
+        model.after_scaling(shift, scale).evaluate(X), model.evaluate((X - shift) * scale)
+    )
     outputs = np.array([3.0, -1.0]), np.array([2.0, 0.5])
-    np.testing.assert_allclose(model.rescaled(*outputs).evaluate(X), outputs[0] + outputs[1] * model.evaluate(X))
+    np.testing.assert_allclose(
+        model.rescaled(*outputs).evaluate(X), outputs[0] + outputs[1] * model.evaluate(X)
+    )
 
 
 @pytest.mark.parametrize("slopes", [True, False])
@@ -83,6 +91,8 @@ def test_shapes_are_checked():
 @given(st.integers(0, 2**32 - 1))
 def test_an_expansion_without_slopes_is_bounded_by_its_amplitudes(seed):
     rng = np.random.default_rng(seed)
-    model = Expansion(rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), rng.normal(size=(6, 1)), np.zeros(1))
+    model = Expansion(
+        rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), rng.normal(size=(6, 1)), np.zeros(1)
+    )
     far = 1e4 * rng.normal(size=(20, 2))
     assert np.all(np.abs(model.evaluate(far)) <= model.amplitudes.sum() + 1e-9)

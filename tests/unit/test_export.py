@@ -47,11 +47,13 @@ def features(**settings):
     return SpectralFeatures(n_components=20, random_state=0, **settings)
 
 
-# --- what comes out -----------------------------------------------------------------------------------------------------
+# --- what comes out -------------------------------------------------------------------------------
 
 
 @both_dtypes
-@pytest.mark.parametrize("labels", [NAMES, NAMES.astype(object), Y, Y == 1, Y * 2.0, Y.astype(np.uint8)], ids=repr)
+@pytest.mark.parametrize(
+    "labels", [NAMES, NAMES.astype(object), Y, Y == 1, Y * 2.0, Y.astype(np.uint8)], ids=repr
+)
 def test_labels_are_texts_or_whole_numbers_as_the_classes_are(labels, dtype):
     model = FourierBoostingClassifier(n_rounds=5, random_state=0).fit(X, labels)
     exported = to_onnx(model, X=X, dtype=dtype)
@@ -63,7 +65,9 @@ def test_labels_are_texts_or_whole_numbers_as_the_classes_are(labels, dtype):
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "multinomial"])
 def test_two_classes_whatever_the_loss(loss):
     rows = Y < 2
-    model = FourierBoostingClassifier(loss=loss, n_rounds=5, random_state=0).fit(X[rows], NAMES[rows])
+    model = FourierBoostingClassifier(loss=loss, n_rounds=5, random_state=0).fit(
+        X[rows], NAMES[rows]
+    )
     assert_says_the_same(to_onnx(model, X=X[rows], dtype=np.float64), model, X[rows], np.float64)
 
 
@@ -104,7 +108,9 @@ def test_regression_written_to_a_file(tmp_path):
 
 
 def test_float32_graphs_of_ridges_and_kernels_do_not_lose_digits_to_cancellation():
-    """Coefficients of hundreds that cancel, predictions of one: float32 sums would be off by more than 1e-5."""
+    """Coefficients of hundreds that cancel, predictions of one: float32 sums would be off by more
+    than 1e-5.
+    """
     rows = np.linspace(0, 1, 200)[:, None]
     y = np.sin(12 * rows[:, 0])
     ridge = SpectralRidge(features(), alpha=1e-12).fit(rows, y)
@@ -113,7 +119,9 @@ def test_float32_graphs_of_ridges_and_kernels_do_not_lose_digits_to_cancellation
         assert_says_the_same(to_onnx(model, X=rows), model, rows, np.float32)
 
 
-@pytest.mark.parametrize("last", [features(), SpectralRidge(random_state=0), KernelMachine()], ids=str)
+@pytest.mark.parametrize(
+    "last", [features(), SpectralRidge(random_state=0), KernelMachine()], ids=str
+)
 def test_one_scaled_column_keeps_all_digits(last):
     """onnxruntime joins a scaling with a product of matrices after it, in float32."""
     rows, y = DIABETES[0][:, 2:3] * 7.7, DIABETES[1]
@@ -121,29 +129,38 @@ def test_one_scaled_column_keeps_all_digits(last):
     assert_says_the_same(to_onnx(model, X=rows, dtype=np.float64), model, rows, np.float64)
 
 
-# --- features inside of predictors --------------------------------------------------------------------------------------
+# --- features inside of predictors ----------------------------------------------------------------
 
 
 @both_dtypes
 @pytest.mark.parametrize(
     "inner",
-    [LandmarkFeatures(n_landmarks=5, random_state=0), make_pipeline(StandardScaler(), PCA(2)), PCA(2)],
+    [
+        LandmarkFeatures(n_landmarks=5, random_state=0),
+        make_pipeline(StandardScaler(), PCA(2)),
+        PCA(2),
+    ],
     ids=lambda inner: type(inner).__name__,
 )
 def test_predictors_on_features_of_any_kind(inner, dtype):
     rows, y = DIABETES
-    for model in (SpectralRidge(inner).fit(rows, y), CertifiedClassifier(inner, random_state=0).fit(rows, y > 150)):
+    for model in (
+        SpectralRidge(inner).fit(rows, y),
+        CertifiedClassifier(inner, random_state=0).fit(rows, y > 150),
+    ):
         assert_says_the_same(to_onnx(model, X=rows, dtype=dtype), model, rows, dtype)
 
 
 def test_harmonic_measures():
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     fitted = features().fit(rows)
-    fitted.measure_ = HarmonicMeasure(np.array([[0, 0], [1, 2], [2, 1], [2, 4], [5, 3], [5, 30]]), np.arange(1, 7) / 6)
+    fitted.measure_ = HarmonicMeasure(
+        np.array([[0, 0], [1, 2], [2, 1], [2, 4], [5, 3], [5, 30]]), np.arange(1, 7) / 6
+    )
     assert_says_the_same(to_onnx(fitted, X=rows, dtype=np.float64), fitted, rows, np.float64)
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 class Doubled(TransformerMixin, BaseEstimator):
@@ -162,7 +179,10 @@ class Doubled(TransformerMixin, BaseEstimator):
         (make_pipeline(Doubled(), features(), Ridge()), "Doubled cannot be exported"),
         (make_pipeline(features(), KMeans(2)), "KMeans. cannot be exported"),
         (SpectralRidge(SplineTransformer()), "SplineTransformer"),
-        (LandmarkFeatures(Matern(nu=2.2), n_landmarks=5, similarity="exact"), r"Matern\(nu=2.2\) is a Bessel"),
+        (
+            LandmarkFeatures(Matern(nu=2.2), n_landmarks=5, similarity="exact"),
+            r"Matern\(nu=2.2\) is a Bessel",
+        ),
         (KernelMachine(Matern(nu=0.7)), r"Matern\(nu=0.7\) is a Bessel"),
     ],
     ids=lambda case: str(case)[:40],
@@ -198,7 +218,7 @@ def test_labels_that_onnx_has_no_type_for():
         to_onnx(model, X=X)
 
 
-# --- the trial ----------------------------------------------------------------------------------------------------------
+# --- the trial ------------------------------------------------------------------------------------
 
 
 def planted(estimator, graph):
@@ -282,15 +302,19 @@ def without(monkeypatch, library):
     monkeypatch.setattr(builtins, "__import__", importing)
 
 
-# --- skl2onnx -----------------------------------------------------------------------------------------------------------
+# --- skl2onnx -------------------------------------------------------------------------------------
 
 
 def test_every_public_transformer_and_predictor_is_registered():
     register_converters()
     estimators = [
-        value for value in vars(bochner).values() if isinstance(value, type) and issubclass(value, BaseEstimator)
+        value
+        for value in vars(bochner).values()
+        if isinstance(value, type) and issubclass(value, BaseEstimator)
     ]
-    expected = {value for value in estimators if hasattr(value, "predict") or hasattr(value, "transform")}
+    expected = {
+        value for value in estimators if hasattr(value, "predict") or hasattr(value, "transform")
+    }
     assert set(exported_types()) == expected - {bochner.TableModel}
     from skl2onnx._supported_operators import sklearn_operator_name_map
 
@@ -303,14 +327,20 @@ def test_skl2onnx_converts_pipelines_by_itself(opset):
         pytest.skip("an older skl2onnx does not know this opset")
     register_converters()
     model = make_pipeline(StandardScaler(), features(), LogisticRegression()).fit(X, NAMES)
-    exported = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False}, target_opset=opset)
+    exported = skl2onnx.to_onnx(
+        model, X[:1].astype(np.float32), options={"zipmap": False}, target_opset=opset
+    )
     assert_says_the_same(exported, model, X, np.float32)
 
 
 def test_skl2onnx_gives_probabilities_by_name_where_it_is_not_told_otherwise():
     register_converters()
-    model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=5, random_state=0)).fit(X, NAMES)
-    said = session(skl2onnx.to_onnx(model, X[:1].astype(np.float32))).run(None, {"X": X.astype(np.float32)})
+    model = make_pipeline(
+        StandardScaler(), FourierBoostingClassifier(n_rounds=5, random_state=0)
+    ).fit(X, NAMES)
+    said = session(skl2onnx.to_onnx(model, X[:1].astype(np.float32))).run(
+        None, {"X": X.astype(np.float32)}
+    )
     assert list(said[0]) == list(model.predict(X))
     first = model.predict_proba(X)[0]
     assert said[1][0] == pytest.approx(dict(zip(model.classes_, first)), abs=1e-5)

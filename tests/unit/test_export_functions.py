@@ -41,11 +41,15 @@ def test_kernels_keep_their_digits_far_from_the_origin():
     prior, shift = Matern(nu=0.5, length_scale=0.7), 2.0**26
     rows, points = np.round(64 * X) / 64, np.round(64 * POINTS) / 64
     graph = graph_of(lambda moved: kernel(prior, moved, points + shift), 3, np.float64)
-    assert_close(run(graph, rows + shift, np.float64)["variable"], prior.kernel(rows, points), np.float64)
+    assert_close(
+        run(graph, rows + shift, np.float64)["variable"], prior.kernel(rows, points), np.float64
+    )
 
 
 def test_the_largest_tensors_of_a_kernel_are_rows_by_points():
-    """No node has rows x points x columns numbers, nor do constants grow with the square of anything."""
+    """No node has rows x points x columns numbers, nor do constants grow with the square of
+    anything.
+    """
     onnx = pytest.importorskip("onnx")
     rows = RNG.normal(size=(30, 20))
     model = to_onnx(KernelMachine().fit(rows, RNG.normal(size=30)), X=rows, dtype=np.float64)
@@ -61,7 +65,10 @@ def test_the_largest_tensors_of_a_kernel_are_rows_by_points():
         Gaussian(0.3),
         Matern(nu=2.5),
         RationalQuadratic(alpha=0.7),
-        *(pytest.param(prior, marks=pytest.mark.long) for prior in (Gaussian(length_scale=1.3), Matern(nu=1.5))),
+        *(
+            pytest.param(prior, marks=pytest.mark.long)
+            for prior in (Gaussian(length_scale=1.3), Matern(nu=1.5))
+        ),
     ],
     ids=str,
 )

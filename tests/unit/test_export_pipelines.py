@@ -1,4 +1,6 @@
-"""Pipelines with the usual steps of scikit-learn, tables, and models of the front door as ONNX graphs."""
+"""Pipelines with the usual steps of scikit-learn, tables, and models of the front door as ONNX
+graphs.
+"""
 
 import functools
 
@@ -70,19 +72,37 @@ def features():
     return SpectralFeatures(n_components=20, random_state=0)
 
 
-ONE_HOT = make_column_transformer((StandardScaler(), [0, 1]), (OneHotEncoder(handle_unknown="ignore"), [2]))
+ONE_HOT = make_column_transformer(
+    (StandardScaler(), [0, 1]), (OneHotEncoder(handle_unknown="ignore"), [2])
+)
 PIPELINES = {
-    "scaler, features, logistic": (make_pipeline(StandardScaler(), features(), LogisticRegression()), X, NAMES),
-    "min-max, features, linear SVC": (make_pipeline(MinMaxScaler(), features(), LinearSVC()), X, NAMES),
+    "scaler, features, logistic": (
+        make_pipeline(StandardScaler(), features(), LogisticRegression()),
+        X,
+        NAMES,
+    ),
+    "min-max, features, linear SVC": (
+        make_pipeline(MinMaxScaler(), features(), LinearSVC()),
+        X,
+        NAMES,
+    ),
     "imputer, scaler, boosting": (
-        make_pipeline(SimpleImputer(), RobustScaler(), FourierBoostingClassifier(n_rounds=5, random_state=0)),
+        make_pipeline(
+            SimpleImputer(), RobustScaler(), FourierBoostingClassifier(n_rounds=5, random_state=0)
+        ),
         HOLES,
         NAMES,
     ),
     "one-hot columns, ridge": (make_pipeline(ONE_HOT, SpectralRidge(features())), MIXED, X[:, 2]),
-    "scaler, PCA, kernel machine": (make_pipeline(StandardScaler(), PCA(2), KernelMachine()), X, X[:, 2]),
+    "scaler, PCA, kernel machine": (
+        make_pipeline(StandardScaler(), PCA(2), KernelMachine()),
+        X,
+        X[:, 2],
+    ),
     "polynomials, landmarks, ridge": (
-        make_pipeline(PolynomialFeatures(2), LandmarkFeatures(n_landmarks=5, random_state=0), Ridge()),
+        make_pipeline(
+            PolynomialFeatures(2), LandmarkFeatures(n_landmarks=5, random_state=0), Ridge()
+        ),
         *DIABETES,
     ),
     "smooth scaler, union, ridge classifier": (
@@ -90,11 +110,25 @@ PIPELINES = {
         X,
         NAMES,
     ),
-    "table, certified": (make_pipeline(TableInputs(), CertifiedClassifier(features())), HOLES, Y == 1),
-    "normalizer, operator classifier": (make_pipeline(Normalizer(), OperatorRidgeClassifier(random_state=0)), X, Y),
-    "scaler, front door": (make_pipeline(StandardScaler(), SpectralClassifier(evidence=QUICK, random_state=0)), X, Y),
+    "table, certified": (
+        make_pipeline(TableInputs(), CertifiedClassifier(features())),
+        HOLES,
+        Y == 1,
+    ),
+    "normalizer, operator classifier": (
+        make_pipeline(Normalizer(), OperatorRidgeClassifier(random_state=0)),
+        X,
+        Y,
+    ),
+    "scaler, front door": (
+        make_pipeline(StandardScaler(), SpectralClassifier(evidence=QUICK, random_state=0)),
+        X,
+        Y,
+    ),
     "search over a pipeline's end": (
-        make_pipeline(StandardScaler(), features(), GridSearchCV(LogisticRegression(), {"C": [1, 30]}, cv=3)),
+        make_pipeline(
+            StandardScaler(), features(), GridSearchCV(LogisticRegression(), {"C": [1, 30]}, cv=3)
+        ),
         X,
         NAMES,
     ),
@@ -167,7 +201,9 @@ def test_raw_scores_inside_of_a_calibration_are_converted_in_float64():
     ("first", "right"),
     [
         # skl2onnx takes ten seconds to convert quantiles.
-        pytest.param(QuantileTransformer(n_quantiles=50), np.float64, marks=pytest.mark.long, id="quantiles"),
+        pytest.param(
+            QuantileTransformer(n_quantiles=50), np.float64, marks=pytest.mark.long, id="quantiles"
+        ),
         pytest.param(PowerTransformer(), np.float32, id="powers"),
     ],
 )
@@ -182,7 +218,9 @@ def test_steps_that_skl2onnx_gets_right_in_one_precision_only(first, right):
 
 @both_dtypes
 @pytest.mark.parametrize(
-    "last", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5), PLSRegression(), Ridge()], ids=str
+    "last",
+    [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5), PLSRegression(), Ridge()],
+    ids=str,
 )
 def test_regressors_whose_coefficients_are_not_the_whole_story(last, dtype):
     """They have ``coef_``, and other predictions than coef_ · x + intercept_."""
@@ -191,7 +229,9 @@ def test_regressors_whose_coefficients_are_not_the_whole_story(last, dtype):
     assert_says_the_same(to_onnx(pipeline, X=rows, dtype=dtype), pipeline, rows, dtype)
 
 
-@pytest.mark.parametrize("last", [SVC(kernel="linear"), SVC(), LinearSVC(), SGDClassifier(random_state=0)], ids=str)
+@pytest.mark.parametrize(
+    "last", [SVC(kernel="linear"), SVC(), LinearSVC(), SGDClassifier(random_state=0)], ids=str
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scores_are_the_decision_function(last, n_classes):
     kept = n_classes > Y
@@ -200,12 +240,14 @@ def test_scores_are_the_decision_function(last, n_classes):
     assert run(exported, X[kept], np.float32)["scores"].shape[1] == (1 if n_classes == 2 else 3)
     assert_says_the_same(exported, pipeline, X[kept], np.float32)
     if isinstance(last, SVC):
-        with pytest.raises(ValueError, match=r"StandardScaler, SpectralFeatures, SVC.* 1e-10 is let through"):
+        with pytest.raises(
+            ValueError, match=r"StandardScaler, SpectralFeatures, SVC.* 1e-10 is let through"
+        ):
             to_onnx(pipeline, X=X[kept], dtype=np.float64)
         to_onnx(pipeline, X=X[kept], dtype=np.float64, tolerance=1e-5)
 
 
-# --- tables -------------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def fed(frame, dtype):
@@ -225,7 +267,9 @@ def test_columns_by_name(dtype):
     prepare = make_column_transformer(
         (make_pipeline(TableInputs(), StandardScaler()), ["size"]), (OneHotEncoder(), ["kind"])
     )
-    pipeline = make_pipeline(prepare, FourierBoostingRegressor(n_rounds=5, random_state=0)).fit(frame, y)
+    pipeline = make_pipeline(prepare, FourierBoostingRegressor(n_rounds=5, random_state=0)).fit(
+        frame, y
+    )
     exported = to_onnx(pipeline, X=frame, dtype=dtype)
     inputs = {"size": frame[["size"]].to_numpy(dtype), "kind": frame[["kind"]].to_numpy(object)}
     rounded = frame.assign(size=inputs["size"][:, 0].astype(float))
@@ -286,7 +330,7 @@ def test_categories_that_a_graph_cannot_read_are_refused_by_name():
         to_onnx(SpectralFeatures().fit(frame[["size"]].fillna(0.0)), X=frame[["size", "kind"]])
 
 
-# --- the front door -----------------------------------------------------------------------------------------------------
+# --- the front door -------------------------------------------------------------------------------
 
 
 @both_dtypes
@@ -319,8 +363,16 @@ def fits_beyond_exact_rows():
     rows, y = regression(260)
     labels = np.digitize(y, [-0.5, 0.5])
     return (
-        (SpectralClassifier(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, labels), "probabilities"),
-        (SpectralRegressor(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, y), "prediction"),
+        (
+            SpectralClassifier(evidence=QUICK, max_exact_rows=200, random_state=0).fit(
+                rows, labels
+            ),
+            "probabilities",
+        ),
+        (
+            SpectralRegressor(evidence=QUICK, max_exact_rows=200, random_state=0).fit(rows, y),
+            "prediction",
+        ),
     )
 
 
@@ -329,9 +381,14 @@ def test_waves_and_float32_members_of_many_rows(dtype):
     """Members whose own sums are float32 agree as far as these are precise."""
     rows, _ = regression(260)
     for model, said in fits_beyond_exact_rows():
-        assert {type(member).__name__ for member in model.blend_.members} == {"KernelExpansion", "WaveMember"}
+        assert {type(member).__name__ for member in model.blend_.members} == {
+            "KernelExpansion",
+            "WaveMember",
+        }
         found = run(to_onnx(model, X=rows, dtype=dtype), rows, dtype)[said]
-        expected = model.predict_proba(rows) if said == "probabilities" else model.predict(rows)[:, None]
+        expected = (
+            model.predict_proba(rows) if said == "probabilities" else model.predict(rows)[:, None]
+        )
         np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
     assert TOLERANCES[dtype] < 1e-3
 

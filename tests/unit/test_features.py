@@ -1,4 +1,6 @@
-"""SpectralFeatures as its users meet it: pipelines, tables, sparse rows, single precision, and mistakes."""
+"""SpectralFeatures as its users meet it: pipelines, tables, sparse rows, single precision, and
+mistakes.
+"""
 
 import subprocess
 import sys
@@ -15,7 +17,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bochner import Gaussian, Laplace, MarginGame, Matern, OptimalAlignment, PacBayes, SpectralFeatures
+from bochner import (
+    Gaussian,
+    Laplace,
+    MarginGame,
+    Matern,
+    OptimalAlignment,
+    PacBayes,
+    SpectralFeatures,
+)
 from bochner.data.targets import Labels, Values
 from bochner.learners import Learned, Learner
 
@@ -38,7 +48,9 @@ class FirstAtoms(Learner):
 def test_features_approach_the_priors_kernel_like_one_over_root_d():
     errors = []
     for n_components in (200, 20_000):
-        fitted = SpectralFeatures(Gaussian(gamma=0.2), n_components=n_components, random_state=0).fit(X)
+        fitted = SpectralFeatures(
+            Gaussian(gamma=0.2), n_components=n_components, random_state=0
+        ).fit(X)
         gram = fitted.transform(X) @ fitted.transform(X).T
         errors.append(np.sqrt(np.mean((gram - Gaussian(gamma=0.2).kernel(X)) ** 2)))
     assert 3 < errors[0] / errors[1] < 30  # expected 10
@@ -52,16 +64,25 @@ def test_same_seed_same_features_and_a_refit_starts_afresh():
     assert np.abs(SpectralFeatures(random_state=4).fit_transform(X) - first).max() > 0.01
 
 
-@pytest.mark.parametrize("random_state", [None, 0, np.random.RandomState(0), np.random.default_rng(0)])
+@pytest.mark.parametrize(
+    "random_state", [None, 0, np.random.RandomState(0), np.random.default_rng(0)]
+)
 def test_every_kind_of_random_state_is_taken(random_state):
-    assert SpectralFeatures(n_components=3, random_state=random_state).fit_transform(X).shape == (80, 6)
+    assert SpectralFeatures(n_components=3, random_state=random_state).fit_transform(X).shape == (
+        80,
+        6,
+    )
 
 
 def test_sparse_rows_give_the_features_of_the_dense_ones():
     dense = np.where(RNG.random(X.shape) < 0.5, 0, X)
     model = SpectralFeatures(random_state=0).fit(sp.csr_matrix(dense))
-    np.testing.assert_allclose(model.transform(sp.csr_matrix(dense)), model.transform(dense), atol=1e-13)
-    np.testing.assert_allclose(model.transform(sp.coo_array(dense)), model.transform(dense), atol=1e-13)
+    np.testing.assert_allclose(
+        model.transform(sp.csr_matrix(dense)), model.transform(dense), atol=1e-13
+    )
+    np.testing.assert_allclose(
+        model.transform(sp.coo_array(dense)), model.transform(dense), atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -75,18 +96,24 @@ def test_dtype_is_kept(dtype):
 def test_tables_come_out_named(library):
     frame_library = pytest.importorskip(library)
     frame = frame_library.DataFrame(dict(zip("abcd", X.T, strict=True)))
-    model = SpectralFeatures(n_components=2, random_state=0).set_output(transform=library).fit(frame)
+    model = (
+        SpectralFeatures(n_components=2, random_state=0).set_output(transform=library).fit(frame)
+    )
     out = model.transform(frame)
     assert list(out.columns) == [f"spectralfeatures{i}" for i in range(4)]
     assert list(model.get_feature_names_out()) == list(out.columns)
     assert list(model.feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match="feature names should match"):
-        model.transform(frame.rename(columns={"a": "z"}) if library == "pandas" else frame.rename({"a": "z"}))
+        model.transform(
+            frame.rename(columns={"a": "z"}) if library == "pandas" else frame.rename({"a": "z"})
+        )
 
 
 def test_a_refit_on_rows_without_names_forgets_the_names():
     pd, da = pytest.importorskip("pandas"), pytest.importorskip("dask.array")
-    model = SpectralFeatures(n_components=2, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")))
+    model = SpectralFeatures(n_components=2, random_state=0).fit(
+        pd.DataFrame(X, columns=list("abcd"))
+    )
     model.fit(da.from_array(X, chunks=(40, 4)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -96,10 +123,13 @@ def test_a_refit_on_rows_without_names_forgets_the_names():
 def test_nested_parameters_can_be_searched():
     X, y = load_iris(return_X_y=True)
     model = make_pipeline(
-        SpectralFeatures(Gaussian(), n_components=20, random_state=0), LogisticRegression(max_iter=500)
+        SpectralFeatures(Gaussian(), n_components=20, random_state=0),
+        LogisticRegression(max_iter=500),
     )
     search = GridSearchCV(
-        model, {"spectralfeatures__prior__gamma": [1e-6, 0.3], "spectralfeatures__n_components": [5, 20]}, cv=3
+        model,
+        {"spectralfeatures__prior__gamma": [1e-6, 0.3], "spectralfeatures__n_components": [5, 20]},
+        cv=3,
     )
     search.fit(X, y)
     assert search.best_params_["spectralfeatures__prior__gamma"] == 0.3
@@ -116,7 +146,9 @@ def test_set_params_reaches_the_prior_and_the_learner():
 def test_a_learner_reweights_and_candidates_are_drawn_from_its_weights():
     whole = SpectralFeatures(learner=FirstAtoms(3), n_components=10, random_state=0).fit(X, Y)
     assert whole.measure_.weights[3:].sum() == 0
-    drawn = SpectralFeatures(learner=FirstAtoms(3), n_components=6, n_candidates=50, random_state=0).fit(X, Y)
+    drawn = SpectralFeatures(
+        learner=FirstAtoms(3), n_components=6, n_candidates=50, random_state=0
+    ).fit(X, Y)
     assert len(drawn.measure_) == 6
     assert len(np.unique(drawn.measure_.frequencies, axis=0)) <= 3
 
@@ -144,26 +176,78 @@ FITTED = SpectralFeatures(n_components=3, random_state=0).fit(X)
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.nan, X)), ValueError, "contains (NaN|infinity)"),
-        (lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.inf, X)), ValueError, "contains (NaN|infinity)"),
+        (
+            lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.nan, X)),
+            ValueError,
+            "contains (NaN|infinity)",
+        ),
+        (
+            lambda: SpectralFeatures().fit(np.where(X[0, 0] == X, np.inf, X)),
+            ValueError,
+            "contains (NaN|infinity)",
+        ),
         (lambda: FITTED.transform(np.full((2, 4), np.nan)), ValueError, "contains (NaN|infinity)"),
         (lambda: SpectralFeatures().fit(np.empty((0, 4))), ValueError, "0 sample"),
         (lambda: SpectralFeatures().fit(np.empty((4, 0))), ValueError, "0 feature"),
         (lambda: SpectralFeatures().fit(X[0]), ValueError, "Expected 2D array"),
         (lambda: FITTED.transform(X[:, :3]), ValueError, "expecting 4 features"),
         (lambda: SpectralFeatures().fit(X + 1j), ValueError, "Complex data not supported"),
-        (lambda: SpectralFeatures().fit([["a", "b"], ["c", "d"]]), ValueError, "could not convert string"),
-        (lambda: SpectralFeatures(Gaussian(gamma=-1.0)).fit(X), ValueError, "gamma must be positive"),
-        (lambda: SpectralFeatures(n_components=0).fit(X), ValueError, "n_components must be at least 1"),
-        (lambda: SpectralFeatures(n_components=2.5).fit(X), TypeError, "n_components must be an integer"),
-        (lambda: SpectralFeatures(sampling="sobol").fit(X), ValueError, "sampling must be one of 'iid'"),
-        (lambda: SpectralFeatures(Laplace(), sampling="orthogonal").fit(X), ValueError, "cannot be sampled"),
-        (lambda: SpectralFeatures(prior="rbf").fit(X), TypeError, "prior must be an object of SpectralPrior"),
-        (lambda: SpectralFeatures(learner="svm").fit(X), TypeError, r"such as PacBayes\(\), got 'svm'"),
-        (lambda: SpectralFeatures(learner=PacBayes).fit(X, Y), TypeError, r"Write learner=PacBayes\(\)"),
-        (lambda: SpectralFeatures(learner=PacBayes(), target="numbers").fit(X, Y), ValueError, "target must be one of"),
+        (
+            lambda: SpectralFeatures().fit([["a", "b"], ["c", "d"]]),
+            ValueError,
+            "could not convert string",
+        ),
+        (
+            lambda: SpectralFeatures(Gaussian(gamma=-1.0)).fit(X),
+            ValueError,
+            "gamma must be positive",
+        ),
+        (
+            lambda: SpectralFeatures(n_components=0).fit(X),
+            ValueError,
+            "n_components must be at least 1",
+        ),
+        (
+            lambda: SpectralFeatures(n_components=2.5).fit(X),
+            TypeError,
+            "n_components must be an integer",
+        ),
+        (
+            lambda: SpectralFeatures(sampling="sobol").fit(X),
+            ValueError,
+            "sampling must be one of 'iid'",
+        ),
+        (
+            lambda: SpectralFeatures(Laplace(), sampling="orthogonal").fit(X),
+            ValueError,
+            "cannot be sampled",
+        ),
+        (
+            lambda: SpectralFeatures(prior="rbf").fit(X),
+            TypeError,
+            "prior must be an object of SpectralPrior",
+        ),
+        (
+            lambda: SpectralFeatures(learner="svm").fit(X),
+            TypeError,
+            r"such as PacBayes\(\), got 'svm'",
+        ),
+        (
+            lambda: SpectralFeatures(learner=PacBayes).fit(X, Y),
+            TypeError,
+            r"Write learner=PacBayes\(\)",
+        ),
+        (
+            lambda: SpectralFeatures(learner=PacBayes(), target="numbers").fit(X, Y),
+            ValueError,
+            "target must be one of",
+        ),
         (lambda: SpectralFeatures(n_candidates=10).fit(X), ValueError, "without a learner"),
-        (lambda: SpectralFeatures(block_size=0).fit(X), ValueError, "block_size must be at least 1"),
+        (
+            lambda: SpectralFeatures(block_size=0).fit(X),
+            ValueError,
+            "block_size must be at least 1",
+        ),
         (lambda: SpectralFeatures().fit(np.ones((5, 4))), ValueError, "points that differ"),
         (lambda: SpectralFeatures().transform(X), NotFittedError, "not fitted"),
         (lambda: FITTED.transform(X, out=np.empty((3, 3))), ValueError, "out has shape"),
@@ -176,7 +260,9 @@ def test_each_mistake_has_its_own_message(call, error, message):
 
 def test_parameters_of_the_default_prior_and_search_can_be_set():
     model = make_pipeline(SpectralFeatures(learner=MarginGame()))
-    model.set_params(spectralfeatures__prior__gamma=2.0, spectralfeatures__learner__peaks__n_walkers=7)
+    model.set_params(
+        spectralfeatures__prior__gamma=2.0, spectralfeatures__learner__peaks__n_walkers=7
+    )
     features = model[0]
     assert features.prior.gamma == 2.0
     assert features.learner.peaks.n_walkers == 7
@@ -201,7 +287,9 @@ def test_parameters_of_the_default_prior_and_search_can_be_set():
     ],
 )
 def test_a_failed_refit_leaves_the_old_model_or_none(X_bad, y_bad, changes):
-    fitted = SpectralFeatures(Gaussian("scale"), PacBayes(), n_components=6, random_state=0).fit(X, Y)
+    fitted = SpectralFeatures(Gaussian("scale"), PacBayes(), n_components=6, random_state=0).fit(
+        X, Y
+    )
     before = fitted.transform(X)
     for method in (fitted.fit, fitted.partial_fit):
         with pytest.raises(ValueError):
@@ -217,13 +305,17 @@ def test_a_failed_refit_leaves_the_old_model_or_none(X_bad, y_bad, changes):
 
 
 def test_whole_numbers_of_many_levels_are_values_and_the_user_is_told():
-    """Diabetes with whole-number targets before a regressor: 214 classes would be learned, at a third of the R²."""
+    """Diabetes with whole-number targets before a regressor: 214 classes would be learned, at a
+    third of the R².
+    """
     rows, disease = load_diabetes(return_X_y=True)
     learner = OptimalAlignment()
     settings = {"n_candidates": 400, "n_components": 30, "random_state": 0}
 
     def pipeline(**target):
-        return make_pipeline(StandardScaler(), SpectralFeatures(learner=learner, **settings, **target), Ridge())
+        return make_pipeline(
+            StandardScaler(), SpectralFeatures(learner=learner, **settings, **target), Ridge()
+        )
 
     with pytest.warns(UserWarning, match="read as values, not as classes"):
         told = pipeline().fit(rows, disease.astype(int))
@@ -231,11 +323,15 @@ def test_whole_numbers_of_many_levels_are_values_and_the_user_is_told():
         warnings.simplefilter("error")
         values = pipeline(target="values").fit(rows, disease.astype(int))
         labels = pipeline(target="labels").fit(rows, disease.astype(int))
-        given = SpectralFeatures(learner=learner, **settings).fit(values[:1].transform(rows), Values.of(disease))
+        given = SpectralFeatures(learner=learner, **settings).fit(
+            values[:1].transform(rows), Values.of(disease)
+        )
     np.testing.assert_array_equal(told[1].measure_.frequencies, values[1].measure_.frequencies)
     np.testing.assert_array_equal(given.measure_.frequencies, values[1].measure_.frequencies)
     assert len(labels[1].sums_.classes) == 214
-    assert isinstance(SpectralFeatures(learner=learner).fit(X, Labels.of(Y)).measure_.weights, np.ndarray)
+    assert isinstance(
+        SpectralFeatures(learner=learner).fit(X, Labels.of(Y)).measure_.weights, np.ndarray
+    )
 
 
 def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
@@ -244,12 +340,18 @@ def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
     letters = np.arange(320) % 26
     rows = rng.normal(size=(320, 3))
     settings = {"n_candidates": 50, "n_components": 5, "random_state": 0}
-    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(rows[:270], letters[:270])
+    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(
+        rows[:270], letters[:270]
+    )
     streamed.partial_fit(rows[270:], letters[270:])
-    whole = SpectralFeatures(Gaussian(1.0), PacBayes(), target="labels", **settings).fit(rows, letters)
+    whole = SpectralFeatures(Gaussian(1.0), PacBayes(), target="labels", **settings).fit(
+        rows, letters
+    )
     np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, atol=1e-12)
     values = np.append(rng.normal(size=300), np.arange(20) % 3)
-    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(rows[:300], values[:300])
+    streamed = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).partial_fit(
+        rows[:300], values[:300]
+    )
     streamed.partial_fit(rows[300:], values[300:])
     whole = SpectralFeatures(Gaussian(1.0), PacBayes(), **settings).fit(rows, values)
     np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, atol=1e-12)
@@ -257,11 +359,14 @@ def test_batches_go_on_with_the_kind_of_target_that_the_first_one_had():
 
 @pytest.mark.long
 def test_importing_bochner_brings_no_optional_library_and_no_compiler():
-    # scikit-learn itself imports pandas, and its callbacks rich, where they are: what counts is what bochner adds.
+    # scikit-learn itself imports pandas, and its callbacks rich, where they are: what counts is
+    # what bochner adds.
     code = "import sys, sklearn.base, importlib.util as u; u.find_spec('sklearn.callback') and __import__('sklearn.callback'); "
     code += "before = set(sys.modules); import bochner; print(*(set(sys.modules) - before)); "
     code += "import bochner.export; print(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     added, with_export = (set(line.split()) for line in said.splitlines())
     assert "bochner.export" in with_export
     assert not with_export & {"onnx", "skl2onnx", "onnxruntime"}

@@ -1,4 +1,6 @@
-"""Number of times a memory map is read: once for the check of its numbers, then once for each pass of the algorithm."""
+"""Number of times a memory map is read: once for the check of its numbers, then once for each pass
+of the algorithm.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +30,9 @@ PRIOR = Gaussian(0.1)
 
 
 def ridge(**parameters):
-    return SpectralRidge(SpectralFeatures(PRIOR, n_components=10), **{"alpha": 1.0, "random_state": 0} | parameters)
+    return SpectralRidge(
+        SpectralFeatures(PRIOR, n_components=10), **{"alpha": 1.0, "random_state": 0} | parameters
+    )
 
 
 def learned(learner, **parameters):
@@ -45,7 +49,9 @@ def mapped(tmp_path):
 
 @pytest.fixture
 def passes(monkeypatch):
-    """A function that says how often an action reads all rows; each block that was read is given back, but for looks at some rows."""
+    """A function that says how often an action reads all rows; each block that was read is given
+    back, but for looks at some rows.
+    """
     read = [0]
     give_back, take = rows_module.release_pages, LocalRows.take
 
@@ -80,7 +86,9 @@ def test_maps_and_predictions_read_once_after_the_check(mapped, passes):
     for model in (learned(PacBayes()), LandmarkFeatures(PRIOR, n_landmarks=5, random_state=0)):
         model.fit(memory, y)
         assert passes(lambda model=model: model.transform(X)) == 1 + CHECK
-    model = SpectralLogistic(SpectralFeatures(PRIOR, n_components=10), random_state=0).fit(memory, y)
+    model = SpectralLogistic(SpectralFeatures(PRIOR, n_components=10), random_state=0).fit(
+        memory, y
+    )
     assert passes(lambda: model.predict_proba(X)) == 1 + CHECK
     assert passes(lambda: model.score(X, y)) == 1 + CHECK
 
@@ -89,12 +97,16 @@ def test_fits_by_sums_read_once_after_the_check(mapped, passes):
     X, y = mapped
     assert passes(lambda: learned(PacBayes()).fit(X, y)) == 1 + CHECK
     assert passes(lambda: ridge().fit(X, y.astype(float))) == 1 + CHECK
-    # A bandwidth from the data is one pass more; a choice by leave-one-out errors is two, one of them to find copies.
+    # A bandwidth from the data is one pass more; a choice by leave-one-out errors is two, one of
+    # them to find copies.
     by_scale = SpectralRidge(alpha=1.0, random_state=0)
     assert passes(lambda: by_scale.fit(X, y.astype(float))) == pytest.approx(2 + CHECK, abs=0.1)
     assert passes(lambda: ridge(alpha=[0.1, 1.0]).fit(X, y.astype(float))) == 3 + CHECK
-    # One for the sums, one to find copies, one for the scores that the temperature of the probabilities is found by.
-    classifier = OperatorRidgeClassifier(features=SpectralFeatures(n_components=10), alpha=1.0, random_state=0)
+    # One for the sums, one to find copies, one for the scores that the temperature of the
+    # probabilities is found by.
+    classifier = OperatorRidgeClassifier(
+        features=SpectralFeatures(n_components=10), alpha=1.0, random_state=0
+    )
     assert passes(lambda: classifier.set_params(kernel__prior=PRIOR).fit(X, y)) == 3 + CHECK
 
 
@@ -108,7 +120,9 @@ def test_the_game_reads_twice_a_round(mapped, passes):
     X, y = mapped
     few, many = (
         passes(
-            lambda n=n: learned(MarginGame(n_rounds=n, peaks=AscentPeaks(search_rows=200), certificate=False)).fit(X, y)
+            lambda n=n: learned(
+                MarginGame(n_rounds=n, peaks=AscentPeaks(search_rows=200), certificate=False)
+            ).fit(X, y)
         )
         for n in (2, 7)
     )
@@ -133,7 +147,11 @@ def test_numbers_that_are_not_finite_are_named_before_any_result(value, tmp_path
     monkeypatch.setattr(rows_module, "LARGEST_BLOCK", 400)  # so that few rows are several blocks
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 3)), rng.integers(2, size=2000)
-    fitted = [ridge().fit(X, y), learned(PacBayes()).fit(X, y), LandmarkFeatures(PRIOR, random_state=0).fit(X, y)]
+    fitted = [
+        ridge().fit(X, y),
+        learned(PacBayes()).fit(X, y),
+        LandmarkFeatures(PRIOR, random_state=0).fit(X, y),
+    ]
     X[1501, 2] = X[1700, 1] = value
     np.save(tmp_path / "rows.npy", X)
     spoiled = np.load(tmp_path / "rows.npy", mmap_mode="r")
@@ -149,7 +167,9 @@ def test_numbers_that_are_not_finite_are_named_before_any_result(value, tmp_path
         lambda: learned(PacBayes()).fit(spoiled, y),
         lambda: SpectralFeatures(PRIOR).fit(spoiled),
         lambda: SpectralFeatures(PRIOR).fit(X[:100]).partial_fit(spoiled),
-        lambda: LandmarkFeatures(PRIOR, similarity="exact", landmarks="random", random_state=0).fit(spoiled, y),
+        lambda: LandmarkFeatures(PRIOR, similarity="exact", landmarks="random", random_state=0).fit(
+            spoiled, y
+        ),
         lambda: SpectralLogistic(random_state=0).fit(spoiled, y),
         lambda: learned(JointDescent(n_epochs=1)).fit(spoiled, y),
     ]

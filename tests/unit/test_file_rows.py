@@ -1,4 +1,6 @@
-"""Rows of files: copied once into an array or a memory map, which holds the numbers of the file and goes with the rows."""
+"""Rows of files: copied once into an array or a memory map, which holds the numbers of the file and
+goes with the rows.
+"""
 
 import shutil
 import sys
@@ -9,7 +11,14 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bochner import Gaussian, SpectralFeatures, SpectralLogistic, SpectralRidge, load_table, open_rows
+from bochner import (
+    Gaussian,
+    SpectralFeatures,
+    SpectralLogistic,
+    SpectralRidge,
+    load_table,
+    open_rows,
+)
 from bochner.data import LocalRows, as_rows, is_mapped
 from bochner.data.maps import _SCRATCHES
 from bochner.tables.read import pieces, streaming
@@ -41,7 +50,10 @@ def stored(folder, kind, X, y=None):
         parquet.write_table(pa.table(columns), path, row_group_size=270)
     else:
         mark = "\t" if kind == "tsv" else ","
-        lines = [mark.join(map(str, row)) for row in zip(*(column.tolist() for column in columns.values()))]
+        lines = [
+            mark.join(map(str, row))
+            for row in zip(*(column.tolist() for column in columns.values()))
+        ]
         path.write_text("\n".join([mark.join(columns), *lines]) + "\n")
     return path
 
@@ -76,10 +88,14 @@ def test_columns_types_and_targets(tmp_path):
     np.testing.assert_array_equal(rows.y, labels)
     np.testing.assert_array_equal(open_rows(path, ["c", "a", "c"], target="a"), X[:, [2, 0, 2]])
     mixed = tmp_path / "mixed.parquet"
-    parquet.write_table(pa.table({"whole": [1, 2], "flag": [True, False], "half": np.float32([0.5, 1.5])}), mixed)
+    parquet.write_table(
+        pa.table({"whole": [1, 2], "flag": [True, False], "half": np.float32([0.5, 1.5])}), mixed
+    )
     np.testing.assert_array_equal(open_rows(mixed), [[1, 1, 0.5], [2, 0, 1.5]])
     for kind, expected in (("boolean", [True, None]), ("Int64", [1, np.nan]), ("str", ["a", None])):
-        pd.DataFrame({"x": [1, 2], "y": pd.Series([expected[0], None], dtype=kind)}).to_parquet(mixed)
+        pd.DataFrame({"x": [1, 2], "y": pd.Series([expected[0], None], dtype=kind)}).to_parquet(
+            mixed
+        )
         np.testing.assert_array_equal(open_rows(mixed, target="y").y, np.array(expected))
 
 
@@ -88,12 +104,18 @@ def test_parquet_files_have_the_columns_of_load_table(n_rows, tmp_path):
     """An index without a name is no column, one with a name is; nullable numbers are numbers."""
     frame = pd.DataFrame({"a": np.arange(n_rows) / 7, " b ": pd.array(np.arange(n_rows), "Int64")})
     for name, expected in (("day", ["day", "a", "b"]), (None, ["a", "b"])):
-        frame.set_axis(pd.Index(np.arange(n_rows)[::-1] * 2, name=name)).to_parquet(tmp_path / "t.parquet")
+        frame.set_axis(pd.Index(np.arange(n_rows)[::-1] * 2, name=name)).to_parquet(
+            tmp_path / "t.parquet"
+        )
         rows = open_rows(tmp_path / "t.parquet")
         assert rows.names == load_table(tmp_path / "t.parquet").columns.tolist() == expected
         np.testing.assert_array_equal(rows, load_table(tmp_path / "t.parquet").to_numpy(np.float64))
-    np.testing.assert_array_equal(open_rows(tmp_path / "t.parquet", ["a"], target="b").y, np.arange(n_rows))
-    twice = pa.Table.from_arrays([pa.array(np.zeros(n_rows)), pa.array(np.ones(n_rows))], names=["a", "a "])
+    np.testing.assert_array_equal(
+        open_rows(tmp_path / "t.parquet", ["a"], target="b").y, np.arange(n_rows)
+    )
+    twice = pa.Table.from_arrays(
+        [pa.array(np.zeros(n_rows)), pa.array(np.ones(n_rows))], names=["a", "a "]
+    )
     parquet.write_table(twice, tmp_path / "t.parquet")
     np.testing.assert_array_equal(open_rows(tmp_path / "t.parquet", ["a.1"]), np.ones((n_rows, 1)))
 
@@ -110,7 +132,8 @@ def test_models_are_those_of_memory(kind, tmp_path):
     assert model.score(rows, y) == np.mean(model.predict(X) == y)
     scaled = make_pipeline(StandardScaler(), SpectralRidge(random_state=0))
     np.testing.assert_array_equal(
-        scaled.fit(rows, X[:, 0]).predict(rows), scaled.fit(np.array(X), X[:, 0]).predict(np.array(X))
+        scaled.fit(rows, X[:, 0]).predict(rows),
+        scaled.fit(np.array(X), X[:, 0]).predict(np.array(X)),
     )
 
 
@@ -134,8 +157,12 @@ def test_the_file_is_not_read_after_opening(tmp_path):
 
 def test_each_piece_is_copied_once(tmp_path, monkeypatch):
     read, shown, typed, track = [], [], pieces._typed, streaming.track
-    monkeypatch.setattr(pieces, "_typed", lambda piece, *rest: read.append(len(piece)) or typed(piece, *rest))
-    monkeypatch.setattr(streaming, "track", lambda items, *words: shown.extend(words) or track(items, *words))
+    monkeypatch.setattr(
+        pieces, "_typed", lambda piece, *rest: read.append(len(piece)) or typed(piece, *rest)
+    )
+    monkeypatch.setattr(
+        streaming, "track", lambda items, *words: shown.extend(words) or track(items, *words)
+    )
     open_rows(stored(tmp_path, "csv", numbers(), np.arange(N_ROWS)), target="label")
     assert read == [300, 300, 300, 100]
     assert shown == ["copying table.csv", 4]
@@ -163,9 +190,13 @@ def test_the_copy_goes_with_the_rows(tmp_path, monkeypatch):
 
 def test_a_disk_without_room_is_refused_before_the_copy(tmp_path, monkeypatch):
     path = stored(tmp_path, "csv", numbers())
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: namedtuple("Usage", "free")(8 * 3 * N_ROWS - 1))
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda folder: namedtuple("Usage", "free")(8 * 3 * N_ROWS - 1)
+    )
     monkeypatch.setattr(streaming, "_pieces", lambda *arguments: pytest.fail("a copy has begun"))
-    with pytest.raises(OSError, match=r"file needs 2\.4e-05 GB, and .* has 2\.4e-05 GB; let TMPDIR name a folder"):
+    with pytest.raises(
+        OSError, match=r"file needs 2\.4e-05 GB, and .* has 2\.4e-05 GB; let TMPDIR name a folder"
+    ):
         open_rows(path)
 
 
@@ -178,7 +209,9 @@ def test_large_files_are_never_whole_in_memory(tmp_path, monkeypatch):
     def counted():
         release()
         with open("/proc/self/smaps_rollup") as file:
-            resident.append(sum(int(line.split()[1]) for line in file if line.startswith(("Shared", "Private"))))
+            resident.append(
+                sum(int(line.split()[1]) for line in file if line.startswith(("Shared", "Private")))
+            )
 
     monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 4096)
     monkeypatch.setattr(streaming, "release_scratches", counted)
@@ -193,10 +226,14 @@ def test_large_files_are_never_whole_in_memory(tmp_path, monkeypatch):
 def test_missing_numbers_are_named(bad, tmp_path):
     values = [1.0] * 700
     values[650] = bad
-    table = pd.DataFrame({"a": [0.5] * 700, "b": pd.Series(values, dtype="Float64" if bad is None else None)})
+    table = pd.DataFrame(
+        {"a": [0.5] * 700, "b": pd.Series(values, dtype="Float64" if bad is None else None)}
+    )
     table.to_parquet(tmp_path / "t.parquet")
     kind = "infinity" if bad == np.inf else "NaN"
-    with pytest.raises(ValueError, match=f"contains {kind}: first in column 'b', in row 650 of t.parquet, counted"):
+    with pytest.raises(
+        ValueError, match=f"contains {kind}: first in column 'b', in row 650 of t.parquet, counted"
+    ):
         open_rows(tmp_path / "t.parquet")
 
 
@@ -205,7 +242,9 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     path = stored(tmp_path, "parquet", X, np.full(N_ROWS, "text"))
     with pytest.raises(ValueError, match=r"'label' of table\.parquet does not hold numbers"):
         open_rows(path)
-    with pytest.raises(ValueError, match=r"no column 'z'; its columns are 'a', 'b', 'c', 'label'\."):
+    with pytest.raises(
+        ValueError, match=r"no column 'z'; its columns are 'a', 'b', 'c', 'label'\."
+    ):
         open_rows(path, ["a", "z"])
     with pytest.raises(ValueError, match=r"table\.parquet has no column of features left"):
         open_rows(path, [])
@@ -226,7 +265,10 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"Column 'b' of late\.csv does not hold numbers"):
         open_rows(tmp_path / "late.csv")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ValueError, match=r"need.* pyarrow.*, which is not installed: pip install 'bochner\[table\]'"):
+    with pytest.raises(
+        ValueError,
+        match=r"need.* pyarrow.*, which is not installed: pip install 'bochner\[table\]'",
+    ):
         open_rows(path)
 
 
@@ -239,7 +281,9 @@ def test_a_file_that_changes_meanwhile_is_noticed(n_rows, tmp_path, monkeypatch)
         return np.empty(shape)
 
     monkeypatch.setattr(streaming, "scratch", changed)
-    with pytest.raises(ValueError, match=f"had 1000 rows and now has {n_rows}: its file was changed meanwhile"):
+    with pytest.raises(
+        ValueError, match=f"had 1000 rows and now has {n_rows}: its file was changed meanwhile"
+    ):
         open_rows(path)
 
 

@@ -65,7 +65,12 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
         ("experiment", SHARING, "Words.", "Others."),
         ("experiment", SHARING, '"Why."', '"Because."'),
         ("experiment", SHARING, '{"n": 1}', '{"n": 2}'),
-        ("experiment", SHARING, "def run(case, rng):", 'def run(case, rng):\n    """Documented."""'),
+        (
+            "experiment",
+            SHARING,
+            "def run(case, rng):",
+            'def run(case, rng):\n    """Documented."""',
+        ),
     )
     for part, text, old, new in kept:
         assert old in text
@@ -73,7 +78,12 @@ def test_the_fingerprint_covers_what_run_reaches_and_the_version_of_the_library(
     told = (
         ("protocol", PROTOCOL, "LIMIT = 3", "LIMIT = 4"),
         ("protocol", PROTOCOL, "n + LIMIT", "n - LIMIT"),
-        ("protocol", PROTOCOL, "class Tuned(Other):\n    pass", "class Tuned(Other):\n    depth = 2"),
+        (
+            "protocol",
+            PROTOCOL,
+            "class Tuned(Other):\n    pass",
+            "class Tuned(Other):\n    depth = 2",
+        ),
         ("rivals", RIVALS, "class Rival:\n    strength = 1", "class Rival:\n    strength = 2"),
         ("experiment", SHARING, "Tuned.strength", "Tuned.strength + 1"),
     )

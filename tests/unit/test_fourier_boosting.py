@@ -1,4 +1,6 @@
-"""FourierBoostingClassifier and FourierBoostingRegressor: losses, stages, weights, stopping, streaming, bad input."""
+"""FourierBoostingClassifier and FourierBoostingRegressor: losses, stages, weights, stopping,
+streaming, bad input.
+"""
 
 from functools import cache
 
@@ -112,7 +114,11 @@ def test_stages_end_in_the_prediction(loss, fitted):
     stages = list(model.staged_predict(X))
     assert len(stages) == 10
     last = model.predict(X)
-    assert np.array_equal(stages[-1], last) if last.dtype.kind in "iu" else np.allclose(stages[-1], last, rtol=1e-8)
+    assert (
+        np.array_equal(stages[-1], last)
+        if last.dtype.kind in "iu"
+        else np.allclose(stages[-1], last, rtol=1e-8)
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -134,7 +140,9 @@ def test_relevance_finds_the_columns_that_matter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 6)) * np.array([1, 100, 1, 1, 0.01, 1])
     y = np.sin(2 * X[:, 0]) + X[:, 1] / 100
-    relevance = FourierBoostingRegressor(n_rounds=100, random_state=0).fit(X, y).feature_importances_
+    relevance = (
+        FourierBoostingRegressor(n_rounds=100, random_state=0).fit(X, y).feature_importances_
+    )
     assert set(np.argsort(relevance)[-2:]) == {0, 1}
     assert relevance[[2, 3, 4, 5]].max() < 0.1 * relevance[[0, 1]].min()
 
@@ -146,7 +154,9 @@ def test_several_outputs_share_frequencies(waves):
     assert model.predict(X).shape == Y.shape
     assert model.expansion_.amplitudes.shape == (100, 3)
     assert model.score(X, Y) > 0.95
-    np.testing.assert_allclose(model.predict(X)[:, 1], 3 * model.predict(X)[:, 0] + 5, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(X)[:, 1], 3 * model.predict(X)[:, 0] + 5, rtol=1e-6, atol=1e-6
+    )
 
 
 def test_quantiles_cover_their_share(seed):
@@ -154,9 +164,9 @@ def test_quantiles_cover_their_share(seed):
     X = rng.uniform(-2, 2, size=(1500, 1))
     y = np.sin(2 * X[:, 0]) + rng.normal(size=1500) * (0.2 + 0.2 * np.abs(X[:, 0]))
     for level in (0.1, 0.5, 0.9):
-        model = FourierBoostingRegressor(loss="quantile", level=level, n_rounds=50, random_state=0).fit(
-            X[:1000], y[:1000]
-        )
+        model = FourierBoostingRegressor(
+            loss="quantile", level=level, n_rounds=50, random_state=0
+        ).fit(X[:1000], y[:1000])
         share = np.mean(y[1000:] <= model.predict(X[1000:]))
         # fitting 1000 rows and counting 500 fresh ones: both errors are binomial
         assert abs(share - level) < 5 * np.sqrt(level * (1 - level) * (1 / 500 + 1 / 1000)) + 0.02
@@ -169,7 +179,9 @@ def test_huber_ignores_outliers_that_squared_follows(waves):
     error = {
         loss: np.mean(
             np.abs(
-                FourierBoostingRegressor(loss=loss, n_rounds=100, random_state=0).fit(X, spoiled).predict(X)[20:]
+                FourierBoostingRegressor(loss=loss, n_rounds=100, random_state=0)
+                .fit(X, spoiled)
+                .predict(X)[20:]
                 - y[20:]
             )
         )
@@ -181,15 +193,25 @@ def test_huber_ignores_outliers_that_squared_follows(waves):
 def test_weights_are_repetitions(moons):
     X, y = moons
     counts = np.random.default_rng(0).integers(0, 3, size=len(y))
-    weighted = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(X, y, sample_weight=counts)
-    repeated = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(X.repeat(counts, axis=0), y.repeat(counts))
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-6)
+    weighted = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(
+        X, y, sample_weight=counts
+    )
+    repeated = FourierBoostingClassifier(n_rounds=10, random_state=0).fit(
+        X.repeat(counts, axis=0), y.repeat(counts)
+    )
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
-@pytest.mark.parametrize("form", long_except([np.asarray, np.asfortranarray, sp.csr_array], np.asarray, sp.csr_array))
+@pytest.mark.parametrize(
+    "form", long_except([np.asarray, np.asfortranarray, sp.csr_array], np.asarray, sp.csr_array)
+)
 def test_weights_repetitions_and_any_order_of_rows_give_one_model(Booster, form):
-    """Hundred rounds on fifteen rows amplify rounding to the fourth digit; here nothing is rounded differently."""
+    """Hundred rounds on fifteen rows amplify rounding to the fourth digit; here nothing is rounded
+    differently.
+    """
     rng = np.random.default_rng(42)
     X, y, counts = rng.random((15, 30)), rng.integers(3, size=15), rng.integers(5, size=15)
     order = rng.permutation(15)
@@ -212,7 +234,9 @@ def test_early_stopping_keeps_the_best_round():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 10))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
-    model = FourierBoostingClassifier(n_rounds=200, stopping=EarlyStopping(), random_state=0).fit(X, y)
+    model = FourierBoostingClassifier(n_rounds=200, stopping=EarlyStopping(), random_state=0).fit(
+        X, y
+    )
     assert model.n_rounds_ < 190
     losses = model.validation_loss_
     assert len(losses) == len(model.train_loss_)
@@ -221,25 +245,42 @@ def test_early_stopping_keeps_the_best_round():
 
 
 def test_subsampling_still_learns(moons):
-    assert FourierBoostingClassifier(search=WaveSearch(subsample=0.3), random_state=0).fit(*moons).score(*moons) > 0.9
+    assert (
+        FourierBoostingClassifier(search=WaveSearch(subsample=0.3), random_state=0)
+        .fit(*moons)
+        .score(*moons)
+        > 0.9
+    )
 
 
-# --- rows kept apart, and outliers ----------------------------------------------------------------------------------------
+# --- rows kept apart, and outliers ----------------------------------------------------------------
 
 
 def test_rows_kept_apart_are_a_share_of_each_class_and_no_class_is_lost():
     strata = np.array([0] * 600 + [1] * 300 + [2] * 9 + [3])
     weights = np.r_[np.zeros(100), np.ones(810)]
-    apart = EarlyStopping(fraction=0.1).rows_apart(910, strata, 4, np.random.default_rng(0), weights)
+    apart = EarlyStopping(fraction=0.1).rows_apart(
+        910, strata, 4, np.random.default_rng(0), weights
+    )
     train = others_at_most(910, 910, apart, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(np.r_[train, apart]), np.arange(910))
     some = others_at_most(700, 910, apart, np.random.default_rng(0))
     assert len(np.setdiff1d(some, apart)) == 700
     np.testing.assert_array_equal(np.bincount(strata[apart], minlength=4), [50, 30, 0, 0])
     assert apart.min() >= 100
-    assert len(EarlyStopping(fraction=0.1).rows_apart(200_000, None, 1, np.random.default_rng(0))) == 10_000
+    assert (
+        len(EarlyStopping(fraction=0.1).rows_apart(200_000, None, 1, np.random.default_rng(0)))
+        == 10_000
+    )
     assert len(EarlyStopping(fraction=0).rows_apart(200, None, 1, np.random.default_rng(0))) == 0
-    assert len(EarlyStopping(fraction=0.1).rows_apart(8, np.arange(8) // 4, 2, np.random.default_rng(0))) == 0
+    assert (
+        len(
+            EarlyStopping(fraction=0.1).rows_apart(
+                8, np.arange(8) // 4, 2, np.random.default_rng(0)
+            )
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize("Booster", [FourierBoostingClassifier, FourierBoostingRegressor])
@@ -276,26 +317,35 @@ def test_one_outlier_in_a_column_spoils_neither_the_fit_nor_the_mean_of_predicti
     model = FourierBoostingRegressor(random_state=0).fit(X, y)
     assert model.score(X_test, y_test) > 0.85
     reach = y.max() - y.min()
-    np.testing.assert_allclose(model.target_bounds_[:, 0], [y.min() - reach / 2, y.max() + reach / 2])
+    np.testing.assert_allclose(
+        model.target_bounds_[:, 0], [y.min() - reach / 2, y.max() + reach / 2]
+    )
     assert model.predict(X_test)[8] == pytest.approx(model.target_bounds_[0, 0])
 
 
 def test_fine_structure_without_noise_is_found():
-    """Steps in one column, as of doses or ages; with a penalty that did not fall with the loss this ends at 0.957."""
+    """Steps in one column, as of doses or ages; with a penalty that did not fall with the loss this
+    ends at 0.957.
+    """
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(700, 4))
     y = np.floor(4 * X[:, 0]) + 2 * np.abs(X[:, 1] - 0.5) + np.sin(12 * X[:, 0] * X[:, 2])
-    assert FourierBoostingRegressor(random_state=0).fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.97
+    assert (
+        FourierBoostingRegressor(random_state=0).fit(X[:500], y[:500]).score(X[500:], y[500:])
+        > 0.97
+    )
 
 
-# --- large data: sample, pilots, joint epochs ---------------------------------------------------------------------------
+# --- large data: sample, pilots, joint epochs -----------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def large():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9000, 5))
-    y = np.where(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.normal(size=9000) > 0, "up", "down")
+    y = np.where(
+        np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.normal(size=9000) > 0, "up", "down"
+    )
     return X, y
 
 
@@ -304,7 +354,9 @@ SHORT = {"n_rounds": 30, "epochs": JointEpochs(3), "random_state": 0}
 
 def test_joint_epochs_improve_on_the_boosted_sample(large):
     X, y = large
-    boosted = FourierBoostingClassifier(**(SHORT | {"epochs": JointEpochs(0)})).fit(X[:6000], y[:6000])
+    boosted = FourierBoostingClassifier(**(SHORT | {"epochs": JointEpochs(0)})).fit(
+        X[:6000], y[:6000]
+    )
     joint = FourierBoostingClassifier(**SHORT).fit(X[:6000], y[:6000])
     assert joint.score(X[6000:], y[6000:]) > boosted.score(X[6000:], y[6000:]) - 0.002
     assert joint.score(X[6000:], y[6000:]) > 0.93
@@ -340,7 +392,9 @@ def test_streamed_rows_learn_as_well(kind, large, tmp_path):
 
 
 @pytest.mark.parametrize("rate", [0.01, 3.0])
-def test_the_best_epoch_is_the_model_and_its_validation_loss_is_that_of_the_rows_kept_apart(large, rate):
+def test_the_best_epoch_is_the_model_and_its_validation_loss_is_that_of_the_rows_kept_apart(
+    large, rate
+):
     """At a rate of 3 every epoch is worse than the rounds before, whose model is then kept."""
     X, y = large
     stopping, epochs = EarlyStopping(fraction=0.2), JointEpochs(3, learning_rate=rate)
@@ -348,9 +402,13 @@ def test_the_best_epoch_is_the_model_and_its_validation_loss_is_that_of_the_rows
     losses = model.validation_loss_
     n_rounds = len(model.train_loss_)
     assert len(losses) == n_rounds + 3
-    apart = stopping.rows_apart(len(y), (y == "up").astype(int), 2, np.random.default_rng([model._seed, 0]))
+    apart = stopping.rows_apart(
+        len(y), (y == "up").astype(int), 2, np.random.default_rng([model._seed, 0])
+    )
     assert abs(len(apart) - 0.2 * len(y)) < 2
-    by_hand = np.mean(np.logaddexp(0, -np.where(y == "up", 1, -1)[apart] * model.decision_function(X[apart])))
+    by_hand = np.mean(
+        np.logaddexp(0, -np.where(y == "up", 1, -1)[apart] * model.decision_function(X[apart]))
+    )
     best_round = min(losses[:n_rounds])
     assert by_hand == pytest.approx(min(best_round, *losses[n_rounds:]), rel=1e-4)
     assert (best_round < min(losses[n_rounds:])) == (rate == 3.0)
@@ -378,16 +436,21 @@ def test_many_columns_refine_by_lbfgs():
     X = rng.normal(size=(400, 150))
     y = np.sin(X[:, :5].sum(axis=1))
     one = FourierBoostingRegressor(n_rounds=10, random_state=0).fit(X, y)
-    none = FourierBoostingRegressor(n_rounds=10, search=WaveSearch(n_refinements=0), random_state=0).fit(X, y)
+    none = FourierBoostingRegressor(
+        n_rounds=10, search=WaveSearch(n_refinements=0), random_state=0
+    ).fit(X, y)
     assert one.train_loss_[-1] < none.train_loss_[-1]
 
 
-# --- the parts of a round ---------------------------------------------------------------------------------------------
+# --- the parts of a round -------------------------------------------------------------------------
 
 
 def quadratic(n_features, n_outputs, rng, n_rows=200):
     columns = rng.normal(size=(n_features, n_rows))
-    gradient, curvature = rng.normal(size=(n_rows, n_outputs)), rng.uniform(0.1, 1, size=(n_rows, n_outputs))
+    gradient, curvature = (
+        rng.normal(size=(n_rows, n_outputs)),
+        rng.uniform(0.1, 1, size=(n_rows, n_outputs)),
+    )
     gradient += np.sin(columns[0] - columns[1])[:, None]
     return columns, QuadraticModel(gradient, curvature, 3.0)
 
@@ -415,7 +478,9 @@ def test_the_slope_of_the_gain_is_its_derivative(n_outputs, seed):
 @pytest.mark.parametrize("n_features", [3, 150])
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_refinement_ends_where_the_gain_is_flat(n_features, n_outputs):
-    """Gauss–Newton up to 128 columns, L-BFGS beyond; with a wrong derivative they would stop elsewhere."""
+    """Gauss–Newton up to 128 columns, L-BFGS beyond; with a wrong derivative they would stop
+    elsewhere.
+    """
     rng = np.random.default_rng(0)
     columns, model = quadratic(n_features, n_outputs, rng, n_rows=400)
     candidates = rng.normal(size=(8, n_features)) / np.sqrt(n_features)
@@ -425,7 +490,9 @@ def test_refinement_ends_where_the_gain_is_flat(n_features, n_outputs):
         wave, values = search.find(columns, columns, model, candidates)
         np.testing.assert_allclose(values, wave.values(columns), atol=1e-10)
         gains.append(penalized_gain(search, columns, model, wave.frequency))
-        numeric = approx_fprime(wave.frequency, lambda w, s=search: penalized_gain(s, columns, model, w), 1e-7)
+        numeric = approx_fprime(
+            wave.frequency, lambda w, s=search: penalized_gain(s, columns, model, w), 1e-7
+        )
         slopes.append(np.linalg.norm(numeric))
     best = max(penalized_gain(WaveSearch(), columns, model, frequency) for frequency in candidates)
     assert gains[0] == pytest.approx(best)
@@ -434,7 +501,9 @@ def test_refinement_ends_where_the_gain_is_flat(n_features, n_outputs):
 
 
 def test_pilots_weigh_the_columns_by_their_relevance():
-    """√((1 − f) q/mean(q) + f) with f = 0.01: of four columns of which one matters, nearly √3.97 and three times √0.01."""
+    """√((1 − f) q/mean(q) + f) with f = 0.01: of four columns of which one matters, nearly √3.97
+    and three times √0.01.
+    """
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(4, 1000))
     sample = Sample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
@@ -446,7 +515,7 @@ def test_pilots_weigh_the_columns_by_their_relevance():
     np.testing.assert_array_equal(rounds.pilot_factors(sample, 0, rng), 1)
 
 
-# --- parameters that are objects ------------------------------------------------------------------------------------------
+# --- parameters that are objects ------------------------------------------------------------------
 
 
 def test_parameters_of_parts_work_even_where_no_part_was_given(moons):
@@ -455,7 +524,9 @@ def test_parameters_of_parts_work_even_where_no_part_was_given(moons):
     assert (model.search.n_candidates, model.epochs.n_epochs, model.stopping.patience) == (3, 1, 4)
     assert FourierBoostingClassifier().search is None
     assert clone(model).fit(*moons).score(*moons) > 0.8
-    grid = GridSearchCV(FourierBoostingClassifier(n_rounds=5), {"search__n_candidates": [1, 8]}, cv=2).fit(*moons)
+    grid = GridSearchCV(
+        FourierBoostingClassifier(n_rounds=5), {"search__n_candidates": [1, 8]}, cv=2
+    ).fit(*moons)
     assert grid.best_estimator_.search.n_candidates in (1, 8)
     assert GridSearchCV(model, {"prior": [Gaussian(0.1), None]}, cv=2).fit(*moons).best_score_ > 0.8
 
@@ -463,9 +534,14 @@ def test_parameters_of_parts_work_even_where_no_part_was_given(moons):
 def test_frequencies_come_from_the_prior(waves):
     X, y = waves
     search = WaveSearch(n_refinements=0)
-    tight = FourierBoostingRegressor(n_rounds=50, prior=Gaussian(1e-4), search=search, random_state=0).fit(X, y)
+    tight = FourierBoostingRegressor(
+        n_rounds=50, prior=Gaussian(1e-4), search=search, random_state=0
+    ).fit(X, y)
     wide = clone(tight).set_params(prior=Gaussian("scale")).fit(X, y)
-    assert 20 * np.abs(tight.expansion_.frequencies).mean() < np.abs(wide.expansion_.frequencies).mean()
+    assert (
+        20 * np.abs(tight.expansion_.frequencies).mean()
+        < np.abs(wide.expansion_.frequencies).mean()
+    )
 
 
 def test_parts_of_another_kind_are_named(moons):
@@ -481,7 +557,7 @@ def test_parts_of_another_kind_are_named(moons):
             FourierBoostingClassifier(**part).fit(*moons)
 
 
-# --- bad input ----------------------------------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 
 def test_bad_input_is_named(moons):
@@ -508,7 +584,9 @@ def test_bad_input_is_named(moons):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"epochs": JointEpochs(0)}, {"stopping": EarlyStopping()}, {"n_rounds": 0}], ids=repr
+    "settings",
+    [{"epochs": JointEpochs(0)}, {"stopping": EarlyStopping()}, {"n_rounds": 0}],
+    ids=repr,
 )
 def test_a_single_nan_on_a_cluster_is_refused(settings, large):
     X, y = large
@@ -545,19 +623,23 @@ def test_joint_epochs_fit_every_regression_loss(large, loss, dtype):
     y = np.exp(np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))
     scores = []
     for n_epochs in (0, 3):
-        model = FourierBoostingRegressor(loss=loss, level=0.5, **(SHORT | {"epochs": JointEpochs(n_epochs)})).fit(
-            X[:6000], y[:6000]
-        )
+        model = FourierBoostingRegressor(
+            loss=loss, level=0.5, **(SHORT | {"epochs": JointEpochs(n_epochs)})
+        ).fit(X[:6000], y[:6000])
         scores.append(np.mean(np.abs(model.predict(X[6000:]) - y[6000:])))
     assert scores[1] < scores[0]
 
 
 def test_default_candidates_come_from_four_gaussian_scales(seed):
-    """N(0, 2γ I) with γ one of (1, 4, 20, 80)/d on standardised rows: the mean square is 2 · 26.25/d up to its standard error."""
+    """N(0, 2γ I) with γ one of (1, 4, 20, 80)/d on standardised rows: the mean square is 2 ·
+    26.25/d up to its standard error.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 5))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     search = WaveSearch(n_candidates=1, n_refinements=0)
-    model = FourierBoostingRegressor(n_rounds=400, search=search, linear=False, n_pilots=0, random_state=seed)
+    model = FourierBoostingRegressor(
+        n_rounds=400, search=search, linear=False, n_pilots=0, random_state=seed
+    )
     squares = np.mean(model.fit(X, rng.normal(size=300)).expansion_.frequencies ** 2, axis=1)
     assert abs(squares.mean() - 2 * 26.25 / 5) < 5 * squares.std() / np.sqrt(400)

@@ -63,13 +63,21 @@ def test_importances_are_the_printed_formula_and_find_the_columns(regressor):
     points = regressor._some_rows
     others = np.roll(points, len(points) // 2, axis=0)
     changed = points.copy()
-    changed[:, 0], changed[:, 3] = others[:, 0], others[:, 3]  # the number and whether it is missing
-    assert list(regressor.inputs_.get_feature_names_out()[[0, 3]]) == ["size", "missingindicator_size"]
+    changed[:, 0], changed[:, 3] = (
+        others[:, 0],
+        others[:, 3],
+    )  # the number and whether it is missing
+    assert list(regressor.inputs_.get_feature_names_out()[[0, 3]]) == [
+        "size",
+        "missingindicator_size",
+    ]
     change = np.sum((regressor.blend_.evaluate(changed) - regressor.blend_.evaluate(points)) ** 2)
     total = 0.0
     for j in range(4):
         swapped = np.where(regressor.inputs_.sources_ == j, others, points)
-        total += np.sum((regressor.blend_.evaluate(swapped) - regressor.blend_.evaluate(points)) ** 2)
+        total += np.sum(
+            (regressor.blend_.evaluate(swapped) - regressor.blend_.evaluate(points)) ** 2
+        )
     assert importances[0] == pytest.approx(change / total)
 
 

@@ -61,16 +61,26 @@ def test_callbacks_see_every_stage_and_change_nothing(labels):
     assert watch.begun == ["fit", *watch.ended[:-1]]
     assert watch.closed == 1
     np.testing.assert_array_equal(watch.fitted, [model.predict(X)] * 2)
-    np.testing.assert_array_equal(model.predict(X), clone(model).set_callbacks().fit(X, y).predict(X))
+    np.testing.assert_array_equal(
+        model.predict(X), clone(model).set_callbacks().fit(X, y).predict(X)
+    )
 
 
 def test_many_rows_and_trees_are_stages_too():
     X, y = regression(400)
     watch = Watch()
-    model = SpectralRegressor(evidence=QUICK, max_exact_rows=150, trees=True, n_jobs=1, random_state=0)
+    model = SpectralRegressor(
+        evidence=QUICK, max_exact_rows=150, trees=True, n_jobs=1, random_state=0
+    )
     model.set_callbacks(watch).fit(X, y)
     among = stages("learning", "solving", "passing over all rows")
-    assert watch.ended == ["preparing: columns and target", *among, "growing: trees", "blending", "fit"]
+    assert watch.ended == [
+        "preparing: columns and target",
+        *among,
+        "growing: trees",
+        "blending",
+        "fit",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +94,11 @@ def test_many_rows_and_trees_are_stages_too():
 def test_a_callback_may_stop_with_the_families_so_far(task, members):
     X, y = regression(400)
     watch = Watch(lambda name: name == task)
-    model = SpectralRegressor(evidence=QUICK, max_exact_rows=150, random_state=0).set_callbacks(watch).fit(X, y)
+    model = (
+        SpectralRegressor(evidence=QUICK, max_exact_rows=150, random_state=0)
+        .set_callbacks(watch)
+        .fit(X, y)
+    )
     assert [member.name for member in model.members_] == members
     assert model.score(X, y) > 0.5
     assert watch.closed == 1
@@ -94,7 +108,9 @@ def test_a_callback_may_stop_with_the_families_so_far(task, members):
 @pytest.mark.parametrize(
     "task",
     long_except(
-        ["preparing: columns", "learning: anova", "solving: gaussian", "blending", "fit"], "learning: anova", "fit"
+        ["preparing: columns", "learning: anova", "solving: gaussian", "blending", "fit"],
+        "learning: anova",
+        "fit",
     ),
 )
 def test_a_failing_callback_leaves_the_old_model_or_none(task, error):
@@ -103,7 +119,10 @@ def test_a_failing_callback_leaves_the_old_model_or_none(task, error):
             raise error("struck")
 
     X, y = regression(60)
-    for model, target in ((SpectralRegressor(evidence=QUICK), y), (SpectralClassifier(evidence=QUICK), y > 0)):
+    for model, target in (
+        (SpectralRegressor(evidence=QUICK), y),
+        (SpectralClassifier(evidence=QUICK), y > 0),
+    ):
         watch = Watch(fail)
         model.set_params(random_state=0).set_callbacks(watch)
         with pytest.raises(error, match="struck"):
@@ -137,28 +156,42 @@ def test_scikit_learns_callbacks_run_alone_in_a_pipeline_and_in_a_search():
     monitor = callback.ScoringMonitor(scoring="r2")
     alone = clone(model).set_callbacks(callback.ProgressBar(), monitor).fit(X, y)
     assert monitor.get_logs().data[-1]["r2"] == pytest.approx(alone.score(X, y))
-    piped = make_pipeline(StandardScaler(), clone(model)).set_callbacks(callback.ProgressBar()).fit(X, y)
+    piped = (
+        make_pipeline(StandardScaler(), clone(model))
+        .set_callbacks(callback.ProgressBar())
+        .fit(X, y)
+    )
     assert piped.score(X, y) > 0.5
-    grid = GridSearchCV(clone(model), {"trees": [False, True]}, cv=2).set_callbacks(callback.ProgressBar(None))
+    grid = GridSearchCV(clone(model), {"trees": [False, True]}, cv=2).set_callbacks(
+        callback.ProgressBar(None)
+    )
     assert grid.fit(X, y).best_score_ > 0.1
     inner = Watch()
     make_pipeline(StandardScaler(), clone(model).set_callbacks(inner)).fit(X, y)
     assert inner.ended[-2:] == ["blending", "fit"]
 
 
-# --- threads ----------------------------------------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("labels", long_except([False, True], False))
 def test_the_number_of_threads_changes_numbers_by_rounding_only(labels):
     X, y = regression(150)
-    y, kind, answer = (y > 0, SpectralClassifier, "predict_proba") if labels else (y, SpectralRegressor, "predict")
+    y, kind, answer = (
+        (y > 0, SpectralClassifier, "predict_proba")
+        if labels
+        else (y, SpectralRegressor, "predict")
+    )
     one, two = (kind(evidence=QUICK, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
-    np.testing.assert_allclose(getattr(two, answer)(X), getattr(one, answer)(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        getattr(two, answer)(X), getattr(one, answer)(X), rtol=1e-5, atol=1e-6
+    )
 
 
 def blas_threads():
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
@@ -180,7 +213,9 @@ def test_fits_and_predictions_use_the_threads_they_may(n_jobs, monkeypatch):
     assert blas_threads() == before
     predicting = []
     monkeypatch.setattr(
-        type(model.blend_), "evaluate", lambda self, Z: predicting.append(thread_count()) or np.zeros((len(Z), 1))
+        type(model.blend_),
+        "evaluate",
+        lambda self, Z: predicting.append(thread_count()) or np.zeros((len(Z), 1)),
     )
     model.predict(X)
     assert set(predicting) == {expected}
@@ -207,7 +242,9 @@ def test_limits_of_several_fits_at_once_are_taken_back_in_any_order():
 @pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "all"])
 def test_a_number_of_threads_that_is_none_is_refused(n_jobs):
     X, y = regression(20)
-    with pytest.raises(ValueError, match=r"n_jobs must be a number of threads.*Write e.g. n_jobs=2"):
+    with pytest.raises(
+        ValueError, match=r"n_jobs must be a number of threads.*Write e.g. n_jobs=2"
+    ):
         SpectralRegressor(n_jobs=n_jobs).fit(X, y)
 
 

@@ -60,7 +60,8 @@ def fitted_in_memory(name):
 def there(values, size=250):
     """In partitions of different lengths, columns cut too."""
     parts = da.from_array(
-        values, chunks=(size, *([3] if values.ndim == 2 and values.shape[1] > 3 else values.shape[1:]))
+        values,
+        chunks=(size, *([3] if values.ndim == 2 and values.shape[1] > 3 else values.shape[1:])),
     )
     return da.concatenate([parts[:200], parts[200:]])
 
@@ -74,7 +75,9 @@ def said(model, X):
 
 
 def said_in_parts(model, X, lengths):
-    """Scores of kernels are sums in float32, whose last digits depend on how many rows are predicted at once."""
+    """Scores of kernels are sums in float32, whose last digits depend on how many rows are
+    predicted at once.
+    """
     stops = np.cumsum(lengths)
     parts = [said(model, X[stop - size : stop]) for stop, size in zip(stops, lengths) if size]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -89,7 +92,7 @@ def assert_says(found, expected, atol=1e-6):
             np.testing.assert_array_equal(answer, value, err_msg=name)
 
 
-# --- arrays -----------------------------------------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------------
 
 
 @every_case
@@ -147,7 +150,9 @@ def test_missing_numbers_of_a_cluster_are_filled_as_here():
     model = clone(estimator).fit(there(gaps), there(y))
     here = clone(estimator).fit(gaps, y)
     assert_says(said(model, gaps), said(here, gaps))
-    assert_says(said(model, there(gaps)), said_in_parts(model, gaps, there(gaps).chunks[0]), atol=1e-12)
+    assert_says(
+        said(model, there(gaps)), said_in_parts(model, gaps, there(gaps).chunks[0]), atol=1e-12
+    )
 
 
 def test_few_rows_of_a_cluster_are_brought_here():
@@ -158,9 +163,13 @@ def test_few_rows_of_a_cluster_are_brought_here():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", long_except(["values", "two classes", "three classes"], "three classes"))
+@pytest.mark.parametrize(
+    "name", long_except(["values", "two classes", "three classes"], "three classes")
+)
 def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # noqa: F811
-    """With four times the rows, a few numbers for each further row and a gradient for each batch come here."""
+    """With four times the rows, a few numbers for each further row and a gradient for each batch
+    come here.
+    """
     monkeypatch.setattr(dask_rows, "FEW_BYTES", 0)
     monkeypatch.setattr(repetitions, "_HELD_OUT", (100, 100))
     monkeypatch.setattr(joint_descent, "_START_ROWS", 200)
@@ -180,7 +189,9 @@ def test_what_comes_to_the_client_is_the_sample(name, watched, monkeypatch):  # 
 @pytest.mark.parametrize("place", [there, pytest.param(np.asarray, marks=pytest.mark.long)])
 def test_held_out_rows_take_no_part_in_the_descent(place, monkeypatch):
     seen, solve = [], base.solve_descending
-    monkeypatch.setattr(base, "solve_descending", lambda *given: seen.append(given) or solve(*given))
+    monkeypatch.setattr(
+        base, "solve_descending", lambda *given: seen.append(given) or solve(*given)
+    )
     clone(CASES["values"][0]).fit(place(X), place(SIGNAL))
     stream, _, _, judge, _ = seen[0]
     held = stream.rows.take(np.flatnonzero(~stream.kept))
@@ -197,17 +208,21 @@ def test_prepared_rows_without_room_are_computed_again_with_a_warning(monkeypatc
     assert_says(said(model, X), said(expected, X), atol=1e-12)
 
 
-# --- frames -----------------------------------------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------------------
 
 
 def table(n=N, seed=0):
-    """Numbers, texts, categories with and without an order, truth values, dates, missing values; a target of them."""
+    """Numbers, texts, categories with and without an order, truth values, dates, missing values; a
+    target of them.
+    """
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
             "size": rng.normal(size=n),
             "kind": rng.choice(["a", "b", "c"], size=n),
-            "grade": pd.Categorical(rng.choice(["low", "mid", "top"], size=n), ["low", "mid", "top"], ordered=True),
+            "grade": pd.Categorical(
+                rng.choice(["low", "mid", "top"], size=n), ["low", "mid", "top"], ordered=True
+            ),
             "group": pd.Categorical(rng.choice(["x", "y"], size=n)),
             "flag": rng.random(n) < 0.3,
             "code": rng.integers(0, 4, size=n),
@@ -232,13 +247,24 @@ def test_frames_of_a_cluster_are_read_as_those_of_pandas(kind):
     y = y if kind == "values" else pd.Series(np.where(y > 0.5, "yes", "no"))
     estimator = (SpectralRegressor if kind == "values" else SpectralClassifier)(**SETTINGS)
     here = clone(estimator).fit(frame, y)
-    model = clone(estimator).fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(y, npartitions=2))
+    model = clone(estimator).fit(
+        dd.from_pandas(frame, npartitions=3), dd.from_pandas(y, npartitions=2)
+    )
     assert model.feature_names_in_.tolist() == list(frame)
-    assert model.inputs_.get_feature_names_out().tolist() == here.inputs_.get_feature_names_out().tolist()
+    assert (
+        model.inputs_.get_feature_names_out().tolist()
+        == here.inputs_.get_feature_names_out().tolist()
+    )
     assert_says(said(model, frame), said(here, frame))
     rows = dd.from_pandas(frame, npartitions=2)
-    rows = dd.concat([rows, rows.partitions[0].query("size > 100")])  # no rows, of a length that nobody knows
-    assert_says(said(model, rows), said_in_parts(model, frame, rows.map_partitions(len).compute()), atol=1e-12)
+    rows = dd.concat(
+        [rows, rows.partitions[0].query("size > 100")]
+    )  # no rows, of a length that nobody knows
+    assert_says(
+        said(model, rows),
+        said_in_parts(model, frame, rows.map_partitions(len).compute()),
+        atol=1e-12,
+    )
     assert isinstance(model.predict(rows), da.Array)
     assert model.score(rows, y.to_numpy()) == pytest.approx(model.score(frame, y), abs=1e-3)
 
@@ -251,9 +277,12 @@ def test_named_categories_sorted_by_level_and_levels_that_nobody_saw():
     model.fit(dd.from_pandas(frame, npartitions=3), y.to_numpy())
     assert_says(said(model, frame), said(here, frame))
     strange = frame.assign(
-        code=frame["code"].where(frame["code"] > 1, 77), kind=frame["kind"].where(frame["kind"] != "a", "new")
+        code=frame["code"].where(frame["code"] > 1, 77),
+        kind=frame["kind"].where(frame["kind"] != "a", "new"),
     )
-    assert_says(said(model, dd.from_pandas(strange, npartitions=3)), said(model, strange), atol=1e-3)
+    assert_says(
+        said(model, dd.from_pandas(strange, npartitions=3)), said(model, strange), atol=1e-3
+    )
 
 
 def test_arrays_of_a_cluster_with_named_categories():
@@ -264,7 +293,7 @@ def test_arrays_of_a_cluster_with_named_categories():
     assert_says(said(model, there(codes)), said(here, codes), atol=1e-3)
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -287,7 +316,7 @@ def test_the_model_of_a_file_is_that_of_arrays(settings, tmp_path, monkeypatch):
         model.predict(open_rows(tmp_path / "X.parquet", ["a", "b", "c"]))
 
 
-# --- what is wrong is said --------------------------------------------------------------------------------------------
+# --- what is wrong is said ------------------------------------------------------------------------
 
 
 def broken(values, place, value):
@@ -305,9 +334,24 @@ def broken(values, place, value):
         ("values", X, SIGNAL[1:], "inconsistent numbers of samples: X has 700 rows, y 699"),
         ("three classes", X, broken(SIGNAL, 300, np.nan), "Input y contains NaN or infinity"),
         ("three classes", X, SIGNAL, "Use SpectralRegressor for values"),
-        ("three classes", X, np.full(N, "one"), "needs at least 2 classes, but y has only 1 class: 'one'"),
-        ("values", broken(X, (300, 2), np.inf), SIGNAL, "infinity: first in column 2, in row 50 of partition 2"),
-        ("values", X.astype(str), SIGNAL, "Arrays are taken as numbers, but X is a Dask array of dtype <U"),
+        (
+            "three classes",
+            X,
+            np.full(N, "one"),
+            "needs at least 2 classes, but y has only 1 class: 'one'",
+        ),
+        (
+            "values",
+            broken(X, (300, 2), np.inf),
+            SIGNAL,
+            "infinity: first in column 2, in row 50 of partition 2",
+        ),
+        (
+            "values",
+            X.astype(str),
+            SIGNAL,
+            "Arrays are taken as numbers, but X is a Dask array of dtype <U",
+        ),
         ("values", X[:, 0], SIGNAL, "X must be two-dimensional"),
         ("values", X[:1], SIGNAL[:1], "at least 2 rows, got n_samples = 1"),
     ],
@@ -343,7 +387,9 @@ def test_other_columns_of_a_frame_are_refused_before_any_work():
     ]:
         with pytest.raises(ValueError, match=message):
             model.predict(dd.from_pandas(other, npartitions=2))
-    with pytest.raises(ValueError, match="'size' is taken as numbers, but holds values such as 'many'"):
+    with pytest.raises(
+        ValueError, match="'size' is taken as numbers, but holds values such as 'many'"
+    ):
         model.predict(dd.from_pandas(frame.assign(size="many"), npartitions=2)).compute()
 
 

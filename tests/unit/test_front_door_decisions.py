@@ -1,4 +1,6 @@
-"""decision_function of SpectralClassifier: scikit-learn's convention, from the calibrated probabilities."""
+"""decision_function of SpectralClassifier: scikit-learn's convention, from the calibrated
+probabilities.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ def three():
 def test_two_classes_have_the_log_odds_of_the_second(two):
     probabilities, decisions = two.predict_proba(X), two.decision_function(X)
     assert decisions.shape == (150,)
-    np.testing.assert_allclose(decisions, np.log(probabilities[:, 1] / probabilities[:, 0]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        decisions, np.log(probabilities[:, 1] / probabilities[:, 0]), rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_array_equal(two.classes_[(decisions > 0).astype(int)], two.predict(X))
     assert 0 < (decisions > 0).mean() < 1
 
@@ -59,19 +63,28 @@ def test_scorers_of_scikit_learn_use_it(two, three):
 def test_frames_files_and_float32_rows_say_the_same(two, tmp_path):
     np.save(tmp_path / "X.npy", X)
     expected = two.decision_function(X)
-    np.testing.assert_allclose(two.decision_function(open_rows(tmp_path / "X.npy")), expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(two.decision_function(X.astype(np.float32)), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        two.decision_function(open_rows(tmp_path / "X.npy")), expected, rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        two.decision_function(X.astype(np.float32)), expected, rtol=1e-3, atol=1e-3
+    )
     frame, y = table()
     model = fitted(frame, y > 0)
     odds = model.predict_proba(frame)
-    np.testing.assert_allclose(model.decision_function(frame), np.log(odds[:, 1] / odds[:, 0]), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(frame), np.log(odds[:, 1] / odds[:, 0]), rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 def test_rows_of_dask_stay_lazy_and_say_the_same(y, two, three):
     da = pytest.importorskip("dask.array")
     model = two if y is TWO else three
-    answer, expected = model.decision_function(da.from_array(X, chunks=(40, 4))), model.decision_function(X)
+    answer, expected = (
+        model.decision_function(da.from_array(X, chunks=(40, 4))),
+        model.decision_function(X),
+    )
     assert isinstance(answer, da.Array)
     assert answer.shape == expected.shape
     np.testing.assert_allclose(answer.compute(), expected, rtol=1e-5, atol=1e-5)

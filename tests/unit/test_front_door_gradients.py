@@ -76,7 +76,8 @@ def test_gradients_of_probabilities_are_differences(n_classes):
 def test_gradients_on_a_grid_are_central_differences(classify, priors, ranks, monkeypatch):
     """Every row lies on kinks, those of kernels and of ranks alike."""
     monkeypatch.setattr(
-        "bochner.tabular.base.with_ranks_where_better", lambda inputs, *_: copy(inputs).set_params(ranks=ranks)
+        "bochner.tabular.base.with_ranks_where_better",
+        lambda inputs, *_: copy(inputs).set_params(ranks=ranks),
     )
     rng = np.random.default_rng(0)
     X = rng.poisson(2.0, size=(150, 2)).astype(float)
@@ -98,14 +99,22 @@ def test_gradients_of_frames_are_in_units_of_their_columns_and_categories_have_n
     unseen = unseen.assign(size=1000 * unseen["size"], always=7.0)
     for model, answer, target in (
         (SpectralRegressor(evidence=QUICK, random_state=0), "predict", y),
-        (SpectralClassifier(evidence=QUICK, random_state=0), "predict_proba", np.digitize(y, [0.0, 1.5])),
+        (
+            SpectralClassifier(evidence=QUICK, random_state=0),
+            "predict_proba",
+            np.digitize(y, [0.0, 1.5]),
+        ),
     ):
         model.fit(X, target)
         known = unseen[unseen["size"].notna()]
         numbers = known.assign(flag=0.3)  # a truth value that can be moved by a step
-        assert_gradient(model, getattr(model, answer), numbers, [(0, "size"), (2, "flag")], [1000.0, 1.0])
+        assert_gradient(
+            model, getattr(model, answer), numbers, [(0, "size"), (2, "flag")], [1000.0, 1.0]
+        )
         gradient = model.input_gradient(unseen)
-        np.testing.assert_array_equal(np.isnan(gradient[..., 0].reshape(40, -1)[:, 0]), unseen["size"].isna())
+        np.testing.assert_array_equal(
+            np.isnan(gradient[..., 0].reshape(40, -1)[:, 0]), unseen["size"].isna()
+        )
         assert np.all(np.isnan(gradient[..., 1]))
         assert np.all(gradient[..., 4] == 0)
         assert np.all(np.isfinite(gradient[..., 2:]))
@@ -119,7 +128,9 @@ def test_gradients_of_dates_are_per_day():
     found = model.input_gradient(X[80:])[:, 0]
     step = pd.Timedelta(minutes=10)
     up, down = (model.predict(X[80:] + move) for move in (step, -step))
-    np.testing.assert_allclose(found, (up - down) / (20 / 1440), rtol=1e-4, atol=1e-5 * np.abs(found).max())
+    np.testing.assert_allclose(
+        found, (up - down) / (20 / 1440), rtol=1e-4, atol=1e-5 * np.abs(found).max()
+    )
 
 
 def test_a_model_that_is_not_fitted_has_no_gradient():
@@ -134,7 +145,9 @@ def test_slopes_of_a_scale_are_differences_and_zero_outside(kind, seed):
     Y = np.random.default_rng(seed).lognormal(size=(50, 1))
     scale = TargetScale.of(Y, np.ones(50), kind, 0.3, 2.0)
     z = np.linspace(-4, 6, 41)[:, None] + 0.01
-    numeric = (scale.backward(scale.within(z + 1e-6)) - scale.backward(scale.within(z - 1e-6))) / 2e-6
+    numeric = (
+        scale.backward(scale.within(z + 1e-6)) - scale.backward(scale.within(z - 1e-6))
+    ) / 2e-6
     np.testing.assert_allclose(scale.slope_within(z), numeric, rtol=1e-6, atol=1e-8)
 
 

@@ -26,13 +26,17 @@ def test_few_rows_are_enough(n):
     assert np.all(np.isfinite(SpectralRegressor(random_state=0).fit(X, y).predict(X)))
     labels = np.arange(n) % 2
     if n > 2:
-        assert np.all(np.isfinite(SpectralClassifier(random_state=0).fit(X, labels).predict_proba(X)))
+        assert np.all(
+            np.isfinite(SpectralClassifier(random_state=0).fit(X, labels).predict_proba(X))
+        )
 
 
 @pytest.mark.parametrize("n", [2, 30])
 def test_one_row_of_each_class_is_refused(n):
     X, _ = regression(n)
-    with pytest.raises(ValueError, match=f"at least 2 rows of some class, but each of the {n} classes has only one"):
+    with pytest.raises(
+        ValueError, match=f"at least 2 rows of some class, but each of the {n} classes has only one"
+    ):
         SpectralClassifier().fit(X, np.arange(n))
     weights = np.ones(n)
     weights[0] = 0  # a row that takes no part
@@ -50,7 +54,9 @@ def test_more_columns_than_rows_duplicates_constants_and_empty_columns():
     np.testing.assert_allclose(clone(model).fit(X, np.full(20, 3.0)).predict(X), 3.0)
     holes = np.column_stack([X[:, 0], np.full(20, np.nan), np.ones(20)])
     np.testing.assert_allclose(
-        clone(model).fit(holes, y).predict(holes), clone(model).fit(X[:, :1], y).predict(X[:, :1]), rtol=1e-6
+        clone(model).fit(holes, y).predict(holes),
+        clone(model).fit(X[:, :1], y).predict(X[:, :1]),
+        rtol=1e-6,
     )
     labels = np.arange(20) % 3
     single = labels.copy()
@@ -119,7 +125,9 @@ def test_columns_that_changed_are_named(regressor):
         regressor.predict(X.drop(columns="kind"))
     with pytest.raises(ValueError, match="feature names"):
         regressor.predict(X.assign(new=1.0))
-    with pytest.raises(ValueError, match="'size' is taken as numbers, but holds values such as 'large'"):
+    with pytest.raises(
+        ValueError, match="'size' is taken as numbers, but holds values such as 'large'"
+    ):
         regressor.predict(X.assign(size="large"))
     with pytest.raises(ValueError, match="'kind' held categories such as 'a'"):
         regressor.predict(X.assign(kind=3.5))
@@ -127,7 +135,7 @@ def test_columns_that_changed_are_named(regressor):
         assert np.all(np.isfinite(regressor.predict(X.assign(kind="unseen"))))
 
 
-# --- for every kind of table and both models --------------------------------------------------------------------------
+# --- for every kind of table and both models ------------------------------------------------------
 
 KINDS = ["pandas", "polars", "numpy"]
 every_kind = pytest.mark.parametrize("kind", long_except(KINDS, "pandas"))
@@ -143,7 +151,9 @@ def as_kind(frame, kind):
 
 def small_table(n=40):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)})
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=n), "b": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)}
+    )
     return frame, frame["a"].to_numpy() + 0.1 * rng.normal(size=n)
 
 
@@ -165,7 +175,10 @@ def answers(model, X):
 )
 def test_bad_targets_are_refused_and_the_old_model_is_kept(bad, message, model_class, kind):
     frame, y = small_table()
-    X, good = as_kind(frame, kind), np.where(y > 0, 1.0, 0.0) if model_class is SpectralClassifier else y
+    X, good = (
+        as_kind(frame, kind),
+        np.where(y > 0, 1.0, 0.0) if model_class is SpectralClassifier else y,
+    )
     model = model_class(evidence=QUICK, random_state=0).fit(X, good)
     before = answers(model, X)
     target = np.array(good, dtype=object if bad is None or bad is pd.NA else float)
@@ -186,7 +199,8 @@ def test_labels_with_missing_texts_are_refused():
 @every_kind
 @pytest.mark.parametrize("model_class", MODELS)
 @pytest.mark.parametrize(
-    "case", ["constant", "empty", "one column", "class of one", "few", "wide", "repeated", "same rows"]
+    "case",
+    ["constant", "empty", "one column", "class of one", "few", "wide", "repeated", "same rows"],
 )
 def test_hard_tables_are_fitted(case, model_class, kind):
     frame, y = small_table()
@@ -199,7 +213,10 @@ def test_hard_tables_are_fitted(case, model_class, kind):
     elif case == "few":
         frame, y = frame[:3], y[:3]
     elif case == "wide":
-        frame, y = pd.DataFrame(np.random.default_rng(1).normal(size=(15, 60))).add_prefix("c"), y[:15]
+        frame, y = (
+            pd.DataFrame(np.random.default_rng(1).normal(size=(15, 60))).add_prefix("c"),
+            y[:15],
+        )
     elif case == "repeated":
         frame, y = pd.concat([frame] * 4, ignore_index=True), np.tile(y, 4)
     elif case == "same rows":
@@ -249,7 +266,9 @@ def test_values_of_all_sizes_in_one_column_or_target_are_taken(model_class):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model_class", MODELS)
-def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_taken(model_class, kind):
+def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_taken(
+    model_class, kind
+):
     frame, y = small_table()
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(40), unit="D")
     target = np.where(y > 0, "high", "low") if model_class is SpectralClassifier else y
@@ -267,8 +286,14 @@ def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_tak
         (frame.assign(new=1.0), "unseen at fit time:\n- new"),
         (frame[["b", "a", "kind", "day"]], "same order"),
         (frame.assign(b="text"), "'b' is taken as numbers, but holds values such as 'text'"),
-        (frame.assign(b=frame["day"]), "'b' held numbers while fitting, but now holds dates such as 2020-01-01"),
-        (frame.assign(day=3.5), r"'day' held dates while fitting, but now holds numbers such as 3\.5"),
+        (
+            frame.assign(b=frame["day"]),
+            "'b' held numbers while fitting, but now holds dates such as 2020-01-01",
+        ),
+        (
+            frame.assign(day=3.5),
+            r"'day' held dates while fitting, but now holds numbers such as 3\.5",
+        ),
         (
             frame.assign(kind=3.5),
             r"'kind' held categories such as 'x' while fitting, but now holds numbers such as 3\.5",
@@ -277,7 +302,10 @@ def test_columns_that_are_not_those_of_the_fit_are_refused_and_unseen_levels_tak
             frame.assign(kind=True),
             "'kind' held categories such as 'x' while fitting, but now holds numbers such as True",
         ),
-        (frame.assign(kind=frame["day"]), "'kind' held categories such as 'x' while fitting, but now holds dates"),
+        (
+            frame.assign(kind=frame["day"]),
+            "'kind' held categories such as 'x' while fitting, but now holds dates",
+        ),
         (frame[:0], "0 rows"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -295,5 +323,7 @@ def test_texts_in_arrays_and_in_targets_of_values_are_refused(model_class):
     with pytest.raises(ValueError, match=r"X holds texts.*categorical_features"):
         model_class().fit(np.array([["a", "b"]] * 5), np.arange(5) % 2)
     if model_class is SpectralRegressor:
-        with pytest.raises(ValueError, match=r"SpectralRegressor needs numbers in y.*Use a classifier"):
+        with pytest.raises(
+            ValueError, match=r"SpectralRegressor needs numbers in y.*Use a classifier"
+        ):
             model_class().fit(np.random.default_rng(0).normal(size=(5, 2)), list("abcde"))

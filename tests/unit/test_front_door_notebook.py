@@ -39,7 +39,9 @@ def own_part(model):
     """What stands under scikit-learn's diagram, whose ids count up."""
     html = model._repr_html_()
     start = html.index(notebook._STYLE)
-    without_ids = [re.sub(r"sk-[\w-]*-\d+", "", part) for part in (html[:start], estimator_html_repr(model))]
+    without_ids = [
+        re.sub(r"sk-[\w-]*-\d+", "", part) for part in (html[:start], estimator_html_repr(model))
+    ]
     assert without_ids[0] == without_ids[1]
     return html[start:]
 
@@ -47,12 +49,17 @@ def own_part(model):
 def fitted(kind=SpectralRegressor, names=("a", "b", "c", "d"), **parameters):
     X, y = regression(80)
     X = pd.DataFrame(X, columns=list(names))
-    return kind(evidence=QUICK, random_state=0, **parameters).fit(X, y if kind is SpectralRegressor else y > 0)
+    return kind(evidence=QUICK, random_state=0, **parameters).fit(
+        X, y if kind is SpectralRegressor else y > 0
+    )
 
 
 def test_a_model_that_is_not_fitted_shows_scikit_learns_diagram():
     model = SpectralRegressor()
-    without_ids = [re.sub(r"sk-[\w-]*-\d+", "", part) for part in (model._repr_html_(), estimator_html_repr(model))]
+    without_ids = [
+        re.sub(r"sk-[\w-]*-\d+", "", part)
+        for part in (model._repr_html_(), estimator_html_repr(model))
+    ]
     assert without_ids[0] == without_ids[1]
     assert model._repr_mimebundle_()["text/plain"] == "SpectralRegressor()"
 
@@ -65,7 +72,14 @@ def test_a_fitted_model_shows_members_path_and_columns(kind):
     page.feed(html)
     assert page.open == []
     assert [m.name for m in model.members_] == ["anova", "laplace", "gaussian", "trees"]
-    assert {"anova", "laplace", "gaussian", "trees", "held-out error", "histogram trees, no prior"} <= set(page.cells)
+    assert {
+        "anova",
+        "laplace",
+        "gaussian",
+        "trees",
+        "held-out error",
+        "histogram trees, no prior",
+    } <= set(page.cells)
     assert "leave-one-out" in html
     assert [cell for cell in page.cells if cell in "abcd"] == [
         "abcd"[j] for j in np.argsort(-model.feature_importances_, kind="stable")

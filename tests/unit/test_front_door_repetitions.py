@@ -14,7 +14,8 @@ from bochner.tabular.waves import Stream
 
 pd = pytest.importorskip("pandas")
 
-# Passengers of the Titanic by class (0 is the crew), adult, male: how many died and how many survived (Dawson 1995).
+# Passengers of the Titanic by class (0 is the crew), adult, male: how many died and how many
+# survived (Dawson 1995).
 TITANIC = {
     (1, 1, 1): (118, 57), (1, 0, 1): (0, 5), (1, 1, 0): (4, 140), (1, 0, 0): (0, 1),
     (2, 1, 1): (154, 14), (2, 0, 1): (0, 11), (2, 1, 0): (13, 80), (2, 0, 0): (0, 13),
@@ -82,7 +83,9 @@ def test_intervals_above_the_exact_size_are_those_of_the_plain_table(monkeypatch
 
 @pytest.mark.parametrize("kind", long_except(["half", "weights", "survey"], "half", "survey"))
 def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
-    """The mean over leave-one-out and held-out rows; one fit of 300 rows alone has a standard error of .02."""
+    """The mean over leave-one-out and held-out rows; one fit of 300 rows alone has a standard error
+    of .02.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for limit in (3500, 200):
@@ -92,7 +95,11 @@ def test_intervals_keep_their_coverage(kind, monkeypatch, seed):
         if kind == "half":
             X, y = repeated_half(X, y)
         else:
-            weights = rng.uniform(0.5, 3, 600) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=600))
+            weights = (
+                rng.uniform(0.5, 3, 600)
+                if kind == "weights"
+                else 1000 * np.exp(0.5 * rng.normal(size=600))
+            )
         found.append(coverage(quick().fit(X, y, weights), seed))
     assert 0.85 < np.mean(found) < 0.95
 
@@ -135,7 +142,9 @@ def test_ties_keep_the_log_loss_of_their_cells():
         SpectralClassifier(random_state=0).fit(np.tile(X, (2, 1)), np.tile(y, 2)),
         SpectralClassifier(random_state=0).fit(X, y, np.full(len(y), 1000.0)),
     ):
-        np.testing.assert_allclose(other.predict_proba(cells), model.predict_proba(cells), atol=1e-6)
+        np.testing.assert_allclose(
+            other.predict_proba(cells), model.predict_proba(cells), atol=1e-6
+        )
 
 
 def test_repeated_rows_do_not_make_probabilities_more_certain():
@@ -162,7 +171,9 @@ def test_intervals_of_many_rows_keep_their_coverage(kind, n):
     elif kind == "thrice":
         X, y = np.tile(X[: n // 3], (3, 1)), np.tile(y[: n // 3], 3)
     else:
-        weights = rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
+        weights = (
+            rng.uniform(0.5, 3, n) if kind == "weights" else 1000 * np.exp(0.5 * rng.normal(size=n))
+        )
     assert 0.86 < coverage(SpectralRegressor(random_state=0).fit(X, y, weights)) < 0.94
 
 
@@ -176,7 +187,9 @@ def test_a_sample_for_exact_kernels_has_no_rows_without_weight():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model", long_except([SpectralRegressor, SpectralClassifier], SpectralRegressor))
+@pytest.mark.parametrize(
+    "model", long_except([SpectralRegressor, SpectralClassifier], SpectralRegressor)
+)
 def test_more_different_rows_than_max_exact_rows_may_be_repeated(model):
     """Copies are merged first; the sample for exact kernels is drawn from the rows that remain."""
     rng = np.random.default_rng(0)

@@ -1,4 +1,6 @@
-"""How the front door solves: leave-one-out against refits, conjugate gradients, waves over a stream, trees."""
+"""How the front door solves: leave-one-out against refits, conjugate gradients, waves over a
+stream, trees.
+"""
 
 from dataclasses import replace
 
@@ -18,13 +20,21 @@ from bochner.losses import Logistic, Multinomial, Squared
 from bochner.solvers.dual import InverseSystem
 from bochner.tabular import base, preparation, solving, waves
 from bochner.tabular.preparation import Prepared, with_ranks_where_better
-from bochner.tabular.solving import Problem, expansion_of, learned_gram, solve_holding_out, solve_leaving_out
+from bochner.tabular.solving import (
+    Problem,
+    expansion_of,
+    learned_gram,
+    solve_holding_out,
+    solve_leaving_out,
+)
 from bochner.tabular.waves import Stream, WaveMember, solve_descending
 
 pd = pytest.importorskip("pandas")
 
 
-@pytest.mark.parametrize("prior", [Anova(weight=0.7), Laplace(gamma=0.3), Gaussian(gamma=0.4)], ids=repr)
+@pytest.mark.parametrize(
+    "prior", [Anova(weight=0.7), Laplace(gamma=0.3), Gaussian(gamma=0.4)], ids=repr
+)
 def test_leave_one_out_scores_are_those_of_refits(prior):
     parts = problem()
     learned = LearnedPrior(prior, 0.05, np.full(3, 0.3), 0.0, 0)
@@ -36,7 +46,9 @@ def test_leave_one_out_scores_are_those_of_refits(prior):
         np.testing.assert_allclose(solved.held_out[[i]], expected, atol=1e-8)
     dual, intercept = refit(parts, learned, solved.ridge, parts.weights)
     np.testing.assert_allclose(
-        solved.expansion.evaluate(parts.Z), learned_gram(learned, parts.Z) @ dual + intercept, atol=1e-8
+        solved.expansion.evaluate(parts.Z),
+        learned_gram(learned, parts.Z) @ dual + intercept,
+        atol=1e-8,
     )
 
 
@@ -70,7 +82,9 @@ def test_slopes_of_left_out_residuals_are_their_differences():
         return InverseSystem(gram, parts.weights, ridge).solve(parts.Y, parts.counts)
 
     step = 1e-4
-    numeric = (left_out(0.2 * np.exp(step))[0].left_out - left_out(0.2 * np.exp(-step))[0].left_out) / (2 * step)
+    numeric = (
+        left_out(0.2 * np.exp(step))[0].left_out - left_out(0.2 * np.exp(-step))[0].left_out
+    ) / (2 * step)
     np.testing.assert_allclose(left_out(0.2)[1], numeric, atol=1e-7)
 
 
@@ -78,7 +92,8 @@ def test_single_precision_differs_by_rounding_only():
     parts = problem()
     gram = learned_gram(LEARNED, parts.Z)
     double, single = (
-        InverseSystem(g, parts.weights, 0.1).solve(parts.Y, parts.counts)[0] for g in (gram, gram.astype("f4"))
+        InverseSystem(g, parts.weights, 0.1).solve(parts.Y, parts.counts)[0]
+        for g in (gram, gram.astype("f4"))
     )
     np.testing.assert_allclose(single.left_out, double.left_out, atol=1e-4)
     with pytest.raises(np.linalg.LinAlgError):
@@ -109,19 +124,26 @@ def test_conjugate_gradients_agree_with_the_direct_solution(seed, monkeypatch):
     np.testing.assert_allclose(held_out.held_out, expected, atol=5e-3, rtol=2e-3)
     dual, intercept = refit(parts, LEARNED, held_out.ridge, parts.weights)
     np.testing.assert_allclose(
-        held_out.expansion.evaluate(parts.Z), learned_gram(LEARNED, parts.Z) @ dual + intercept, atol=5e-3, rtol=2e-3
+        held_out.expansion.evaluate(parts.Z),
+        learned_gram(LEARNED, parts.Z) @ dual + intercept,
+        atol=5e-3,
+        rtol=2e-3,
     )
 
 
 def test_random_sums_choose_a_ridge_for_many_outputs_and_all_are_solved(monkeypatch):
     parts = problem(300)
-    many = Problem(parts.Z, np.tile(parts.Y, 6) * np.linspace(0.5, 2, 12), parts.counts, parts.costs)
+    many = Problem(
+        parts.Z, np.tile(parts.Y, 6) * np.linspace(0.5, 2, 12), parts.counts, parts.costs
+    )
     found = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
     monkeypatch.setattr(solving, "_MOST_OUTPUTS", 100)
     each = solve_holding_out(many, LEARNED, 4, 60, np.random.default_rng(0))
     assert found.held_out.shape == (60, 12)
     assert abs(np.log10(found.ridge / each.ridge)) < 0.51
-    assert np.mean((found.held_out - many.Y[240:]) ** 2) < 1.05 * np.mean((each.held_out - many.Y[240:]) ** 2)
+    assert np.mean((found.held_out - many.Y[240:]) ** 2) < 1.05 * np.mean(
+        (each.held_out - many.Y[240:]) ** 2
+    )
 
 
 def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
@@ -131,7 +153,11 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
     original = SpectralRegressor._fit_members
 
     def watched(self, priors, parts, rows, learned, *others):
-        seen.update(parts=parts, learned=learned, scores=original(self, priors, parts, rows, learned, *others)[0])
+        seen.update(
+            parts=parts,
+            learned=learned,
+            scores=original(self, priors, parts, rows, learned, *others)[0],
+        )
         return seen["scores"], np.arange(len(parts.Z))
 
     monkeypatch.setattr(SpectralRegressor, "_fit_members", watched)
@@ -142,13 +168,17 @@ def test_the_blends_held_out_scores_are_those_of_refits(monkeypatch):
         expected = 0.0
         for member, learned in zip(model.members_, seen["learned"]):
             dual, intercept = refit(rest, learned, member.ridge, rest.weights)
-            expected += member.weight * (learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept)
+            expected += member.weight * (
+                learned_gram(learned, parts.Z[[i]], rest.Z) @ dual + intercept
+            )
         np.testing.assert_allclose(seen["scores"][[i]], expected, atol=1e-6)
 
 
 def test_copies_are_merged_into_one_row_of_their_summed_weight():
     Z = np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0], [1.0, 1.0]])
-    prepared, _ = Prepared.of(Z, Values.of([0.5, 1.5, 0.5, 1.0]), np.array([1.0, 2.0, 3.0, 3.0]), 100)
+    prepared, _ = Prepared.of(
+        Z, Values.of([0.5, 1.5, 0.5, 1.0]), np.array([1.0, 2.0, 3.0, 3.0]), 100
+    )
     np.testing.assert_array_equal(prepared.Z, [[0, 1], [1, 1], [2, 1]])
     np.testing.assert_allclose(prepared.counts, np.array([2, 3, 4]) / 3)
     assert prepared.observations is None
@@ -182,7 +212,9 @@ def test_evidence_chooses_between_numbers_and_ranks(seed):
     even = rng.normal(size=700)
     assert ranks_chosen(even, np.sin(3 * even)) == 0.0
     assert ranks_chosen(crowded, np.ones(700)) == 0.0  # nothing to tell by
-    assert ranks_chosen(rng.integers(0, 2, size=(700, 3)).astype(float), waves) == 0.0  # no ranks to speak of
+    assert (
+        ranks_chosen(rng.integers(0, 2, size=(700, 3)).astype(float), waves) == 0.0
+    )  # no ranks to speak of
 
 
 def test_a_model_with_ranks_predicts_and_differentiates(seed):
@@ -194,13 +226,18 @@ def test_a_model_with_ranks_predicts_and_differentiates(seed):
     assert model.score(X[1::2], y[1::2]) > 0.9
     order = rng.permutation(150)
     np.testing.assert_allclose(
-        SpectralRegressor(evidence=QUICK, random_state=0).fit(X[::2][order], y[::2][order]).predict(X), model.predict(X)
+        SpectralRegressor(evidence=QUICK, random_state=0)
+        .fit(X[::2][order], y[::2][order])
+        .predict(X),
+        model.predict(X),
     )
     rows, step = X[1:20:2], 1e-6
     for j in range(2):
         moved = np.where(np.arange(2) == j, step, 0.0)
         difference = (model.predict(rows + moved) - model.predict(rows - moved)) / (2 * step)
-        np.testing.assert_allclose(model.input_gradient(rows)[:, j], difference, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            model.input_gradient(rows)[:, j], difference, rtol=1e-3, atol=1e-3
+        )
 
 
 def test_families_learn_from_all_rows_or_from_rows_of_their_own():
@@ -251,8 +288,14 @@ def test_a_residual_of_the_stated_size_adds_a_few_percent_to_the_error_at_most(m
 def test_waves_have_the_derivatives_of_what_they_predict(loss):
     rng = np.random.default_rng(0)
     n_outputs = 3 if isinstance(loss, Multinomial) else 1
-    parts = rng.normal(size=(5, 4)), rng.normal(size=(5, n_outputs)), rng.normal(size=(5, n_outputs))
-    member = WaveMember(Expansion(*parts, rng.normal(size=n_outputs), rng.normal(size=(4, n_outputs))), loss)
+    parts = (
+        rng.normal(size=(5, 4)),
+        rng.normal(size=(5, n_outputs)),
+        rng.normal(size=(5, n_outputs)),
+    )
+    member = WaveMember(
+        Expansion(*parts, rng.normal(size=n_outputs), rng.normal(size=(4, n_outputs))), loss
+    )
     Z, step = rng.normal(size=(6, 4)), 1e-6
     for j, e in enumerate(step * np.eye(4)):
         numeric = (member.evaluate(Z + e) - member.evaluate(Z - e)) / (2 * step)
@@ -274,9 +317,15 @@ def test_waves_descend_over_the_rows_that_take_part(labels, monkeypatch):
     wrong = Y.copy()
     wrong[2500:] = Y[2500:, ::-1] if labels == 3 else (1 if labels else 0) - Y[2500:]
     judge = Problem(X[2000:2500], Y[2000:2500], np.ones(500), np.ones(500))
-    learned = Evidence(n_rows=200, standardize=False).learn(Anova(), X[:200], y[:200], np.random.default_rng(0))
+    learned = Evidence(n_rows=200, standardize=False).learn(
+        Anova(), X[:200], y[:200], np.random.default_rng(0)
+    )
     solved = solve_descending(
-        Stream(LocalRows(X), wrong, kept, np.ones(len(X))), learned, labels > 0, judge, np.random.default_rng(0)
+        Stream(LocalRows(X), wrong, kept, np.ones(len(X))),
+        learned,
+        labels > 0,
+        judge,
+        np.random.default_rng(0),
     )
     np.testing.assert_allclose(solved.held_out, solved.expansion.evaluate(judge.Z))
     spread = np.mean((judge.Y - judge.Y.mean(axis=0)) ** 2)
@@ -292,10 +341,16 @@ def test_targets_of_excluded_rows_change_nothing(monkeypatch):
     X, y = regression(700, noise=0.1)
     kept = np.arange(700) < 400
     judge = Problem(X[400:500], y[400:500, None], np.ones(100), np.ones(100))
-    learned = Evidence(n_rows=100, n_iterations=3, standardize=False).learn(Anova(), X[:100], y[:100], 0)
+    learned = Evidence(n_rows=100, n_iterations=3, standardize=False).learn(
+        Anova(), X[:100], y[:100], 0
+    )
     plain, other = (
         solve_descending(
-            Stream(LocalRows(X), Y[:, None], kept, np.ones(len(X))), learned, False, judge, np.random.default_rng(0)
+            Stream(LocalRows(X), Y[:, None], kept, np.ones(len(X))),
+            learned,
+            False,
+            judge,
+            np.random.default_rng(0),
         )
         for Y in (y, np.where(kept, y, 5.0))
     )
@@ -324,7 +379,9 @@ def test_more_rows_than_an_exact_kernel_takes_all_count(tmp_path, monkeypatch):
     monkeypatch.undo()
     frame = pd.DataFrame(X, columns=list("abcd"))
     framed = clone(model).fit(frame, y)
-    np.testing.assert_allclose(framed.predict(frame[:50]), model.predict(X[:50]), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        framed.predict(frame[:50]), model.predict(X[:50]), rtol=1e-3, atol=1e-3
+    )
 
 
 def test_many_labeled_rows_are_classified(monkeypatch):
@@ -332,7 +389,9 @@ def test_many_labeled_rows_are_classified(monkeypatch):
     monkeypatch.setattr(waves, "_EPOCHS", (3, 8))
     X, y = regression(1500)
     labels = np.digitize(y, [-0.5, 0.5])
-    model = SpectralClassifier(evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0)
+    model = SpectralClassifier(
+        evidence=QUICK, max_exact_rows=200, class_weight="balanced", random_state=0
+    )
     model.fit(X, labels)
     X_test, y_test = regression(500, seed=1)
     assert model.score(X_test, np.digitize(y_test, [-0.5, 0.5])) > 0.8
@@ -345,20 +404,26 @@ def test_trees_are_a_member_where_asked_for(monkeypatch):
     X = rng.normal(size=(600, 4))
     steps = np.floor(2 * X[:, 0]) % 2 + (X[:, 1] > 0.3) * (X[:, 2] > 0)
     labels = np.digitize(steps, [0.5, 1.5])
-    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400])
+    model = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(
+        X[:400], labels[:400]
+    )
     assert [m.name for m in model.members_][-1] == "trees"
     assert model.members_[-1].weight > 0.1
     assert model.score(X[400:], labels[400:]) > 0.8
     with pytest.raises(TypeError, match="trees=False"):
         model.input_gradient(X[:3])
     np.testing.assert_allclose(model.effects(X[:5], 1).total(), model.scores(X[:5]), atol=1e-8)
-    two = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(X[:400], labels[:400] > 0)
+    two = SpectralClassifier(evidence=QUICK, trees=True, random_state=0).fit(
+        X[:400], labels[:400] > 0
+    )
     assert two.score(X[400:], labels[400:] > 0) > 0.8
     values = SpectralRegressor(evidence=QUICK, trees=True, random_state=0).fit(
         X[:400], np.column_stack([steps, X[:, 0]])[:400]
     )
     assert values.score(X[400:], np.column_stack([steps, X[:, 0]])[400:]) > 0.7
-    many = SpectralRegressor(evidence=QUICK, trees=True, max_exact_rows=100, random_state=0).fit(X[:400], steps[:400])
+    many = SpectralRegressor(evidence=QUICK, trees=True, max_exact_rows=100, random_state=0).fit(
+        X[:400], steps[:400]
+    )
     assert many.members_[-1].name == "trees"
     with pytest.raises(TypeError, match="trees must be"):
         SpectralRegressor(trees="yes").fit(X, steps)

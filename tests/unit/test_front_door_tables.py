@@ -76,10 +76,13 @@ def test_weights_below_one_are_relative():
 def test_class_weights_move_probabilities_to_the_rare_class():
     X, y = make_classification(300, 4, weights=[0.9], flip_y=0.1, random_state=0)
     plain, balanced = (
-        SpectralClassifier(evidence=QUICK, class_weight=w, random_state=0).fit(X, y) for w in (None, "balanced")
+        SpectralClassifier(evidence=QUICK, class_weight=w, random_state=0).fit(X, y)
+        for w in (None, "balanced")
     )
     assert balanced.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean() + 0.1
-    by_hand = SpectralClassifier(evidence=QUICK, class_weight={0: 1.0, 1: 1.0}, random_state=0).fit(X, y)
+    by_hand = SpectralClassifier(evidence=QUICK, class_weight={0: 1.0, 1: 1.0}, random_state=0).fit(
+        X, y
+    )
     np.testing.assert_allclose(by_hand.predict_proba(X), plain.predict_proba(X))
 
 

@@ -31,7 +31,8 @@ def test_intervals_cover_as_often_as_they_say(heteroscedastic):
             assert np.median((high - low)[wide]) > 2 * np.median((high - low)[~wide])
             _, std = model.predict(X[200:], return_std=True)
             assert np.median(std[wide]) > 2 * np.median(std[~wide])
-    # The level is set by the residuals of 200 training rows: a deviation of 0.4 √(1/200 + 1/400), half as much over four seeds.
+    # The level is set by the residuals of 200 training rows: a deviation of 0.4 √(1/200 + 1/400),
+    # half as much over four seeds.
     assert abs(covered / n - 0.8) < 3 * 0.0173
 
 
@@ -70,7 +71,10 @@ def test_a_lognormal_target_is_fitted_by_its_logarithm_and_predicted_by_its_mean
 
 def test_a_normal_target_is_left_as_it_is():
     X, y = regression()
-    assert SpectralRegressor(evidence=QUICK, random_state=0).fit(X, np.exp(0.1 * y)).target_scale_.kind == "identity"
+    assert (
+        SpectralRegressor(evidence=QUICK, random_state=0).fit(X, np.exp(0.1 * y)).target_scale_.kind
+        == "identity"
+    )
 
 
 @pytest.mark.parametrize("kind", ["identity", "log", "asinh"])
@@ -122,7 +126,9 @@ def test_a_zero_outside_the_learning_rows_does_not_spoil_a_logarithm():
     X = rng.normal(size=(400, 2))
     y = np.exp(2 * X[:, 0] + 0.3 * rng.normal(size=400))
     y[7] = 0.0
-    model = SpectralRegressor(evidence=Evidence(100, 5, standardize=False), random_state=0).fit(X, y)
+    model = SpectralRegressor(evidence=Evidence(100, 5, standardize=False), random_state=0).fit(
+        X, y
+    )
     assert np.all(np.isfinite(model.predict(X)))
 
 
@@ -131,9 +137,10 @@ def test_a_zero_outside_the_learning_rows_does_not_spoil_a_logarithm():
 def test_intervals_cover_as_often_as_they_say_on_real_tables():
     """Split 0 of all regression tables below 3000 rows, level 0.9.
 
-    The coverage of one table has the variance p (1 − p) (1 / n_test + 1 / n_train): that of test rows, and that of the level which
-    the residuals of the training rows set.  Each table must lie within five such deviations, their mean within four of its own (about
-    0.865 to 0.935 for 11 tables).
+    The coverage of one table has the variance p (1 − p) (1 / n_test + 1 / n_train): that of test
+    rows, and that of the level which the residuals of the training rows set. Each table must lie
+    within five such deviations, their mean within four of its own (about 0.865 to 0.935 for 11
+    tables).
     """
     from benchmarks.arena import load_table, split_rows, tables
 

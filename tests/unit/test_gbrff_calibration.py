@@ -14,7 +14,14 @@ from bochner.losses import Exponential, class_probabilities
 
 def noisy(n_classes):
     return make_classification(
-        600, 12, n_informative=4, n_classes=n_classes, n_clusters_per_class=1, flip_y=0.2, class_sep=0.8, random_state=0
+        600,
+        12,
+        n_informative=4,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        flip_y=0.2,
+        class_sep=0.8,
+        random_state=0,
     )
 
 
@@ -34,7 +41,9 @@ def test_the_slope_changes_no_class_and_lowers_the_log_loss_of_overfitted_margin
     assert plain.slope_ == 1.0
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+    np.testing.assert_array_equal(
+        model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)]
+    )
     losses = [log_loss(y[200:], fitted.predict_proba(X[200:])) for fitted in (model, plain)]
     assert losses[0] < losses[1] * (0.8 if cls is GBRFF2Classifier else 1.01)
 
@@ -51,7 +60,9 @@ def test_the_slope_is_the_best_of_a_fine_grid(n_classes):
     for slope in slopes:
         chances = class_probabilities(Exponential(), slope * scores)
         losses.append(-np.sum(counts[:, None] * shares * np.log(chances)))
-    assert margin_slope(Exponential(), scores, codes, counts) == pytest.approx(slopes[np.argmin(losses)], rel=0.02)
+    assert margin_slope(Exponential(), scores, codes, counts) == pytest.approx(
+        slopes[np.argmin(losses)], rel=0.02
+    )
 
 
 def test_separated_rows_ask_for_a_finite_slope():
@@ -94,7 +105,9 @@ def test_warm_start_and_zero_weights_end_in_the_same_slope():
     assert grown.set_params(n_rounds=12).fit(X, y).slope_ == pytest.approx(whole.slope_)
     weights = (np.arange(120) < 100).astype(float)
     absent = GBRFF2Classifier(n_rounds=12, random_state=0).fit(X, y, weights)
-    assert absent.slope_ == pytest.approx(GBRFF2Classifier(n_rounds=12, random_state=0).fit(X[:100], y[:100]).slope_)
+    assert absent.slope_ == pytest.approx(
+        GBRFF2Classifier(n_rounds=12, random_state=0).fit(X[:100], y[:100]).slope_
+    )
 
 
 def test_bad_flag_is_named():

@@ -8,7 +8,10 @@ from sklearn.model_selection import GridSearchCV
 
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment, PacBayes
 
-MODELS = [GBRFF1Classifier(n_rounds=8, n_components=5, random_state=0), GBRFF2Classifier(n_rounds=8, random_state=0)]
+MODELS = [
+    GBRFF1Classifier(n_rounds=8, n_components=5, random_state=0),
+    GBRFF2Classifier(n_rounds=8, random_state=0),
+]
 MODELS += [GBRFF1Classifier(n_rounds=8, n_components=1, landmark=1, random_state=0)]
 MODELS += [GBRFF1Classifier(n_rounds=8, n_components=5, landmark="random", random_state=0)]
 MODELS += [GBRFF2Classifier(n_rounds=8, rephase=True, penalty=0.03, random_state=0)]
@@ -36,7 +39,8 @@ def test_stored_expansion_reproduces_the_accumulated_scores(model, moons):
     assert loss == pytest.approx(model.train_loss_[-1, 0], rel=1e-10)
     expansion = model.expansion_
     by_hand = expansion.intercept[0] + sum(
-        a[0] * np.cos(X @ w - b[0]) for w, b, a in zip(expansion.frequencies, expansion.phases, expansion.amplitudes)
+        a[0] * np.cos(X @ w - b[0])
+        for w, b, a in zip(expansion.frequencies, expansion.phases, expansion.amplitudes)
     )
     np.testing.assert_allclose(model.decision_function(X), by_hand, rtol=1e-9, atol=1e-9)
 
@@ -60,7 +64,9 @@ def test_warm_start_goes_on_where_the_fit_stopped(model, moons):
     whole = type(model)(**model.get_params()).set_params(n_rounds=7).fit(X, y)
     parts = type(model)(**model.get_params()).set_params(n_rounds=3, warm_start=True).fit(X, y)
     parts.set_params(n_rounds=7).fit(X, y)
-    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6
+    )
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-6)
     with pytest.raises(ValueError, match="goes on from 7 rounds"):
         parts.set_params(n_rounds=2).fit(X, y)
@@ -87,7 +93,9 @@ def test_rephasing_never_raises_the_rounds_objective(moons):
     signs = np.where(y == 1, 1.0, -1.0)
 
     def objective(expansion):
-        return np.mean(np.exp(-signs * np.cos(X @ expansion.frequencies[0] - expansion.phases[0, 0])))
+        return np.mean(
+            np.exp(-signs * np.cos(X @ expansion.frequencies[0] - expansion.phases[0, 0]))
+        )
 
     assert objective(again) <= objective(plain) + 1e-9
 
@@ -142,14 +150,20 @@ def test_sparse_rows_and_memory_maps_give_the_same_model(tmp_path, moons):
     np.save(tmp_path / "rows.npy", X)
     for model in MODELS:
         dense = model.fit(X, y).decision_function(X)
-        np.testing.assert_allclose(model.fit(sp.csr_matrix(X), y).decision_function(X), dense, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            model.fit(sp.csr_matrix(X), y).decision_function(X), dense, rtol=1e-5, atol=1e-5
+        )
         mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-        np.testing.assert_allclose(model.fit(mapped, y).decision_function(mapped), dense, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            model.fit(mapped, y).decision_function(mapped), dense, rtol=1e-6, atol=1e-6
+        )
 
 
 def test_grid_search_over_the_papers_parameters(moons):
     search = GridSearchCV(
-        GBRFF2Classifier(n_rounds=5, random_state=0), {"prior__gamma": [0.1, 1.0], "penalty": [0.0, 0.1]}, cv=2
+        GBRFF2Classifier(n_rounds=5, random_state=0),
+        {"prior__gamma": [0.1, 1.0], "penalty": [0.0, 0.1]},
+        cv=2,
     )
     assert search.fit(*moons).best_score_ > 0.7
 
@@ -177,7 +191,11 @@ def test_waves_are_kept_where_the_rows_themselves_have_room_for_as_much(tmp_path
     assert gbrff1.keeps_waves(in_a_file, 50)  # few, wherever they are
     monkeypatch.setattr(gbrff1, "_KEPT_BYTES", 100 * 2 * 8)
     assert [gbrff1.keeps_waves(LocalRows(X), n) for n in (1, 3, 4)] == [True, True, False]
-    assert [gbrff1.keeps_waves(LocalRows(X.astype(np.float32)), n) for n in (2, 3, 4)] == [True, True, False]
+    assert [gbrff1.keeps_waves(LocalRows(X.astype(np.float32)), n) for n in (2, 3, 4)] == [
+        True,
+        True,
+        False,
+    ]
     assert [gbrff1.keeps_waves(in_a_file, n) for n in (1, 2)] == [True, False]
 
 
@@ -192,14 +210,21 @@ def test_warm_start_refuses_another_number_of_frequencies_a_round(n_classes):
 
 
 def test_parts_are_parameters_even_where_none_was_given(moons):
-    model = GBRFF1Classifier(n_rounds=3, random_state=0).set_params(prior__gamma=0.7, learner__beta=3.0)
+    model = GBRFF1Classifier(n_rounds=3, random_state=0).set_params(
+        prior__gamma=0.7, learner__beta=3.0
+    )
     assert model.prior.gamma == 0.7
     assert model.learner.beta == 3.0
     assert GBRFF1Classifier().prior is None
-    same = GBRFF1Classifier(n_rounds=3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0).fit(*moons)
-    np.testing.assert_array_equal(model.fit(*moons).decision_function(moons[0]), same.decision_function(moons[0]))
+    same = GBRFF1Classifier(
+        n_rounds=3, prior=Gaussian(0.7), learner=PacBayes(3.0), random_state=0
+    ).fit(*moons)
+    np.testing.assert_array_equal(
+        model.fit(*moons).decision_function(moons[0]), same.decision_function(moons[0])
+    )
     with pytest.raises(
-        TypeError, match=r"learner must be an object of AlignmentLearner, got .* Write e.g. learner=PacBayes"
+        TypeError,
+        match=r"learner must be an object of AlignmentLearner, got .* Write e.g. learner=PacBayes",
     ):
         GBRFF1Classifier(learner=Gaussian()).fit(*moons)
     with pytest.raises(TypeError, match="prior must be an object of SpectralPrior"):
@@ -223,7 +248,13 @@ def test_a_failed_refit_leaves_the_old_model(cls, moons):
 
 @pytest.mark.parametrize(
     ("landmark", "message"),
-    [(2, "is no column of X"), (-1, "is no column"), ("row", "must be"), (True, "must be"), (0.5, "must be")],
+    [
+        (2, "is no column of X"),
+        (-1, "is no column"),
+        ("row", "must be"),
+        (True, "must be"),
+        (0.5, "must be"),
+    ],
 )
 def test_a_landmark_that_is_none_is_refused(landmark, message, moons):
     with pytest.raises(ValueError, match=message):
@@ -231,12 +262,19 @@ def test_a_landmark_that_is_none_is_refused(landmark, message, moons):
 
 
 def test_the_two_moons_are_told_apart_with_one_free_coordinate():
-    """Gautheron et al. 2020, Figure 1: K = 1, one coordinate of the landmark fixed, all rows right after ten rounds (median of ten seeds)."""
+    """Gautheron et al. 2020, Figure 1: K = 1, one coordinate of the landmark fixed, all rows right
+    after ten rounds (median of ten seeds).
+    """
     X, y = make_moons(100, noise=0.05, shuffle=False, random_state=55)
     X = 2 * (X - X.mean(axis=0))
     models = [
         GBRFF1Classifier(
-            n_rounds=10, n_components=1, prior=Gaussian(0.5), landmark=1, calibrated=False, random_state=seed
+            n_rounds=10,
+            n_components=1,
+            prior=Gaussian(0.5),
+            landmark=1,
+            calibrated=False,
+            random_state=seed,
         )
         for seed in range(10)
     ]

@@ -1,4 +1,6 @@
-"""GBRFF1 and GBRFF2 on rows that are elsewhere: the model of arrays, from sums that travel and numbers that stay."""
+"""GBRFF1 and GBRFF2 on rows that are elsewhere: the model of arrays, from sums that travel and
+numbers that stay.
+"""
 
 import numpy as np
 import pytest
@@ -21,11 +23,15 @@ THREE = np.array(["low", "middle", "upper"])[np.searchsorted([-0.5, 0.5], SIGNAL
 WEIGHTS = RNG.uniform(0.5, 2, size=N) * (RNG.random(N) > 0.2)
 # A few iterations of L-BFGS: each multiplies what rounding has left of two sums in another order.
 MODELS = {
-    "learned landmarks": GBRFF1Classifier(n_rounds=2, n_components=4, max_iterations=3, random_state=0),
+    "learned landmarks": GBRFF1Classifier(
+        n_rounds=2, n_components=4, max_iterations=3, random_state=0
+    ),
     "random landmarks": GBRFF1Classifier(
         n_rounds=2, n_components=4, landmark="random", class_weight="balanced", random_state=0
     ),
-    "one coordinate": GBRFF1Classifier(n_rounds=2, n_components=1, landmark=1, calibrated=False, random_state=0),
+    "one coordinate": GBRFF1Classifier(
+        n_rounds=2, n_components=1, landmark=1, calibrated=False, random_state=0
+    ),
     "one coordinate of several": GBRFF1Classifier(
         n_rounds=2, n_components=4, landmark=2, max_iterations=3, random_state=0
     ),
@@ -33,8 +39,12 @@ MODELS = {
         n_rounds=2, n_components=4, learner=OptimalAlignment(), max_iterations=0, random_state=0
     ),
     "frequencies": GBRFF2Classifier(n_rounds=2, learning_rate=0.5, random_state=0),
-    "phases again": GBRFF2Classifier(n_rounds=2, rephase=True, penalty=0.02, class_weight="balanced", random_state=0),
-    "drawn frequencies": GBRFF2Classifier(n_rounds=2, max_iterations=0, calibrated=False, random_state=0),
+    "phases again": GBRFF2Classifier(
+        n_rounds=2, rephase=True, penalty=0.02, class_weight="balanced", random_state=0
+    ),
+    "drawn frequencies": GBRFF2Classifier(
+        n_rounds=2, max_iterations=0, calibrated=False, random_state=0
+    ),
 }
 # One of each way through the rounds is among the quick tests; siblings take their time.
 QUICK = ("learned landmarks", "frequencies")
@@ -56,7 +66,9 @@ def there(values, size):
 
 
 def of_unknown_lengths(values, size):
-    return da.from_array(values, chunks=(size, *values.shape[1:]))[da.from_array(np.ones(N, bool), chunks=size)]
+    return da.from_array(values, chunks=(size, *values.shape[1:]))[
+        da.from_array(np.ones(N, bool), chunks=size)
+    ]
 
 
 def assert_same(found, expected):
@@ -90,16 +102,25 @@ def test_the_model_of_a_cluster_is_that_of_arrays(case):
 
 
 @pytest.mark.parametrize(
-    "name", long_except(["random landmarks", "frequencies", "drawn frequencies"], "drawn frequencies")
+    "name",
+    long_except(["random landmarks", "frequencies", "drawn frequencies"], "drawn frequencies"),
 )
 def test_rows_of_unknown_lengths_and_targets_that_are_here(name):
     expected = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
-    assert_same(clone(MODELS[name]).fit(of_unknown_lengths(X, 250), of_unknown_lengths(THREE, 200), WEIGHTS), expected)
+    assert_same(
+        clone(MODELS[name]).fit(
+            of_unknown_lengths(X, 250), of_unknown_lengths(THREE, 200), WEIGHTS
+        ),
+        expected,
+    )
     assert_same(clone(MODELS[name]).fit(there(X, 250), THREE, there(WEIGHTS, 150)), expected)
 
 
 @pytest.mark.parametrize(
-    "name", long_except(["one coordinate of several", "frequencies", "drawn frequencies"], "drawn frequencies")
+    "name",
+    long_except(
+        ["one coordinate of several", "frequencies", "drawn frequencies"], "drawn frequencies"
+    ),
 )
 def test_a_warm_start_goes_on_there(name):
     whole = clone(MODELS[name]).fit(X, THREE, WEIGHTS)
@@ -136,7 +157,9 @@ def test_partitions_are_read_once_and_no_round_is_longer_than_the_one_before():
             tasks.append(0)
             rows = there(X, 250).map_blocks(read, meta=np.empty((0, 0)))
             # Without L-BFGS, whose number of looks varies.
-            GBRFF2Classifier(n_rounds=n_rounds, max_iterations=0, random_state=0).fit(rows, there(TWO, 200))
+            GBRFF2Classifier(n_rounds=n_rounds, max_iterations=0, random_state=0).fit(
+                rows, there(TWO, 200)
+            )
             assert sum(reads) == N
     assert tasks[2] - tasks[1] == tasks[1] - tasks[0] > 0
 

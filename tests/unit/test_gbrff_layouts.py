@@ -13,7 +13,9 @@ pd = pytest.importorskip("pandas")
 
 MODELS = {
     "GBRFF2": GBRFF2Classifier(n_rounds=4, random_state=0),
-    "GBRFF2 with rephase": GBRFF2Classifier(n_rounds=4, rephase=True, calibrated=False, random_state=0),
+    "GBRFF2 with rephase": GBRFF2Classifier(
+        n_rounds=4, rephase=True, calibrated=False, random_state=0
+    ),
     "GBRFF1": GBRFF1Classifier(n_rounds=2, max_iterations=4, random_state=0),
     "GBRFF1 with one coordinate": GBRFF1Classifier(
         n_rounds=4, n_components=1, landmark=0, calibrated=False, random_state=0
@@ -50,7 +52,9 @@ def test_every_container_gives_the_same_model_to_the_last_bit(name, dtype, tmp_p
     for container, rows in containers.items():
         found = clone(MODELS[name]).fit(rows, y)
         points = pd.DataFrame(Z, columns=list("abcdefgh")) if container == "frame" else Z
-        np.testing.assert_allclose(found.decision_function(points), expected.decision_function(Z), 1e-12, 1e-12)
+        np.testing.assert_allclose(
+            found.decision_function(points), expected.decision_function(Z), 1e-12, 1e-12
+        )
         for attribute in ("frequencies", "cosine", "sine"):
             same, other = (getattr(model.expansion_, attribute) for model in (expected, found))
             np.testing.assert_array_equal(other, same, err_msg=f"{container}: {attribute}")
@@ -59,7 +63,9 @@ def test_every_container_gives_the_same_model_to_the_last_bit(name, dtype, tmp_p
 
 @pytest.mark.parametrize("kept_bytes", [0, 2**28])
 @every_model
-def test_many_rows_in_memory_and_in_files_give_the_same_model(name, kept_bytes, tmp_path, monkeypatch):
+def test_many_rows_in_memory_and_in_files_give_the_same_model(
+    name, kept_bytes, tmp_path, monkeypatch
+):
     """Rows beyond one block: the blocks depend on the shape alone."""
     monkeypatch.setattr(published, "SMALL", 256)
     monkeypatch.setattr(published, "_BLOCK_NUMBERS", 1000)
@@ -84,5 +90,8 @@ def test_alternating_classes_give_the_model_of_shuffled_rows(name):
     alternating = np.column_stack([positive[:n_pairs], negative[:n_pairs]]).ravel()
     shuffled = np.random.default_rng(1).permutation(alternating)
     model = clone(MODELS[name]).set_params(n_rounds=2, max_iterations=2, calibrated=False)
-    scores = [clone(model).fit(X[order], y[order]).decision_function(X) for order in (alternating, shuffled)]
+    scores = [
+        clone(model).fit(X[order], y[order]).decision_function(X)
+        for order in (alternating, shuffled)
+    ]
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-7, atol=1e-7)

@@ -46,7 +46,9 @@ def test_noiseless_rings_and_rolls_lie_on_their_curves():
     np.testing.assert_allclose(np.linalg.norm(rings.data, axis=1), np.repeat([1, 2, 3, 4], 100))
     roll = datasets.swiss(400, 0, noise=0)
     radius = np.linalg.norm(roll.data, axis=1) / np.where(roll.target == -1, 1, 0.9)
-    np.testing.assert_allclose(roll.data[:, 0] / np.linalg.norm(roll.data, axis=1), np.cos(radius), atol=1e-12)
+    np.testing.assert_allclose(
+        roll.data[:, 0] / np.linalg.norm(roll.data, axis=1), np.cos(radius), atol=1e-12
+    )
     assert radius.min() >= 1.5 * np.pi
     assert radius.max() <= 4.5 * np.pi
 
@@ -62,7 +64,9 @@ def test_the_board_alternates():
 def test_bands_alternate_along_the_diagonal_of_the_square(n_bands):
     clean = datasets.toy_bands(500, 0, n_bands=n_bands, noise=0)
     assert np.abs(clean.data).max() <= 1
-    band = np.floor(n_bands * (clean.data.sum(axis=1) + 2) / 4).astype(int)  # corners (−1, −1) and (1, 1) are its ends
+    band = np.floor(n_bands * (clean.data.sum(axis=1) + 2) / 4).astype(
+        int
+    )  # corners (−1, −1) and (1, 1) are its ends
     np.testing.assert_array_equal(np.bincount(band), 500 // n_bands)
     np.testing.assert_array_equal(clean.target, np.where(band % 2 == 0, -1, 1))
     noisy = datasets.toy_bands(500, 0, n_bands=n_bands, noise=0.2)
@@ -78,7 +82,9 @@ def test_the_windmill_is_uniform_and_turns(seed):
     assert abs(squares.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 20_000)
     turned = np.arctan2(mill.data[:, 1], mill.data[:, 0]) + np.pi / 3
     np.testing.assert_array_equal(np.where(np.sin(3 * turned) > 0, 1, -1), -mill.target)
-    assert not np.array_equal(datasets.windmill(50, 0, arms=8, twist=8.0).target, datasets.windmill(50, 0).target)
+    assert not np.array_equal(
+        datasets.windmill(50, 0, arms=8, twist=8.0).target, datasets.windmill(50, 0).target
+    )
 
 
 def test_the_sphere_board_is_even(seed):
@@ -122,16 +128,23 @@ def test_the_random_gradient_field_has_the_variance_of_its_kernel(seed):
     # With θ ~ N(0, I), each coordinate of ∇f has variance E ω² = 1/ℓ² over draws of the function.
     length_scale, n_draws = 0.4, 300
     draws = [
-        datasets.gradient_field(1, 1000 * seed + i, length_scale=length_scale, n_components=200).target[0]
+        datasets.gradient_field(
+            1, 1000 * seed + i, length_scale=length_scale, n_components=200
+        ).target[0]
         for i in range(n_draws)
     ]
     squares = np.square(draws) * length_scale**2
-    error = np.sqrt(2 / squares.size) * 1.5  # coordinates of one draw are nearly independent; a margin for that
+    error = (
+        np.sqrt(2 / squares.size) * 1.5
+    )  # coordinates of one draw are nearly independent; a margin for that
     assert abs(squares.mean() - 1) < 5 * error
 
 
 def test_noise_is_added_to_the_targets_only(seed):
-    clean, noisy = datasets.curl_free_field(2000, seed), datasets.curl_free_field(2000, seed, noise=0.5)
+    clean, noisy = (
+        datasets.curl_free_field(2000, seed),
+        datasets.curl_free_field(2000, seed, noise=0.5),
+    )
     np.testing.assert_array_equal(clean.data, noisy.data)
     spread = np.std(noisy.target - clean.target)
     assert abs(spread - 0.5) < 5 * 0.5 / np.sqrt(2 * 4000)

@@ -1,4 +1,6 @@
-"""Compiled Gram matrices and their slopes against the plain formulas, at every width of the columns."""
+"""Compiled Gram matrices and their slopes against the plain formulas, at every width of the
+columns.
+"""
 
 import numpy as np
 import pytest
@@ -19,14 +21,22 @@ def product_formula(kernel, X, Z):
     """The definition, column by column; only for tests."""
     gram = np.ones((len(X), len(Z)))
     for j, rate in enumerate(kernel.rates):
-        factor = matern(kernel.order, rate * np.abs(X[:, j, None].astype(float) - Z[:, j].astype(float)))
-        gram *= factor if kernel.weights is None else (1 + kernel.weights[j] * factor) / (1 + kernel.weights[j])
+        factor = matern(
+            kernel.order, rate * np.abs(X[:, j, None].astype(float) - Z[:, j].astype(float))
+        )
+        gram *= (
+            factor
+            if kernel.weights is None
+            else (1 + kernel.weights[j] * factor) / (1 + kernel.weights[j])
+        )
     return gram
 
 
 def radial_formula(kernel, X, Z):
     squares = sum((rate * (X[:, j, None] - Z[:, j])) ** 2 for j, rate in enumerate(kernel.rates))
-    return np.exp(-squares / 2) if kernel.order == GAUSSIAN else matern(kernel.order, np.sqrt(squares))
+    return (
+        np.exp(-squares / 2) if kernel.order == GAUSSIAN else matern(kernel.order, np.sqrt(squares))
+    )
 
 
 def formula(kernel, X, Z):
@@ -61,11 +71,15 @@ def test_products_are_exact_at_any_width_of_the_columns(order, weighted, width):
     Z[:5] = X[:5] + 1e-3 / width  # also neighbors, where wide columns still have something to say
     exact = product_formula(kernel, X, Z)
     np.testing.assert_allclose(kernel.gram(X, Z), exact, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(kernel.gram(X), product_formula(kernel, X, X), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        kernel.gram(X), product_formula(kernel, X, X), rtol=1e-11, atol=1e-13
+    )
     single = kernel.gram(X.astype(np.float32), Z.astype(np.float32))
     assert single.dtype == np.float32
     rounded = product_formula(kernel, X.astype(np.float32), Z.astype(np.float32))
-    np.testing.assert_allclose(single, rounded, atol=3e-6 + 1e-7 * width)  # t itself is rounded to float32
+    np.testing.assert_allclose(
+        single, rounded, atol=3e-6 + 1e-7 * width
+    )  # t itself is rounded to float32
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=kernel_id)
@@ -96,7 +110,9 @@ def test_many_columns_take_matrix_products_and_say_the_same(order):
     X[3] = X[70]
     kernel = RadialKernel(np.full(60, 0.1), order)
     # √s of two equal rows is the square root of rounding: 1e-7 where the kernel has a corner there.
-    np.testing.assert_allclose(kernel.gram(X), radial_formula(kernel, X, X), atol=1e-7 if order == 0 else 1e-13)
+    np.testing.assert_allclose(
+        kernel.gram(X), radial_formula(kernel, X, X), atol=1e-7 if order == 0 else 1e-13
+    )
     np.testing.assert_array_equal(np.diag(kernel.gram(X)), 1)
 
 
@@ -112,7 +128,11 @@ def test_slopes_are_the_derivatives_of_the_contracted_matrix(kernel, wide):
     rate_slopes, weight_slopes = kernel.slopes(X, kernel.gram(X, lower=True), np.tril(pull))
 
     def contracted(rates, weights):
-        parts = (rates, weights, kernel.order) if isinstance(kernel, ProductKernel) else (rates, kernel.order)
+        parts = (
+            (rates, weights, kernel.order)
+            if isinstance(kernel, ProductKernel)
+            else (rates, kernel.order)
+        )
         return np.sum(pull * formula(type(kernel)(*parts), X, X))
 
     weights = kernel.weights if isinstance(kernel, ProductKernel) else None
@@ -122,7 +142,9 @@ def test_slopes_are_the_derivatives_of_the_contracted_matrix(kernel, wide):
         numeric = contracted(kernel.rates * up, weights) - contracted(kernel.rates * down, weights)
         assert rate_slopes[j] == pytest.approx(numeric / (2 * step), rel=1e-6, abs=1e-7)
         if weights is not None:
-            numeric = contracted(kernel.rates, weights * up) - contracted(kernel.rates, weights * down)
+            numeric = contracted(kernel.rates, weights * up) - contracted(
+                kernel.rates, weights * down
+            )
             assert weight_slopes[j] == pytest.approx(numeric / (2 * step), rel=1e-6, abs=1e-7)
     assert (weight_slopes is None) == (weights is None)
     single = X.astype(np.float32)
@@ -141,7 +163,9 @@ def test_slopes_and_grams_do_not_depend_on_threads():
                 results.append((kernel.gram(X), kernel.slopes(X, kernel.gram(X), pull.copy())[0]))
         np.testing.assert_array_equal(results[0][0], results[1][0])
         # Those of radial kernels end in a product by BLAS, which adds up in its own order.
-        np.testing.assert_allclose(results[0][1], results[1][1], rtol=0 if isinstance(kernel, ProductKernel) else 1e-12)
+        np.testing.assert_allclose(
+            results[0][1], results[1][1], rtol=0 if isinstance(kernel, ProductKernel) else 1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +181,9 @@ def test_slopes_and_grams_do_not_depend_on_threads():
 )
 def test_the_compiled_kernel_of_a_prior_is_its_kernel(prior):
     X, Z = rows(40), rows(9, seed=3)
-    np.testing.assert_allclose(prior.compiled(4).gram(X, Z), prior.kernel(X, Z), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        prior.compiled(4).gram(X, Z), prior.kernel(X, Z), rtol=1e-12, atol=1e-13
+    )
 
 
 def test_laplace_equals_the_product_of_its_factors():
@@ -174,20 +200,34 @@ def test_priors_without_a_compiled_kernel_say_so():
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("n_numbers", [0, 2])
-def test_indicator_columns_are_products_and_slopes_like_all_others(order, weighted, n_numbers, monkeypatch):
+def test_indicator_columns_are_products_and_slopes_like_all_others(
+    order, weighted, n_numbers, monkeypatch
+):
     if not weighted and order:
         return
     rng = np.random.default_rng(order)
-    X = np.column_stack([1.5 * (rng.random((60, 50)) < 0.3), rng.normal(size=(60, n_numbers)), np.full(60, 2.0)])
-    Z = np.column_stack([1.5 * (rng.random((9, 50)) < 0.3), rng.normal(size=(9, n_numbers)), np.full(9, 2.0)])
+    X = np.column_stack(
+        [1.5 * (rng.random((60, 50)) < 0.3), rng.normal(size=(60, n_numbers)), np.full(60, 2.0)]
+    )
+    Z = np.column_stack(
+        [1.5 * (rng.random((9, 50)) < 0.3), rng.normal(size=(9, n_numbers)), np.full(9, 2.0)]
+    )
     rates = rng.uniform(0.1, 1.0, X.shape[1])
     weights = rng.uniform(0.1, 2.0, X.shape[1]) if weighted else None
     kernel = ProductKernel(rates, weights, order)
     pull = rng.normal(size=(60, 60))
     pull = pull + pull.T
-    found = [kernel.gram(X), kernel.gram(X, Z), *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy())]
+    found = [
+        kernel.gram(X),
+        kernel.gram(X, Z),
+        *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy()),
+    ]
     monkeypatch.setattr(grams, "_TWO_VALUED", 10**9)
-    expected = [kernel.gram(X), kernel.gram(X, Z), *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy())]
+    expected = [
+        kernel.gram(X),
+        kernel.gram(X, Z),
+        *kernel.slopes(X, kernel.gram(X, lower=True), pull.copy()),
+    ]
     for one, other in zip(found, expected, strict=True):
         if other is None:
             assert one is None

@@ -1,4 +1,6 @@
-"""Spherical harmonics: orthonormality by exact quadrature, the addition theorem, poles, and the measure over them."""
+"""Spherical harmonics: orthonormality by exact quadrature, the addition theorem, poles, and the
+measure over them.
+"""
 
 import numpy as np
 import pytest
@@ -18,14 +20,21 @@ DIMENSIONS = [(2, 9), (3, 12), (4, 6), (5, 4)]
 
 
 def sphere_quadrature(n_features, degree):
-    """Points and weights that integrate polynomials of this degree over the sphere exactly, dimension by dimension."""
+    """Points and weights that integrate polynomials of this degree over the sphere exactly,
+    dimension by dimension.
+    """
     n_angles = degree + 1
     angles = 2 * np.pi * np.arange(n_angles) / n_angles
-    points, weights = np.column_stack([np.cos(angles), np.sin(angles)]), np.full(n_angles, 2 * np.pi / n_angles)
+    points, weights = (
+        np.column_stack([np.cos(angles), np.sin(angles)]),
+        np.full(n_angles, 2 * np.pi / n_angles),
+    )
     for k in range(3, n_features + 1):
         t, u = roots_gegenbauer(degree // 2 + 1, (k - 2) / 2)
         lower = np.sqrt(1 - t**2)[:, None, None] * points
-        points = np.concatenate([lower, np.broadcast_to(t[:, None, None], (*lower.shape[:2], 1))], axis=2)
+        points = np.concatenate(
+            [lower, np.broadcast_to(t[:, None, None], (*lower.shape[:2], 1))], axis=2
+        )
         points, weights = points.reshape(-1, k), np.outer(u, weights).ravel()
     return points, weights
 
@@ -69,7 +78,9 @@ def test_single_harmonics_are_orthonormal_where_the_basis_cannot_be_held(seed):
     """Mean of |S| Y_a Y_b over random points of the sphere in R^20, in units of its standard error."""
     rng = np.random.default_rng(seed)
     X = unit_rows(20_000, 20, seed)
-    indices = np.array([[degree, rng.integers(harmonic_count(20, degree))] for degree in (0, 1, 2, 3, 5, 8, 8)])
+    indices = np.array(
+        [[degree, rng.integers(harmonic_count(20, degree))] for degree in (0, 1, 2, 3, 5, 8, 8)]
+    )
     columns = np.sqrt(sphere_area(20)) * harmonic_columns(X, indices)
     products = columns[:, :, None] * columns[:, None]
     errors = products.std(axis=0) / np.sqrt(len(X))
@@ -108,7 +119,9 @@ def test_high_degree_is_finite_and_accurate_at_the_poles():
     Y = spherical_harmonics(poles, 120)
     degrees = harmonic_indices(3, 120)[:, 0]
     energies = np.array([np.bincount(degrees, weights=row**2) for row in Y])
-    np.testing.assert_allclose(energies, np.tile((2 * np.arange(121) + 1) / (4 * np.pi), (3, 1)), rtol=1e-11)
+    np.testing.assert_allclose(
+        energies, np.tile((2 * np.arange(121) + 1) / (4 * np.pi), (3, 1)), rtol=1e-11
+    )
 
 
 def test_counts_of_the_printed_and_the_true_formula():
@@ -144,7 +157,9 @@ def test_features_reproduce_the_kernel_and_zonal_kernels_are_rotation_invariant(
     np.testing.assert_allclose(np.diag(zonal.kernel(X)), 1.0, atol=1e-12)
     rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
     np.testing.assert_allclose(zonal.kernel(X @ rotation.T), zonal.kernel(X), atol=1e-12)
-    assert np.abs(single.kernel(X @ rotation.T) - single.kernel(X)).max() > 0.1  # and single harmonics are not
+    assert (
+        np.abs(single.kernel(X @ rotation.T) - single.kernel(X)).max() > 0.1
+    )  # and single harmonics are not
 
 
 def test_mean_of_the_diagonal_over_the_sphere_is_the_mass():
@@ -188,7 +203,9 @@ def test_rows_off_the_sphere_are_refused(X, message):
 
 
 def test_a_basis_too_large_for_memory_is_named_before_it_is_allocated():
-    with pytest.raises(ValueError, match=r"max_degree=40 in 30 dimensions means \d+ harmonics.*GiB"):
+    with pytest.raises(
+        ValueError, match=r"max_degree=40 in 30 dimensions means \d+ harmonics.*GiB"
+    ):
         spherical_harmonics(unit_rows(3, 30), 40)
 
 

@@ -1,4 +1,6 @@
-"""Columns of real tables: clipped, filled in, told apart by type, and the same in every kind of frame."""
+"""Columns of real tables: clipped, filled in, told apart by type, and the same in every kind of
+frame.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ pd = pytest.importorskip("pandas")
 def test_scaled_columns_are_the_printed_formula(seed):
     X = np.random.default_rng(seed).normal(2.0, 5.0, size=(200, 3))
     z = (X - X.mean(axis=0)) / X.std(axis=0)
-    np.testing.assert_allclose(SmoothScaler(clip=2.5).fit_transform(X), z / np.sqrt(1 + (z / 2.5) ** 2), atol=1e-12)
+    np.testing.assert_allclose(
+        SmoothScaler(clip=2.5).fit_transform(X), z / np.sqrt(1 + (z / 2.5) ** 2), atol=1e-12
+    )
 
 
 def test_one_wild_value_does_not_decide_a_linear_model(seed):
@@ -38,7 +42,9 @@ def test_two_values_are_a_gap_apart_and_constants_are_zero():
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
 def test_huge_and_tiny_units_change_nothing(size, seed):
     X = np.random.default_rng(seed).normal(size=(50, 2))
-    np.testing.assert_allclose(SmoothScaler().fit_transform(size * X), SmoothScaler().fit_transform(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        SmoothScaler().fit_transform(size * X), SmoothScaler().fit_transform(X), rtol=1e-9
+    )
 
 
 def table():
@@ -99,7 +105,9 @@ def test_named_columns_of_an_array_are_categories():
     X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
     assert TableInputs(categorical_features=[1]).fit_transform(X).shape == (4, 4)
     assert TableInputs(categorical_features=[False, True]).fit_transform(X).shape == (4, 4)
-    with pytest.raises(ValueError, match=r"lists 5, but there is no such column\. The columns are 0, 1"):
+    with pytest.raises(
+        ValueError, match=r"lists 5, but there is no such column\. The columns are 0, 1"
+    ):
         TableInputs(categorical_features=[5]).fit(X)
     with pytest.raises(ValueError, match="a mask of 3 truth values, but there are 2 columns"):
         TableInputs(categorical_features=[False, True, True]).fit(X)
@@ -117,12 +125,17 @@ def test_listed_columns_of_a_frame_add_to_those_of_text(wish):
 
 def test_a_frame_whose_columns_have_integer_names_is_listed_by_name():
     frame = pd.DataFrame({1: [1.0, 2.0, 3.0], 0: [4.0, 5.0, 6.0]})
-    np.testing.assert_array_equal(TableInputs(categorical_features=[0]).fit(frame).is_category_, [False, True])
+    np.testing.assert_array_equal(
+        TableInputs(categorical_features=[0]).fit(frame).is_category_, [False, True]
+    )
 
 
 def test_all_columns_are_listed_if_one_is_not_found():
     frame = pd.DataFrame({f"c{k}": [0.0, 1.0, 2.0] for k in range(30)})
-    with pytest.raises(ValueError, match=r"lists 'typo', but there is no such column. The columns are 'c0', .*'c29'\."):
+    with pytest.raises(
+        ValueError,
+        match=r"lists 'typo', but there is no such column. The columns are 'c0', .*'c29'\.",
+    ):
         TableInputs(categorical_features=["typo"]).fit(frame)
 
 
@@ -137,7 +150,10 @@ def test_integers_that_floats_cannot_tell_apart_stay_different(container):
     elif container == "pandas":
         X, plain = pd.DataFrame({"id": large}), pd.DataFrame({"id": small})
     elif container == "nullable":
-        X, plain = (pd.DataFrame({"id": pd.array([*v.tolist(), None], dtype="Int64")}) for v in (large, small))
+        X, plain = (
+            pd.DataFrame({"id": pd.array([*v.tolist(), None], dtype="Int64")})
+            for v in (large, small)
+        )
     else:
         polars = pytest.importorskip("polars")
         X, plain = (polars.DataFrame({"id": [*v.tolist(), None]}) for v in (large, small))
@@ -165,7 +181,9 @@ def test_columns_that_are_missing_or_new_are_named():
 def test_dates_with_a_time_zone_are_days_too():
     days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)})
     zoned = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9, tz="UTC")})
-    np.testing.assert_allclose(TableInputs().fit_transform(zoned), TableInputs().fit_transform(days))
+    np.testing.assert_allclose(
+        TableInputs().fit_transform(zoned), TableInputs().fit_transform(days)
+    )
     plain = pd.DataFrame({"day": [d.date() for d in days["day"]]})
     inputs = TableInputs().fit(plain)
     np.testing.assert_allclose(inputs.transform(plain), TableInputs().fit_transform(days))
@@ -199,14 +217,16 @@ def test_medians_are_those_of_the_known_values(seed):
     assert TableInputs().fit(X[1:]).medians_[0] == pytest.approx(np.median(values[1:]))
 
 
-# --- categories that have an order ------------------------------------------------------------------------------------
+# --- categories that have an order ----------------------------------------------------------------
 
 
 def sizes(kind):
     """Small, medium and large shirts, a missing and an unused level among them."""
     levels, values = ["S", "M", "L", "XL"], ["M", "S", None, "L", "M", "S", "M"]
     if kind == "pandas":
-        return pd.DataFrame({"size": pd.Categorical(values, levels, ordered=True), "n": np.arange(7.0)})
+        return pd.DataFrame(
+            {"size": pd.Categorical(values, levels, ordered=True), "n": np.arange(7.0)}
+        )
     pl = pytest.importorskip("polars")
     return pl.DataFrame({"size": pl.Series(values, dtype=pl.Enum(levels)), "n": np.arange(7.0)})
 
@@ -228,7 +248,9 @@ def test_unseen_and_missing_levels_have_the_median_rank():
     inputs = TableInputs().fit(sizes("pandas"))
     other = pd.DataFrame({"size": ["S", "XL", None, "huge"], "n": 0.0})
     values = inputs.transform(other)
-    assert values[1, 1] > values[2, 1] == values[3, 1] > values[0, 1]  # XL was declared, though no row had it
+    assert (
+        values[1, 1] > values[2, 1] == values[3, 1] > values[0, 1]
+    )  # XL was declared, though no row had it
     middle = inputs.transform(pd.DataFrame({"size": ["M"], "n": 0.0}))
     assert values[2, 1] == middle[0, 1]
 
@@ -260,7 +282,14 @@ def test_other_categories_have_no_order(texts):
 def test_named_columns_of_numbers_have_no_order():
     X = np.array([[1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [1.0, 1.0]])
     assert len(TableInputs(categorical_features=[1]).fit(X).ordered_) == 0
-    assert len(TableInputs(categorical_features=["b"]).fit(pd.DataFrame(X, columns=["a", "b"])).ordered_) == 0
+    assert (
+        len(
+            TableInputs(categorical_features=["b"])
+            .fit(pd.DataFrame(X, columns=["a", "b"]))
+            .ordered_
+        )
+        == 0
+    )
 
 
 def test_slopes_are_differences_and_categories_have_none():
@@ -277,7 +306,7 @@ def test_slopes_are_differences_and_categories_have_none():
     np.testing.assert_array_equal(TableInputs().fit(constant).slopes(constant)[:, 1], 0)
 
 
-# --- ranks ------------------------------------------------------------------------------------------------------------
+# --- ranks ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
@@ -287,7 +316,9 @@ def test_a_share_of_a_number_is_its_rank(share, seed):
     ranks = np.array([np.mean(values < v) + 0.5 / 100 for v in values])
     plain = TableInputs().fit_transform(X)
     found = TableInputs(ranks=share).fit(X).transform(X)
-    np.testing.assert_allclose(found[:, 0], (1 - share) * plain[:, 0] + share * np.sqrt(12) * (ranks - 0.5), atol=1e-12)
+    np.testing.assert_allclose(
+        found[:, 0], (1 - share) * plain[:, 0] + share * np.sqrt(12) * (ranks - 0.5), atol=1e-12
+    )
     np.testing.assert_array_equal(found[:, 1], plain[:, 1])  # of two values ranks say nothing
 
 

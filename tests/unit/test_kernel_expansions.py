@@ -1,4 +1,6 @@
-"""Sums of kernels at points: values, derivatives by differences, and effects by brute force over sets of columns."""
+"""Sums of kernels at points: values, derivatives by differences, and effects by brute force over
+sets of columns.
+"""
 
 from itertools import combinations
 
@@ -52,7 +54,9 @@ def test_derivatives_are_differences(prior):
     slopes, step = f.jacobian(X), 1e-5
     assert slopes.shape == (12, 2, 4)
     for j in range(4):
-        numeric = (f.evaluate(X + step * np.eye(4)[j]) - f.evaluate(X - step * np.eye(4)[j])) / (2 * step)
+        numeric = (f.evaluate(X + step * np.eye(4)[j]) - f.evaluate(X - step * np.eye(4)[j])) / (
+            2 * step
+        )
         np.testing.assert_allclose(slopes[:, :, j], numeric, atol=1e-7)
     assert np.all(np.isfinite(f.jacobian(f.points)))  # at the corners too
 
@@ -64,7 +68,9 @@ def test_at_a_kink_the_derivative_is_the_mean_of_both_sides(prior, precision):
     points = 0.1 * rng.integers(0, 6, size=(40, 2))  # tenths are not exact in either precision
     weights = rng.normal(size=(40, 1)).astype(precision)
     f = KernelExpansion(prior, points, weights, np.zeros((2, 1)), np.zeros(1))
-    exact = KernelExpansion(prior, points, weights.astype(np.float64), np.zeros((2, 1)), np.zeros(1))
+    exact = KernelExpansion(
+        prior, points, weights.astype(np.float64), np.zeros((2, 1)), np.zeros(1)
+    )
     at, step = exact.evaluate(points), 1e-6
     for j in range(2):
         up, down = (exact.evaluate(points + move * step * np.eye(2)[j]) for move in (1, -1))
@@ -102,7 +108,9 @@ def test_effects_of_anova_are_those_of_every_set_of_columns(nu, d):
     effects = f.effects(X)
     np.testing.assert_allclose(effects.constant, f.intercept + by_set[()][0], atol=1e-12)
     for j in range(d):
-        np.testing.assert_allclose(effects.main[:, j], by_set[(j,)] + X[:, [j]] * f.slopes[j], atol=1e-12)
+        np.testing.assert_allclose(
+            effects.main[:, j], by_set[(j,)] + X[:, [j]] * f.slopes[j], atol=1e-12
+        )
     assert [tuple(pair) for pair in effects.pair_columns] == list(combinations(range(d), 2))
     for p, pair in enumerate(combinations(range(d), 2)):
         np.testing.assert_allclose(effects.pairs[:, p], by_set[pair], atol=1e-12)
@@ -123,7 +131,9 @@ def test_effects_of_laplace_add_up_and_one_column_is_a_main_effect(gamma, max_or
     moved[:, 2] = np.arange(5.0)
     others = f.effects(moved, max_order).main[:, [0, 1, 3]]
     np.testing.assert_allclose(others, others[:1].repeat(5, axis=0), atol=1e-12)
-    single = KernelExpansion(Laplace(gamma=gamma), f.points[:, :1], f.coefficients, f.slopes[:1], f.intercept)
+    single = KernelExpansion(
+        Laplace(gamma=gamma), f.points[:, :1], f.coefficients, f.slopes[:1], f.intercept
+    )
     np.testing.assert_allclose(single.effects(X[:, :1], max_order).rest, 0, atol=1e-10)
 
 
@@ -138,7 +148,9 @@ def test_take_keeps_intercept_and_slopes():
     first, second = f.take(slice(0, 10)), f.take(np.arange(10, 30))
     assert (len(first), len(second), f.n_outputs) == (10, 20, 2)
     linear = f.intercept + X @ f.slopes
-    np.testing.assert_allclose(first.evaluate(X) + second.evaluate(X) - linear, f.evaluate(X), atol=1e-12)
+    np.testing.assert_allclose(
+        first.evaluate(X) + second.evaluate(X) - linear, f.evaluate(X), atol=1e-12
+    )
 
 
 def test_refusals_say_what_is_needed():
@@ -152,4 +164,6 @@ def test_refusals_say_what_is_needed():
     with pytest.raises(ValueError, match="lives on 4 features"):
         f.evaluate(rows(d=3))
     with pytest.raises(ValueError, match="Got coefficients of shape"):
-        KernelExpansion(Gaussian(), np.zeros((3, 2)), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1))
+        KernelExpansion(
+            Gaussian(), np.zeros((3, 2)), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1)
+        )

@@ -1,4 +1,6 @@
-"""The exact kernel machine: refits, the bordered system by brute force, and conjugate gradients against Cholesky."""
+"""The exact kernel machine: refits, the bordered system by brute force, and conjugate gradients
+against Cholesky.
+"""
 
 import tracemalloc
 import warnings
@@ -12,7 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 import bochner.models.kernel_machine as machine_module
-from bochner import Anova, Cauchy, Evidence, Gaussian, KernelMachine, Laplace, Matern, SpectralFeatures, SpectralRidge
+from bochner import (
+    Anova,
+    Cauchy,
+    Evidence,
+    Gaussian,
+    KernelMachine,
+    Laplace,
+    Matern,
+    SpectralFeatures,
+    SpectralRidge,
+)
 from bochner.solvers.dual import GramProducts
 
 
@@ -58,7 +70,9 @@ def test_coefficients_solve_the_bordered_system(prior, alpha, linear):
 
 def test_without_an_intercept_it_is_scikit_learns_kernel_ridge():
     X, y = data()
-    ours = KernelMachine(Gaussian(gamma=0.4), alpha=0.2, fit_intercept=False).fit(X, y, np.arange(1.0, 61.0))
+    ours = KernelMachine(Gaussian(gamma=0.4), alpha=0.2, fit_intercept=False).fit(
+        X, y, np.arange(1.0, 61.0)
+    )
     theirs = KernelRidge(kernel="rbf", gamma=0.4, alpha=0.2).fit(X, y, np.arange(1.0, 61.0))
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-10)
     assert ours.intercept_ == 0
@@ -70,12 +84,16 @@ def test_without_an_intercept_it_is_scikit_learns_kernel_ridge():
 def test_leave_one_out_equals_refits(alpha, fit_intercept, weighted):
     X, Y = data(25, n_outputs=2)
     weights = np.random.default_rng(2).uniform(0.5, 3.0, 25) if weighted else None
-    machine = KernelMachine(Anova(), alpha=alpha, linear=0.3, fit_intercept=fit_intercept).fit(X, Y, weights)
+    machine = KernelMachine(Anova(), alpha=alpha, linear=0.3, fit_intercept=fit_intercept).fit(
+        X, Y, weights
+    )
     refits = np.empty_like(Y)
     for i in range(25):
         others = np.arange(25) != i
         refit = clone(machine).set_params(alpha=machine.alpha_)
-        refits[i] = refit.fit(X[others], Y[others], None if weights is None else weights[others]).predict(X[[i]])[0]
+        refits[i] = refit.fit(
+            X[others], Y[others], None if weights is None else weights[others]
+        ).predict(X[[i]])[0]
     np.testing.assert_allclose(machine.leave_one_out(), refits, atol=1e-8)
     if not weighted and isinstance(alpha, list):
         chosen = alpha.index(machine.alpha_)
@@ -88,7 +106,9 @@ def test_a_row_of_weight_three_is_three_rows_also_in_the_choice_of_the_ridge():
     counts = np.random.default_rng(0).integers(0, 4, 20)
     alphas = [1e-3, 1e-2, 1e-1, 1.0]
     weighted = KernelMachine(Gaussian(), alpha=alphas).fit(X, y, counts)
-    repeated = KernelMachine(Gaussian(), alpha=alphas).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    repeated = KernelMachine(Gaussian(), alpha=alphas).fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    )
     np.testing.assert_allclose(weighted.loo_errors_, repeated.loo_errors_, rtol=1e-6)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-9)
 
@@ -116,14 +136,18 @@ def test_deviations_are_those_of_the_gaussian_process_with_a_free_intercept(alph
     noise = machine.alpha_ * np.sum((Y - solved[-1]) * solved[:-1], axis=0) / weights.sum()
     np.testing.assert_allclose(machine.noise_variance_, noise, rtol=1e-9)
     mean, deviation = machine.predict(Z, return_std=True)
-    np.testing.assert_allclose(deviation**2, noise * (1 + variance[:, None] / machine.alpha_), rtol=1e-8)
+    np.testing.assert_allclose(
+        deviation**2, noise * (1 + variance[:, None] / machine.alpha_), rtol=1e-8
+    )
     np.testing.assert_array_equal(mean, machine.predict(Z))
 
 
 def test_it_is_the_limit_of_spectral_ridge():
     X, y = data(80)
     exact = KernelMachine(Gaussian(gamma=0.2), alpha=0.1).fit(X, y)
-    many = SpectralRidge(SpectralFeatures(Gaussian(gamma=0.2), n_components=1500, random_state=0), alpha=0.1).fit(X, y)
+    many = SpectralRidge(
+        SpectralFeatures(Gaussian(gamma=0.2), n_components=1500, random_state=0), alpha=0.1
+    ).fit(X, y)
     np.testing.assert_allclose(many.predict(X), exact.predict(X), atol=0.1)
     ours, theirs = (model.predict(X, return_std=True)[1] for model in (exact, many))
     np.testing.assert_allclose(theirs, ours, rtol=0.2)
@@ -132,7 +156,9 @@ def test_it_is_the_limit_of_spectral_ridge():
 def test_sparse_rows_are_made_dense():
     X, y = data()
     X[np.abs(X) < 0.5] = 0
-    dense, sparse = (KernelMachine(Anova(), alpha=0.1).fit(form(X), y) for form in (np.asarray, sp.csr_matrix))
+    dense, sparse = (
+        KernelMachine(Anova(), alpha=0.1).fit(form(X), y) for form in (np.asarray, sp.csr_matrix)
+    )
     np.testing.assert_allclose(sparse.predict(sp.csr_matrix(X)), dense.predict(X), atol=1e-12)
     mean, deviation = sparse.predict(sp.csr_matrix(X), return_std=True)
     assert mean.shape == deviation.shape == (60,)
@@ -161,15 +187,22 @@ def test_a_learned_prior_with_its_noise_and_linear_part():
     X = rng.normal(size=(200, 8)) * np.logspace(-2, 2, 8)
     y = np.sin(2 * X[:, 3] / X[:, 3].std()) + 0.1 * rng.normal(size=200)
     learned = Evidence().learn(Anova(), X[:150], y[:150], rng)
-    machine = KernelMachine(learned.prior, alpha=learned.noise, linear=learned.linear).fit(X[:150], y[:150])
+    machine = KernelMachine(learned.prior, alpha=learned.noise, linear=learned.linear).fit(
+        X[:150], y[:150]
+    )
     assert machine.score(X[150:], y[150:]) > 0.95
-    assert machine.score(X[150:], y[150:]) > KernelMachine().fit(X[:150], y[:150]).score(X[150:], y[150:]) + 0.2
+    assert (
+        machine.score(X[150:], y[150:])
+        > KernelMachine().fit(X[:150], y[:150]).score(X[150:], y[150:]) + 0.2
+    )
 
 
-# --- conjugate gradients ----------------------------------------------------------------------------------------------
+# --- conjugate gradients --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [Laplace(gamma=0.1), Anova(weight=0.5), Cauchy(scale=3.0)], ids=repr)
+@pytest.mark.parametrize(
+    "prior", [Laplace(gamma=0.1), Anova(weight=0.5), Cauchy(scale=3.0)], ids=repr
+)
 @pytest.mark.parametrize("max_bytes", [2**31, 4 * 400 * 250])
 @pytest.mark.parametrize("fit_intercept", long_except([True, False], True))
 def test_conjugate_gradients_reach_what_cholesky_gives(prior, max_bytes, fit_intercept):
@@ -179,13 +212,18 @@ def test_conjugate_gradients_reach_what_cholesky_gives(prior, max_bytes, fit_int
     direct = KernelMachine(prior, **common).fit(X, Y, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rough = KernelMachine(prior, **common, solver="cg", max_bytes=max_bytes, random_state=0).fit(X, Y, weights)
-        fine = KernelMachine(prior, **common, solver="cg", max_bytes=2 * max_bytes, tol=1e-9, random_state=0)
+        rough = KernelMachine(
+            prior, **common, solver="cg", max_bytes=max_bytes, random_state=0
+        ).fit(X, Y, weights)
+        fine = KernelMachine(
+            prior, **common, solver="cg", max_bytes=2 * max_bytes, tol=1e-9, random_state=0
+        )
         fine.fit(X, Y, weights)
     assert (direct.solver_, rough.solver_) == ("cholesky", "cg")
     np.testing.assert_allclose(fine.predict(X), direct.predict(X), atol=1e-6 * np.abs(Y).max())
     np.testing.assert_allclose(fine.intercept_, direct.intercept_, atol=1e-6)
-    # Residuals of the linear system are what tol promises: f(x_i) + α a_i / h_i − y_i, relative to y.
+    # Residuals of the linear system are what tol promises: f(x_i) + α a_i / h_i − y_i, relative to
+    # y.
     dual = rough.expansion_.coefficients
     residual = rough.predict(X) + 0.05 / weights[:, None] * dual - Y
     assert np.linalg.norm(residual, axis=0).max() < 4e-3 * np.linalg.norm(Y, axis=0).max()
@@ -209,13 +247,17 @@ def test_held_out_rows_choose_the_ridge_of_conjugate_gradients(seed):
     X, y = data(600, seed=seed)
     noisy = y + np.random.default_rng(seed).normal(size=600)
     alphas = [1e-2, 1.0, 30.0]
-    iterative = KernelMachine(Gaussian(gamma=1.0), alpha=alphas, solver="cg", random_state=0).fit(X, noisy)
+    iterative = KernelMachine(Gaussian(gamma=1.0), alpha=alphas, solver="cg", random_state=0).fit(
+        X, noisy
+    )
     direct = KernelMachine(Gaussian(gamma=1.0), alpha=alphas).fit(X, noisy)
     assert iterative.held_out_errors_.shape == (3,)
     assert iterative.alpha_ == alphas[np.argmin(iterative.held_out_errors_)]
     assert iterative.alpha_ == direct.alpha_ == 1.0
     assert np.all(np.isfinite(iterative.held_out_errors_))
-    fewer = KernelMachine(Gaussian(gamma=1.0), alpha=[1e-4, *alphas], solver="cg", random_state=0).fit(X, noisy)
+    fewer = KernelMachine(
+        Gaussian(gamma=1.0), alpha=[1e-4, *alphas], solver="cg", random_state=0
+    ).fit(X, noisy)
     assert np.isinf(fewer.held_out_errors_[0])  # 1e-2 was worse than 1 already
     assert fewer.alpha_ == 1.0
     assert not hasattr(iterative, "loo_errors_")
@@ -223,7 +265,9 @@ def test_held_out_rows_choose_the_ridge_of_conjugate_gradients(seed):
 
 def test_conjugate_gradients_keep_to_their_memory():
     X, y = data(1500)
-    machine = KernelMachine(Laplace(gamma=0.1), alpha=0.1, solver="cg", max_bytes=2**21, random_state=0)
+    machine = KernelMachine(
+        Laplace(gamma=0.1), alpha=0.1, solver="cg", max_bytes=2**21, random_state=0
+    )
     machine.fit(X, y)  # compiles
     tracemalloc.start()
     try:
@@ -236,7 +280,9 @@ def test_conjugate_gradients_keep_to_their_memory():
 
 def test_too_few_steps_are_a_warning_and_the_seed_decides_the_rest():
     X, y = data(300)
-    hard = KernelMachine(Laplace(gamma=1.0), alpha=1e-3, solver="cg", tol=1e-8, max_iterations=1, random_state=0)
+    hard = KernelMachine(
+        Laplace(gamma=1.0), alpha=1e-3, solver="cg", tol=1e-8, max_iterations=1, random_state=0
+    )
     with pytest.warns(ConvergenceWarning, match="instead of tol=1.0e-08"):
         hard.fit(X, y)
     one, two = (KernelMachine(alpha=0.1, solver="cg", random_state=3).fit(X, y) for _ in range(2))
@@ -248,10 +294,12 @@ def test_many_rows_are_solved_iteratively(monkeypatch):
     X, y = data(60)
     assert KernelMachine(alpha=0.1, random_state=0).fit(X, y).solver_ == "cg"
     assert KernelMachine(alpha=0.1).fit(X[:50], y[:50]).solver_ == "cholesky"
-    assert KernelMachine(alpha=0.1, max_bytes=1000, random_state=0).fit(X[:50], y[:50]).solver_ == "cg"
+    assert (
+        KernelMachine(alpha=0.1, max_bytes=1000, random_state=0).fit(X[:50], y[:50]).solver_ == "cg"
+    )
 
 
-# --- refusals ---------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -295,5 +343,7 @@ def test_dask_arrays_come_here_up_to_one_kernel_matrix():
     )
     expected = KernelMachine(max_bytes=room, solver="cg", random_state=0).fit(X, y)
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
-    with pytest.raises(TypeError, match=f"X has {len(X)} of them.*Use SpectralRidge, or raise max_bytes"):
+    with pytest.raises(
+        TypeError, match=f"X has {len(X)} of them.*Use SpectralRidge, or raise max_bytes"
+    ):
         KernelMachine(max_bytes=room - 1).fit(array.from_array(X), y)

@@ -6,15 +6,23 @@ import pytest
 import scipy.sparse as sp
 
 from bochner._loops import blocks, kernels
-from bochner._loops.blocks import features_block, fourier_sums_block, gram_block, potential_gradient_block
+from bochner._loops.blocks import (
+    features_block,
+    fourier_sums_block,
+    gram_block,
+    potential_gradient_block,
+)
 
 DTYPES = [np.float32, np.float64]
-# What rounding of the inputs to the kernels may cost: a few units in the last place of a number of size 1.
+# What rounding of the inputs to the kernels may cost: a few units in the last place of a number of
+# size 1.
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
 
 def exact_sincos(half_turns):
-    """sin(πt), cos(πt) for the exact value of each float, in long double: the reduction below is exact."""
+    """sin(πt), cos(πt) for the exact value of each float, in long double: the reduction below is
+    exact.
+    """
     exact = half_turns.astype(np.longdouble)
     nearest = np.rint(exact)
     angle = (exact - nearest) * np.longdouble("3.14159265358979323846264338327950288")
@@ -27,7 +35,9 @@ def test_sincos_is_accurate_for_arguments_up_to_ten_thousand(dtype, largest_erro
     limit = 1e4 / np.pi
     rng = np.random.default_rng(seed)
     special = np.concatenate([np.arange(-3000, 3000) / 4, [0.0, -0.0, limit, -limit, 1e-30]])
-    half_turns = np.concatenate([rng.uniform(-limit, limit, 200_000), rng.normal(size=50_000), special]).astype(dtype)
+    half_turns = np.concatenate(
+        [rng.uniform(-limit, limit, 200_000), rng.normal(size=50_000), special]
+    ).astype(dtype)
     sines, cosines = np.empty_like(half_turns), np.empty_like(half_turns)
     kernels.sincos(half_turns, sines, cosines)
     exact_sines, exact_cosines = exact_sincos(half_turns)
@@ -77,9 +87,13 @@ class TestBlocks:
         X, _, frequencies, weights, _ = problem(dtype, sparse)
         expected = features_block(frequencies, weights, X)
         strided = np.zeros((37, 84), dtype)[:, ::2]
-        np.testing.assert_array_equal(features_block(frequencies, weights, X, out=strided), expected)
+        np.testing.assert_array_equal(
+            features_block(frequencies, weights, X, out=strided), expected
+        )
         other = np.zeros((37, 42), np.float64 if dtype == np.float32 else np.float32)
-        np.testing.assert_allclose(features_block(frequencies, weights, X, out=other), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            features_block(frequencies, weights, X, out=other), expected, atol=1e-6
+        )
 
     def test_fourier_sums_are_the_plain_sums(self, dtype, sparse):
         X, dense, frequencies, _, signal = problem(dtype, sparse)
@@ -87,10 +101,16 @@ class TestBlocks:
         expected = signal.T @ waves
         sums = fourier_sums_block(frequencies, X, signal)
         assert sums.dtype == np.float64
-        np.testing.assert_allclose(sums[:, 0] + 1j * sums[:, 1], expected, atol=30 * TOLERANCE[dtype])
+        np.testing.assert_allclose(
+            sums[:, 0] + 1j * sums[:, 1], expected, atol=30 * TOLERANCE[dtype]
+        )
         kept = np.empty((37, 21), dtype)
-        np.testing.assert_allclose(fourier_sums_block(frequencies, X, signal, kept), sums, atol=30 * TOLERANCE[dtype])
-        np.testing.assert_allclose(kept * np.pi, dense.astype(float) @ frequencies.T, atol=3 * TOLERANCE[dtype])
+        np.testing.assert_allclose(
+            fourier_sums_block(frequencies, X, signal, kept), sums, atol=30 * TOLERANCE[dtype]
+        )
+        np.testing.assert_allclose(
+            kept * np.pi, dense.astype(float) @ frequencies.T, atol=3 * TOLERANCE[dtype]
+        )
 
     def test_potential_gradient_is_the_plain_sum(self, dtype, sparse):
         X, dense, frequencies, _, signal = problem(dtype, sparse)
@@ -111,8 +131,12 @@ def test_gram_is_the_weighted_normal_matrix(dtype):
     rng = np.random.default_rng(0)
     features, targets, weights = rng.normal(size=(40, 6)), rng.normal(size=(40, 2)), rng.random(40)
     gram, cross = gram_block(np.asarray, features.astype(dtype), targets, weights)
-    np.testing.assert_allclose(gram, features.T @ (weights[:, None] * features), atol=10 * TOLERANCE[dtype])
-    np.testing.assert_allclose(cross, features.T @ (weights[:, None] * targets), atol=10 * TOLERANCE[dtype])
+    np.testing.assert_allclose(
+        gram, features.T @ (weights[:, None] * features), atol=10 * TOLERANCE[dtype]
+    )
+    np.testing.assert_allclose(
+        cross, features.T @ (weights[:, None] * targets), atol=10 * TOLERANCE[dtype]
+    )
     (alone,) = gram_block(np.asarray, features.astype(dtype))
     np.testing.assert_allclose(alone, features.T @ features, atol=10 * TOLERANCE[dtype])
     np.testing.assert_array_equal(alone, alone.T)

@@ -1,4 +1,6 @@
-"""Parameters given by name: siblings take no different numbers first, and the old positions still work with a warning."""
+"""Parameters given by name: siblings take no different numbers first, and the old positions still
+work with a warning.
+"""
 
 import inspect
 
@@ -13,7 +15,12 @@ from bochner._estimator import keyword_only_from
 OLD_POSITIONS = {
     "FourierBoostingClassifier": {"loss": "logistic"},
     "FourierBoostingRegressor": {"loss": "huber"},
-    "GBRFF1Classifier": {"n_rounds": 3, "n_components": 4, "prior": Gaussian(), "learner": PacBayes()},
+    "GBRFF1Classifier": {
+        "n_rounds": 3,
+        "n_components": 4,
+        "prior": Gaussian(),
+        "learner": PacBayes(),
+    },
     "GBRFF2Classifier": {"n_rounds": 3, "prior": Gaussian(), "penalty": 0.5},
     "EarlyStopping": {"fraction": 0.2, "patience": 5},
     "WaveSearch": {"n_candidates": 3, "n_refinements": 4},
@@ -35,15 +42,32 @@ OLD_POSITIONS = {
 }
 # Siblings, and the first parameter that may still be given by position.
 FAMILIES = {
-    "boosters": ("FourierBoostingClassifier", "FourierBoostingRegressor", "GBRFF1Classifier", "GBRFF2Classifier"),
+    "boosters": (
+        "FourierBoostingClassifier",
+        "FourierBoostingRegressor",
+        "GBRFF1Classifier",
+        "GBRFF2Classifier",
+    ),
     "searches": (
-        *("AscentPeaks", "LangevinPeaks", "QuasiNewtonPeaks", "CandidatePeaks", "HarmonicPeaks", "HarmonicChain"),
+        *(
+            "AscentPeaks",
+            "LangevinPeaks",
+            "QuasiNewtonPeaks",
+            "CandidatePeaks",
+            "HarmonicPeaks",
+            "HarmonicChain",
+        ),
         "WaveSearch",
     ),
     "solvers": ("Eigen", "Cholesky", "LBFGS", "ConjugateGradient", "StochasticGradient"),
     "features": ("SpectralFeatures", "LandmarkFeatures"),
     "operator kernels": ("Decomposable", "CurlFree", "DivergenceFree", "Helmholtz", "CustomKernel"),
-    "operator models": ("OperatorRidge", "OperatorRidgeClassifier", "OperatorKernelRidge", "OperatorRegressor"),
+    "operator models": (
+        "OperatorRidge",
+        "OperatorRidgeClassifier",
+        "OperatorKernelRidge",
+        "OperatorRegressor",
+    ),
     "models on features": ("SpectralRidge", "SpectralLogistic", "CertifiedClassifier"),
     "learners": ("PacBayes", "PacBayesLangevin", "OptimalAlignment", "MarginGame", "JointDescent"),
     "priors with two parameters": ("Matern", "RationalQuadratic", "Anova"),

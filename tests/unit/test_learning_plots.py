@@ -18,11 +18,15 @@ def problem():
 
 
 def test_weights_and_profile(problem):
-    features = SpectralFeatures(Gaussian(0.5), PacBayes(), n_candidates=80, n_components=10, random_state=0)
+    features = SpectralFeatures(
+        Gaussian(0.5), PacBayes(), n_candidates=80, n_components=10, random_state=0
+    )
     features.fit(*problem)
     ax = plots.plot_weights(features)
     offsets = ax.collections[0].get_offsets()
-    np.testing.assert_allclose(offsets[:, 0], np.linalg.norm(features.candidates_.frequencies, axis=1))
+    np.testing.assert_allclose(
+        offsets[:, 0], np.linalg.norm(features.candidates_.frequencies, axis=1)
+    )
     np.testing.assert_allclose(offsets[:, 1], features.learned_.weights * 80)
     ax = plots.plot_kernel_profile(features)
     learned = ax.lines[1].get_ydata()
@@ -35,7 +39,8 @@ def test_landmark_maps(problem):
     X, y = problem
     models = {
         name: make_pipeline(
-            LandmarkFeatures(Gaussian(1.0), n_landmarks=3, similarity=name, random_state=0), LinearSVC()
+            LandmarkFeatures(Gaussian(1.0), n_landmarks=3, similarity=name, random_state=0),
+            LinearSVC(),
         ).fit(X, y)
         for name in ("exact", "learned")
     }

@@ -12,7 +12,9 @@ PRECISIONS = pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 2e-4), (np
 
 
 def lower_and_whole(dtype, size=700):
-    """A symmetric matrix, and its lower half with noughts that must not be read above it; several tiles large."""
+    """A symmetric matrix, and its lower half with noughts that must not be read above it; several
+    tiles large.
+    """
     rng = np.random.default_rng(size)
     root = rng.normal(size=(size, size + 20))
     whole = (root @ root.T / size + np.eye(size)).astype(dtype)
@@ -28,7 +30,9 @@ def test_products_of_the_lower_half_are_those_of_the_whole(dtype, rtol):
     lower, whole = lower_and_whole(dtype)
     product = matrices.symmetric_product(lower, columns_of(dtype))
     assert product.dtype == dtype
-    np.testing.assert_allclose(product, whole.astype(float) @ columns_of(dtype), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(
+        product, whole.astype(float) @ columns_of(dtype), rtol=rtol, atol=rtol
+    )
 
 
 @PRECISIONS
@@ -44,7 +48,9 @@ def test_outer_products_are_added_in_the_lower_half(dtype, rtol):
 @PRECISIONS
 def test_inner_products_and_added_products(dtype, rtol):
     left, right = columns_of(dtype), columns_of(dtype, 300)
-    np.testing.assert_allclose(matrices.inner_products(left), left.astype(float).T @ left, rtol=rtol, atol=1e2 * rtol)
+    np.testing.assert_allclose(
+        matrices.inner_products(left), left.astype(float).T @ left, rtol=rtol, atol=1e2 * rtol
+    )
     out = np.ones((700, 300), dtype)
     matrices.add_products(out, left, right)
     np.testing.assert_allclose(out, 1 + left.astype(float) @ right.T, rtol=rtol, atol=rtol)
@@ -66,8 +72,12 @@ def test_triangular_systems(dtype, rtol, transposed):
 @PRECISIONS
 def test_inverses_and_determinants(dtype, rtol):
     lower, whole = lower_and_whole(dtype)
-    assert matrices.invert(lower) == pytest.approx(np.linalg.slogdet(whole.astype(float))[1] / 2, rel=rtol)
-    np.testing.assert_allclose(matrices.mirror(lower), np.linalg.inv(whole.astype(float)), rtol=rtol, atol=rtol)
+    assert matrices.invert(lower) == pytest.approx(
+        np.linalg.slogdet(whole.astype(float))[1] / 2, rel=rtol
+    )
+    np.testing.assert_allclose(
+        matrices.mirror(lower), np.linalg.inv(whole.astype(float)), rtol=rtol, atol=rtol
+    )
 
 
 @PRECISIONS
@@ -79,7 +89,9 @@ def test_what_is_not_positive_definite_has_no_inverse(dtype, rtol):
 
 @pytest.mark.long
 def test_python_goes_on_while_a_matrix_is_factorized():
-    """Another thread is never kept waiting for most of the call: LAPACK does not hold the interpreter's lock."""
+    """Another thread is never kept waiting for most of the call: LAPACK does not hold the
+    interpreter's lock.
+    """
     lower, _ = lower_and_whole(np.float64, 2000)
     ticks, done = [], Event()
 

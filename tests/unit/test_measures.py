@@ -16,7 +16,13 @@ def pairwise_kernel(measure, X, Z):
     """The definition, pair by pair; only for tests."""
     return np.array(
         [
-            [sum(w * np.cos(f @ (x - z)) for f, w in zip(measure.frequencies, measure.weights, strict=True)) for z in Z]
+            [
+                sum(
+                    w * np.cos(f @ (x - z))
+                    for f, w in zip(measure.frequencies, measure.weights, strict=True)
+                )
+                for z in Z
+            ]
             for x in X
         ]
     )
@@ -51,7 +57,9 @@ def test_a_measure_cannot_be_changed():
 def test_concatenation_adds_kernels():
     other = FourierMeasure(RNG.normal(size=(4, 3)), RNG.random(4))
     both = concatenate([MEASURE, other])
-    np.testing.assert_allclose(both.kernel(X, Z), MEASURE.kernel(X, Z) + other.kernel(X, Z), atol=1e-13)
+    np.testing.assert_allclose(
+        both.kernel(X, Z), MEASURE.kernel(X, Z) + other.kernel(X, Z), atol=1e-13
+    )
     assert both.mass == pytest.approx(MEASURE.mass + other.mass)
     with pytest.raises(ValueError, match="no measures"):
         concatenate([])
@@ -73,7 +81,10 @@ def test_merging_joins_duplicates_and_opposite_frequencies():
 def test_resampling_keeps_the_kernel_on_average(selection, seed):
     """z-scores of the mean resampled kernel against the measure's own."""
     draws = np.array(
-        [MEASURE.resampled(20, rng, selection).kernel(X, Z) for rng in np.random.default_rng(seed).spawn(400)]
+        [
+            MEASURE.resampled(20, rng, selection).kernel(X, Z)
+            for rng in np.random.default_rng(seed).spawn(400)
+        ]
     )
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert np.abs((draws.mean(axis=0) - MEASURE.kernel(X, Z)) / error).max() < 5
@@ -85,7 +96,9 @@ def test_systematic_resampling_rounds_each_weight_up_or_down(seed):
     expected = 50 * MEASURE.weights / MEASURE.mass
     counts = np.zeros(12)
     for frequency, weight in zip(chosen.frequencies, chosen.weights, strict=True):
-        counts[np.flatnonzero((MEASURE.frequencies == frequency).all(axis=1))[0]] = weight * 50 / MEASURE.mass
+        counts[np.flatnonzero((MEASURE.frequencies == frequency).all(axis=1))[0]] = (
+            weight * 50 / MEASURE.mass
+        )
     assert np.all(counts >= np.floor(expected) - 1e-9)
     assert np.all(counts <= np.ceil(expected) + 1e-9)
 

@@ -1,4 +1,6 @@
-"""Messy tables made of real ones, from file to score: as good as the clean ones. benchmarks/messy_tables.py has ten beside CatBoost."""
+"""Messy tables made of real ones, from file to score: as good as the clean ones.
+benchmarks/messy_tables.py has ten beside CatBoost.
+"""
 
 import numpy as np
 import pytest
@@ -6,11 +8,11 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 
-import messy_samples as messy  # noqa: E402
-from sklearn.datasets import load_breast_cancer, load_diabetes  # noqa: E402
-from table_samples import quick_models  # noqa: E402
+import messy_samples as messy
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from table_samples import quick_models
 
-from bochner import fit_table, load, load_table, save  # noqa: E402
+from bochner import fit_table, load, load_table, save
 
 SEED = 1
 
@@ -29,7 +31,8 @@ def test_a_table_of_values_with_money_dates_and_identifiers(tmp_path):
     clean = load_diabetes(as_frame=True, scaled=False).frame
     clean["income"] = rng.integers(10**6, size=len(clean))
     days = pandas.Series(
-        pandas.to_datetime("2018-03-01") + pandas.to_timedelta(rng.integers(1000, size=len(clean)), "D")
+        pandas.to_datetime("2018-03-01")
+        + pandas.to_timedelta(rng.integers(1000, size=len(clean)), "D")
     )
     town = rng.integers(120, size=len(clean))
     season = 60 * np.sin(2 * np.pi * days.dt.day_of_year / 365.25)
@@ -52,7 +55,9 @@ def test_a_table_of_values_with_money_dates_and_identifiers(tmp_path):
     assert set(facts["left_out"]) == {"customer_id", "row", "token", "remark"}
     assert facts["columns"]["income"] == ["number", "numbers written with thousands separators"]
     by_hand = clean.assign(day=days.dt.day_of_year, town=[f"town {k}" for k in town])
-    reference = fit_table(by_hand, "target", seed=SEED, compare=False).facts_["judged"]["bochner"]["r2"]
+    reference = fit_table(by_hand, "target", seed=SEED, compare=False).facts_["judged"]["bochner"][
+        "r2"
+    ]
     assert facts["judged"]["bochner"]["r2"] > reference - 0.03
     assert facts["judged"]["bochner"]["r2"] > 0.4
     assert sum(facts["importance"].values()) == pytest.approx(1)
@@ -71,23 +76,27 @@ def test_a_table_of_classes_with_holes_and_names_that_come_again(tmp_path):
     clean["target"] = np.array(["malignant", "benign"])[clean["target"]]
     holes = messy.with_holes(clean.drop(columns="target"), rng)
     names = [name.removeprefix("mean ").removeprefix("worst ") for name in holes.columns]
-    mess = holes.assign(area=messy.thousands(1000 * holes["mean area"])).set_axis([*names, "area"], axis=1)
+    mess = holes.assign(area=messy.thousands(1000 * holes["mean area"])).set_axis(
+        [*names, "area"], axis=1
+    )
     mess["target"] = clean["target"]
     mess.to_csv(tmp_path / "t.csv", index=False, sep="\t", encoding="utf-16", na_rep="n/a")
     model = fit_table(load_table(tmp_path / "t.csv"), "target", seed=SEED, compare=False)
     assert model.facts_["left_out"] == {}
     assert len(model.facts_["numeric"]) == 31
     assert "radius.1" in model.facts_["numeric"]
-    reference = fit_table(holes.assign(target=clean["target"]), "target", seed=SEED, compare=False).facts_["judged"][
-        "bochner"
-    ]
+    reference = fit_table(
+        holes.assign(target=clean["target"]), "target", seed=SEED, compare=False
+    ).facts_["judged"]["bochner"]
     assert model.facts_["judged"]["bochner"]["error"] < reference["error"] + 0.02
 
 
 def test_a_target_with_decimal_commas_leads_in_no_circle(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=80)
-    frame = pandas.DataFrame({"x": x, "y": [f"{v:.2f}".replace(".", ",") for v in 3 * x + rng.normal(size=80)]})
+    frame = pandas.DataFrame(
+        {"x": x, "y": [f"{v:.2f}".replace(".", ",") for v in 3 * x + rng.normal(size=80)]}
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     facts = fit_table(load_table(tmp_path / "t.csv"), "y").facts_
     assert facts["task"] == "regression"

@@ -1,4 +1,6 @@
-"""Model files: what was saved comes back, and everything else is refused before an object of it is built."""
+"""Model files: what was saved comes back, and everything else is refused before an object of it is
+built.
+"""
 
 import io
 import json
@@ -13,14 +15,14 @@ from numpy.testing import assert_array_equal
 pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 
-from sklearn.compose import ColumnTransformer  # noqa: E402
-from sklearn.datasets import load_iris  # noqa: E402
-from sklearn.ensemble import RandomForestRegressor  # noqa: E402
-from sklearn.exceptions import NotFittedError  # noqa: E402
-from sklearn.impute import SimpleImputer  # noqa: E402
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge, RidgeClassifier  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import (  # noqa: E402
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -36,14 +38,24 @@ from sklearn.preprocessing import (  # noqa: E402
     TargetEncoder,
 )
 
-from bochner import KernelMachine, OperatorRidge, SpectralFeatures, SpectralRidge, fit_table, load, save  # noqa: E402
-from bochner.tables import ModelFileError, model_schema  # noqa: E402
-from bochner.tables.storage import STORED_CLASSES, stored_class  # noqa: E402
+from bochner import (
+    KernelMachine,
+    OperatorRidge,
+    SpectralFeatures,
+    SpectralRidge,
+    fit_table,
+    load,
+    save,
+)
+from bochner.tables import ModelFileError, model_schema
+from bochner.tables.storage import STORED_CLASSES, stored_class
 
 
 @pytest.fixture(scope="module")
 def iris():
-    return load_iris(as_frame=True).frame.assign(target=lambda frame: np.array(["a", "b", "c"])[frame.target])
+    return load_iris(as_frame=True).frame.assign(
+        target=lambda frame: np.array(["a", "b", "c"])[frame.target]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +80,9 @@ def test_truncated_model_files_are_refused(model_file, tmp_path):
 
 
 def test_a_flipped_byte_never_changes_a_model(model, model_file, tmp_path, iris):
-    """Bytes that a zip archive does not look at, such as times of day, may differ; what is loaded may not."""
+    """Bytes that a zip archive does not look at, such as times of day, may differ; what is loaded
+    may not.
+    """
     content, expected, n_refused = model_file.read_bytes(), model.predict_proba(iris), 0
     for position in np.linspace(0, len(content) - 1, 25).astype(int):
         flipped = bytearray(content)
@@ -195,7 +209,10 @@ def double(X):
             make_pipeline(SpectralFeatures(n_components=4), RandomForestRegressor(n_estimators=2)),
             "RandomForestRegressor",
         ),
-        (make_pipeline(StandardScaler(), KernelMachine(), memory="cache"), "memory of a Pipeline must be None"),
+        (
+            make_pipeline(StandardScaler(), KernelMachine(), memory="cache"),
+            "memory of a Pipeline must be None",
+        ),
         (KernelMachine(random_state=np.random.RandomState(0)), "RandomState"),
     ],
     ids=["function", "forest", "folder of a cache", "state of random numbers"],
@@ -203,7 +220,9 @@ def double(X):
 def test_what_load_would_refuse_is_refused_at_save(model, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model.fit(LINE, np.sin(LINE[:, 0]))
-    with pytest.raises(ModelFileError, match=f"cannot be saved, because load would refuse it: .*{message}"):
+    with pytest.raises(
+        ModelFileError, match=f"cannot be saved, because load would refuse it: .*{message}"
+    ):
         save(model, tmp_path / "model.skops")
     assert not (tmp_path / "model.skops").exists()
 
@@ -241,19 +260,25 @@ def test_pipelines_with_steps_of_scikit_learn_are_saved(numbers, categories, nam
     frame = pd.DataFrame({"size": rng.uniform(1, 2, 60), "kind": rng.choice(["a", "b", "c"], 60)})
     columns = (["size"], ["kind"]) if named else ([0], [1])
     X = frame if named else frame.to_numpy(dtype=object)
-    steps = ColumnTransformer([("numbers", numbers, columns[0]), ("categories", categories, columns[1])])
+    steps = ColumnTransformer(
+        [("numbers", numbers, columns[0]), ("categories", categories, columns[1])]
+    )
     model = make_pipeline(steps, SpectralFeatures(n_components=6, random_state=0), Ridge())
     model.fit(X, np.sin(9 * frame["size"]))
     save(model, tmp_path / "model.skops")
     assert_array_equal(load(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize("last", [LogisticRegression(), LogisticRegressionCV(cv=2), RidgeClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "last", [LogisticRegression(), LogisticRegressionCV(cv=2), RidgeClassifier()], ids=repr
+)
 def test_linear_classifiers_on_our_features_are_saved(last, tmp_path):
     y = np.where(np.sin(3 * LINE[:, 0]) > 0, "above", "below")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, on its own parameters
-        model = make_pipeline(StandardScaler(), SpectralFeatures(n_components=6, random_state=0), last).fit(LINE, y)
+        model = make_pipeline(
+            StandardScaler(), SpectralFeatures(n_components=6, random_state=0), last
+        ).fit(LINE, y)
     save(model, tmp_path / "model.skops")
     assert_array_equal(load(tmp_path / "model.skops").predict(LINE), model.predict(LINE))
 
@@ -275,7 +300,9 @@ def test_sums_that_are_not_solved_yet_are_solved_before_saving(tmp_path):
 
 
 def test_objects_that_are_one_stay_one(tmp_path):
-    model = SpectralRidge(SpectralFeatures(n_components=8, random_state=0)).fit(LINE, np.sin(LINE[:, 0]))
+    model = SpectralRidge(SpectralFeatures(n_components=8, random_state=0)).fit(
+        LINE, np.sin(LINE[:, 0])
+    )
     save(model, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops")
     assert model.features_.measure_ is model._source

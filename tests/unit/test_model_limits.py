@@ -22,7 +22,11 @@ def _dumped(value):
     ("now", "then", "message"),
     [
         (FORMAT, FORMAT[:-1] + "0", "not a model of this version"),
-        ("bochner.models.ridge.spectral", "bochner.ridge.spectral", "saved by bochner 0.2.0 or earlier: load it with"),
+        (
+            "bochner.models.ridge.spectral",
+            "bochner.ridge.spectral",
+            "saved by bochner 0.2.0 or earlier: load it with",
+        ),
     ],
 )
 def test_a_file_of_another_version_is_refused(tmp_path, now, then, message):

@@ -1,4 +1,6 @@
-"""Parameters of parts that are None by default can be set and searched over, on every public estimator and part."""
+"""Parameters of parts that are None by default can be set and searched over, on every public
+estimator and part.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,8 @@ from bochner import (
     SpectralRidge,
 )
 
-# Where None is no part at all, or one that only the data make: there is nothing to set before an object is given.
+# Where None is no part at all, or one that only the data make: there is nothing to set before an
+# object is given.
 WITHOUT_PARTS = {
     ("SpectralFeatures", "learner"),
     ("FourierBoostingClassifier", "prior"),
@@ -72,9 +75,15 @@ NONE = [
 
 
 def leaves(default, prefix=""):
-    """Every parameter of a default part, and of the parts that it holds or stands for by None in its turn."""
+    """Every parameter of a default part, and of the parts that it holds or stands for by None in
+    its turn.
+    """
     for name, value in default.get_params(deep=False).items():
-        part = default._defaults.get(name) if value is None and hasattr(default, "_defaults") else value
+        part = (
+            default._defaults.get(name)
+            if value is None and hasattr(default, "_defaults")
+            else value
+        )
         yield prefix + name, value
         if isinstance(part, BaseEstimator):
             yield from leaves(part, f"{prefix}{name}__")
@@ -86,7 +95,8 @@ def leaves(default, prefix=""):
 def test_every_parameter_of_a_default_part_can_be_set(thing, name):
     if (type(thing).__name__, name) in WITHOUT_PARTS:
         with pytest.raises(
-            ValueError, match=f"{name}=None of {type(thing).__name__} has no parameter 'x'. Give an object"
+            ValueError,
+            match=f"{name}=None of {type(thing).__name__} has no parameter 'x'. Give an object",
         ):
             clone(thing).set_params(**{f"{name}__x": 1})
         return
@@ -103,7 +113,10 @@ def test_every_parameter_of_a_default_part_can_be_set(thing, name):
 def test_a_part_that_is_given_with_its_parameters_is_the_one_that_is_set():
     features = SpectralFeatures().set_params(prior=bochner.Matern(), prior__nu=2.5)
     assert features.prior.nu == 2.5
-    assert SpectralFeatures(bochner.Matern()).set_params(prior=None, prior__gamma=3.0).prior.gamma == 3.0
+    assert (
+        SpectralFeatures(bochner.Matern()).set_params(prior=None, prior__gamma=3.0).prior.gamma
+        == 3.0
+    )
 
 
 SEARCHES = {
@@ -143,10 +156,18 @@ def test_a_search_over_a_default_part_finds_something_and_makes_a_difference(cas
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=60)
-    values = [1, 7] if name.endswith(("candidates", "epochs", "patience", "iterations", "components")) else [1e-3, 2.0]
+    values = (
+        [1, 7]
+        if name.endswith(("candidates", "epochs", "patience", "iterations", "components"))
+        else [1e-3, 2.0]
+    )
     scoring = "neg_log_loss" if isinstance(model, SpectralClassifier) else None
     search = GridSearchCV(
-        clone(model).set_params(**seeds(model)), {name: values}, cv=2, scoring=scoring, error_score="raise"
+        clone(model).set_params(**seeds(model)),
+        {name: values},
+        cv=2,
+        scoring=scoring,
+        error_score="raise",
     )
     search.fit(X, y > 0 if is_classifier(model) else y)
     assert search.best_params_[name] in values

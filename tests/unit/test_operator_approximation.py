@@ -1,4 +1,6 @@
-"""Variances, constants and Theorem 10: against sampling, against published special cases, and its own laws."""
+"""Variances, constants and Theorem 10: against sampling, against published special cases, and its
+own laws.
+"""
 
 from dataclasses import replace
 
@@ -54,14 +56,20 @@ def test_variance_bounds_are_bounds(name):
 def test_constants_of_the_gaussian_fields(d):
     sigma = 1.3
     gamma = 1 / (2 * sigma**2)
-    curl, divergence = (approximation_constants(kernel(Gaussian(gamma)), d) for kernel in (CurlFree, DivergenceFree))
+    curl, divergence = (
+        approximation_constants(kernel(Gaussian(gamma)), d) for kernel in (CurlFree, DivergenceFree)
+    )
     assert curl.variance == pytest.approx((d + 2) / sigma**4)
     assert divergence.variance == pytest.approx((d - 1) * (d + 2) / sigma**4)
     for constants in (curl, divergence):
         assert constants.orlicz == pytest.approx(2 / (sigma**2 * (1 - 4 ** (-1 / d))))
         assert constants.slope**2 == pytest.approx(d * (d + 2) * (d + 4) / sigma**6)
-    assert (curl.sup_norm, divergence.sup_norm) == (pytest.approx(1 / sigma**2), pytest.approx((d - 1) / sigma**2))
-    # V[A] at zero: (d + 1) / σ⁴ for curl-free; 3 (d − 1) / σ⁴ for divergence-free, where d (4d − 3) is printed.
+    assert (curl.sup_norm, divergence.sup_norm) == (
+        pytest.approx(1 / sigma**2),
+        pytest.approx((d - 1) / sigma**2),
+    )
+    # V[A] at zero: (d + 1) / σ⁴ for curl-free; 3 (d − 1) / σ⁴ for divergence-free, where d (4d − 3)
+    # is printed.
     at_zero = np.zeros((1, d))
     for kernel, factor in ((CurlFree, d + 1), (DivergenceFree, 3 * (d - 1))):
         variance = estimator_variance(kernel(Gaussian(gamma)), at_zero)[0]
@@ -84,7 +92,8 @@ def test_slope_and_orlicz_norm_by_sampling(name):
     norms = np.linalg.norm(measure.operators(), 2, axis=(1, 2))
     squares = np.sum(measure.scalar.frequencies**2, axis=1) * norms**2
     assert abs(squares.mean() - constants.slope**2) < 5 * squares.std() / np.sqrt(len(squares))
-    # At C a bit above the norm, E exp(‖A‖ / C) is below 2; the variance at C itself may be infinite.
+    # At C a bit above the norm, E exp(‖A‖ / C) is below 2; the variance at C itself may be
+    # infinite.
     growth = np.exp(norms / (2 * constants.orlicz))
     assert growth.mean() < np.sqrt(2) + 5 * growth.std() / np.sqrt(len(growth))
     assert growth.mean() > 1
@@ -105,8 +114,12 @@ def test_failure_probability_at_the_bound_is_what_was_asked_for():
     for form in ("safe", "paper"):
         for confidence in (0.5, 0.99):
             for n_components in (10, 10**4, 10**8):
-                bound = operator_uniform(constants, n_components, 2.0, confidence=confidence, form=form)
-                log_chance = log_failure_probability(constants, n_components, bound.value, 2.0, form=form)
+                bound = operator_uniform(
+                    constants, n_components, 2.0, confidence=confidence, form=form
+                )
+                log_chance = log_failure_probability(
+                    constants, n_components, bound.value, 2.0, form=form
+                )
                 # The tail has a step where it changes branch; the root is on its safe side.
                 assert log_chance <= np.log1p(-confidence) + 1e-6
     needed = promised_components(constants, 0.1, 2.0)
@@ -137,7 +150,8 @@ def test_suggestions_are_honest_about_their_looseness():
     rng = np.random.default_rng(1)
     differences = rng.uniform(-1, 1, size=(500, 2))
     errors = [
-        largest_error(kernel, kernel.sample(suggestion.measured, 2, child), differences) for child in rng.spawn(20)
+        largest_error(kernel, kernel.sample(suggestion.measured, 2, child), differences)
+        for child in rng.spawn(20)
     ]
     assert np.mean(np.array(errors) < 0.2 * 1.25) > 0.8
     assert np.mean(errors) > 0.2 / 4  # not wildly too many either

@@ -73,8 +73,18 @@ def test_sizes_beyond_the_limit_are_refused_before_anything_is_allocated():
 @pytest.mark.parametrize(
     ("kernel", "Y", "error", "message"),
     [
-        (CurlFree(Gaussian()), np.ones((25, 3)), ValueError, "2 outputs on these points, but y has 3"),
-        (Decomposable(Gaussian(), MATRIX), np.ones((25, 3)), ValueError, "2 outputs on these points, but y has 3"),
+        (
+            CurlFree(Gaussian()),
+            np.ones((25, 3)),
+            ValueError,
+            "2 outputs on these points, but y has 3",
+        ),
+        (
+            Decomposable(Gaussian(), MATRIX),
+            np.ones((25, 3)),
+            ValueError,
+            "2 outputs on these points, but y has 3",
+        ),
         (CurlFree(Gaussian()), np.ones(25), ValueError, "2 outputs on these points, but y has 1"),
         (Gaussian(), np.ones((25, 2)), TypeError, "kernel must be an object of OperatorKernel"),
     ],

@@ -1,4 +1,6 @@
-"""Operator-valued kernels: closed forms against numerical derivatives, factors, sampling, and refusals."""
+"""Operator-valued kernels: closed forms against numerical derivatives, factors, sampling, and
+refusals.
+"""
 
 from dataclasses import replace
 
@@ -39,7 +41,9 @@ SMOOTH_PRIORS = {
     "Matern 7/2": lambda d: Matern(nu=3.5),
     "RationalQuadratic": lambda d: RationalQuadratic(alpha=0.7, length_scale=1.2),
     "Anova 3/2": lambda d: Anova(weight=2.0),
-    "Anova 5/2 ARD": lambda d: Anova(nu=2.5, length_scale=np.linspace(0.8, 2.0, d), weight=np.linspace(0.1, 3.0, d)),
+    "Anova 5/2 ARD": lambda d: Anova(
+        nu=2.5, length_scale=np.linspace(0.8, 2.0, d), weight=np.linspace(0.1, 3.0, d)
+    ),
     "Cauchy": lambda d: Cauchy(scale=1.3),
     "Sinc": lambda d: Sinc(bandwidth=1.1),
     "SpectralMixture": mixture,
@@ -70,7 +74,9 @@ def test_closed_forms_are_derivatives_of_the_scalar_kernel(name, n_features):
             laplacian = np.trace(hessian) * np.eye(n_features)
             np.testing.assert_allclose(curl_free[i, j], -hessian, atol=1e-7)
             np.testing.assert_allclose(divergence_free[i, j], hessian - laplacian, atol=1e-7)
-            np.testing.assert_allclose(helmholtz[i, j], -0.3 * hessian + 0.7 * (hessian - laplacian), atol=1e-7)
+            np.testing.assert_allclose(
+                helmholtz[i, j], -0.3 * hessian + 0.7 * (hessian - laplacian), atol=1e-7
+            )
 
 
 @pytest.mark.parametrize("name", SMOOTH_PRIORS)
@@ -116,17 +122,24 @@ def test_factors_multiply_to_the_operators(n_features):
 @pytest.mark.parametrize("n_features", long_except([2, 4], 4))
 @pytest.mark.parametrize(
     "prior",
-    long_except(["Gaussian ARD", "Matern 7/2", "RationalQuadratic", "Sinc", "SpectralMixture"], "Gaussian ARD"),
+    long_except(
+        ["Gaussian ARD", "Matern 7/2", "RationalQuadratic", "Sinc", "SpectralMixture"],
+        "Gaussian ARD",
+    ),
 )
 @pytest.mark.parametrize("name", OPERATOR_KERNELS)
 def test_sampled_measure_has_the_closed_form_as_its_mean(name, prior, n_features, seed):
     prior = SMOOTH_PRIORS[prior](n_features)
     if isinstance(prior, RationalQuadratic):
-        prior = RationalQuadratic(alpha=5.0)  # fourth moments of the frequencies, so that a z-score has a meaning
+        prior = RationalQuadratic(
+            alpha=5.0
+        )  # fourth moments of the frequencies, so that a z-score has a meaning
     kernel = OPERATOR_KERNELS[name](prior, n_features)
     rng = np.random.default_rng([seed, n_features])
     X, origin = rng.normal(size=(4, n_features)), np.zeros((1, n_features))
-    draws = np.array([kernel.sample(200, n_features, child).kernel(X, origin)[:, 0] for child in rng.spawn(150)])
+    draws = np.array(
+        [kernel.sample(200, n_features, child).kernel(X, origin)[:, 0] for child in rng.spawn(150)]
+    )
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     scores = (draws.mean(axis=0) - kernel.kernel(X, origin)[:, 0]) / (error + 1e-12)
     assert np.abs(scores).max() < 5
@@ -164,7 +177,7 @@ def test_a_learned_measure_takes_the_place_of_a_prior():
         kernel.sample(7, 3, rng)
 
 
-# --- OperatorMeasure ------------------------------------------------------------------------------------------------
+# --- OperatorMeasure ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", OPERATOR_KERNELS)
@@ -173,10 +186,19 @@ def test_measure_features_and_expand_agree_with_its_kernel(name):
     measure = OPERATOR_KERNELS[name](Gaussian(gamma=0.3), 3).sample(9, 3, rng)
     X, Z = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
     left, right = measure.features(X), measure.features(Z)
-    np.testing.assert_allclose(np.einsum("nac,kbc->nkab", left, right), measure.kernel(X, Z), atol=1e-13)
-    theta, coefficients = rng.normal(size=measure.n_columns), rng.normal(size=(18, measure.n_outputs))
-    np.testing.assert_allclose(left @ theta, measure.scalar.features(X) @ measure.expand(theta), atol=1e-13)
-    assert theta @ measure.contract(coefficients) == pytest.approx(np.sum(measure.expand(theta) * coefficients))
+    np.testing.assert_allclose(
+        np.einsum("nac,kbc->nkab", left, right), measure.kernel(X, Z), atol=1e-13
+    )
+    theta, coefficients = (
+        rng.normal(size=measure.n_columns),
+        rng.normal(size=(18, measure.n_outputs)),
+    )
+    np.testing.assert_allclose(
+        left @ theta, measure.scalar.features(X) @ measure.expand(theta), atol=1e-13
+    )
+    assert theta @ measure.contract(coefficients) == pytest.approx(
+        np.sum(measure.expand(theta) * coefficients)
+    )
 
 
 def test_measure_take_and_resample_keep_frequencies_and_factors_together(seed):
@@ -188,7 +210,9 @@ def test_measure_take_and_resample_keep_frequencies_and_factors_together(seed):
         if not measure.shared:
             expected = Helmholtz(scalar).factors(again.scalar.frequencies)
             np.testing.assert_array_equal(again.factors, expected)
-        np.testing.assert_array_equal(measure.take([3, 1]).scalar.frequencies, scalar.frequencies[[3, 1]])
+        np.testing.assert_array_equal(
+            measure.take([3, 1]).scalar.frequencies, scalar.frequencies[[3, 1]]
+        )
 
 
 def test_resampled_measure_has_the_same_mean_kernel(seed):
@@ -196,7 +220,9 @@ def test_resampled_measure_has_the_same_mean_kernel(seed):
     scalar = FourierMeasure(rng.normal(size=(10, 2)), rng.dirichlet(np.ones(10)))
     measure = CurlFree(scalar).lift(scalar)
     X, origin = rng.normal(size=(3, 2)), np.zeros((1, 2))
-    draws = np.array([measure.resampled(20, child).kernel(X, origin)[:, 0] for child in rng.spawn(400)])
+    draws = np.array(
+        [measure.resampled(20, child).kernel(X, origin)[:, 0] for child in rng.spawn(400)]
+    )
     error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     assert np.abs((draws.mean(axis=0) - measure.kernel(X, origin)[:, 0]) / error).max() < 5
 
@@ -216,7 +242,8 @@ def test_laws_of_measures_hold_for_matrices_too(name):
     both = concatenate([one, two])
     assert (len(both), both.shared) == (9, one.shared)
     np.testing.assert_allclose(both.kernel(X), one.kernel(X) + two.kernel(X), atol=1e-12)
-    # An atom again, and one at −ω: the same kernel on as many atoms as before; atoms without weight go.
+    # An atom again, and one at −ω: the same kernel on as many atoms as before; atoms without weight
+    # go.
     mirrored = kernel.lift(FourierMeasure(-one.scalar.frequencies, one.weights))
     merged = concatenate([one, one, mirrored, two.reweighted(np.zeros(4))]).merged()
     assert len(merged) == 5
@@ -233,10 +260,15 @@ def test_laws_of_measures_hold_for_matrices_too(name):
 def test_measures_of_different_ranks_and_kernels_add_up():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 3))
-    gradient, rotation = CurlFree(Gaussian(0.3)).sample(3, 3, rng), DivergenceFree(Gaussian(0.3)).sample(3, 3, rng)
+    gradient, rotation = (
+        CurlFree(Gaussian(0.3)).sample(3, 3, rng),
+        DivergenceFree(Gaussian(0.3)).sample(3, 3, rng),
+    )
     shared = Decomposable(Gaussian(0.3), np.diag([1.0, 2.0, 0.0])).sample(2, 3, rng)
     both = concatenate([gradient, shared, rotation])
-    np.testing.assert_allclose(both.kernel(X), sum(m.kernel(X) for m in (gradient, shared, rotation)), atol=1e-12)
+    np.testing.assert_allclose(
+        both.kernel(X), sum(m.kernel(X) for m in (gradient, shared, rotation)), atol=1e-12
+    )
     # Equal frequencies with different matrices stay apart.
     both = concatenate([gradient, DivergenceFree(Gaussian(0.3)).lift(gradient.scalar)])
     assert len(both.merged()) == 6
@@ -253,7 +285,7 @@ def test_measure_refuses_factors_that_do_not_fit():
         OperatorMeasure(scalar, np.ones((2, 2, 1)))
 
 
-# --- output matrices and codes --------------------------------------------------------------------------------------
+# --- output matrices and codes --------------------------------------------------------------------
 
 
 def test_graph_matrix_makes_the_norm_a_penalty_on_edges():
@@ -262,7 +294,9 @@ def test_graph_matrix_makes_the_norm_a_penalty_on_edges():
     outputs = rng.normal(size=3)
     outputs -= outputs.mean()  # the part that the pseudo-inverse can express
     energy = outputs @ np.linalg.pinv(graph_output_matrix(graph)) @ outputs
-    differences = sum(graph[s, t] * (outputs[s] - outputs[t]) ** 2 for s in range(3) for t in range(s))
+    differences = sum(
+        graph[s, t] * (outputs[s] - outputs[t]) ** 2 for s in range(3) for t in range(s)
+    )
     assert energy == pytest.approx(differences)
     ridged = graph_output_matrix(graph, ridge=0.5)
     expected = differences + 0.5 * outputs @ outputs
@@ -276,7 +310,9 @@ def test_simplex_code_is_a_regular_simplex(n_classes):
     gram = np.full((n_classes, n_classes), -1 / (n_classes - 1))
     np.fill_diagonal(gram, 1)
     np.testing.assert_allclose(code.T @ code, gram, atol=1e-13)
-    np.testing.assert_allclose(code @ code.T, n_classes / (n_classes - 1) * np.eye(n_classes - 1), atol=1e-13)
+    np.testing.assert_allclose(
+        code @ code.T, n_classes / (n_classes - 1) * np.eye(n_classes - 1), atol=1e-13
+    )
 
 
 def test_low_rank_matrices_give_low_rank_factors():
@@ -286,13 +322,16 @@ def test_low_rank_matrices_give_low_rank_factors():
     np.testing.assert_allclose(measure.operators()[0], loading @ loading.T, atol=1e-13)
 
 
-# --- refusals -------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", [CurlFree, DivergenceFree, Helmholtz])
 @pytest.mark.parametrize("prior", [Laplace(), Matern(nu=1.0), Matern(nu=0.5), Anova(nu=0.5)])
 def test_rough_priors_are_refused_by_vector_fields(kernel, prior):
-    for call in (lambda k: k.sample(5, 2, np.random.default_rng(0)), lambda k: k.kernel(np.zeros((1, 2)))):
+    for call in (
+        lambda k: k.sample(5, 2, np.random.default_rng(0)),
+        lambda k: k.kernel(np.zeros((1, 2))),
+    ):
         with pytest.raises(ValueError, match="finite variance"):
             call(kernel(prior))
     Decomposable(prior).sample(5, 2, np.random.default_rng(0))  # no derivatives, no complaint
@@ -301,20 +340,35 @@ def test_rough_priors_are_refused_by_vector_fields(kernel, prior):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Decomposable(Gaussian(), [[1.0, 2.0], [2.0, 1.0]]).kernel(np.zeros((1, 1))), "positive semi-definite"),
-        (lambda: Decomposable(Gaussian(), [[1.0, 2.0], [0.0, 1.0]]).kernel(np.zeros((1, 1))), "symmetric"),
+        (
+            lambda: Decomposable(Gaussian(), [[1.0, 2.0], [2.0, 1.0]]).kernel(np.zeros((1, 1))),
+            "positive semi-definite",
+        ),
+        (
+            lambda: Decomposable(Gaussian(), [[1.0, 2.0], [0.0, 1.0]]).kernel(np.zeros((1, 1))),
+            "symmetric",
+        ),
         (lambda: Decomposable(Gaussian(), [[1.0, 2.0]]).kernel(np.zeros((1, 1))), "square"),
         (lambda: Decomposable(Gaussian(), [[np.nan]]).kernel(np.zeros((1, 1))), "finite"),
         (lambda: Decomposable(Gaussian(), [[0.0]]).kernel(np.zeros((1, 1))), "zero"),
-        (lambda: Decomposable(Gaussian(), "covariance").kernel(np.zeros((1, 1))), "none were given"),
+        (
+            lambda: Decomposable(Gaussian(), "covariance").kernel(np.zeros((1, 1))),
+            "none were given",
+        ),
         (lambda: Decomposable(Gaussian(), "identity").kernel(np.zeros((1, 1))), "must be one of"),
         (lambda: graph_output_matrix([[0, -1], [-1, 0]]), "non-negative"),
         (lambda: graph_output_matrix([[0, 1], [0, 0]]), "symmetric"),
         (lambda: graph_output_matrix([[0, 0], [0, 0]]), "no edge"),
         (lambda: DivergenceFree(Gaussian()).kernel(np.zeros((1, 1))), "at least 2 dimensions"),
         (lambda: Helmholtz(Gaussian(), 1.5).kernel(np.zeros((1, 2))), "between 0 and 1"),
-        (lambda: CurlFree(Gaussian(), coordinates=[0, 2]).kernel(np.zeros((1, 2))), "different columns"),
-        (lambda: CurlFree(Gaussian(), coordinates=[0, 0]).kernel(np.zeros((1, 2))), "different columns"),
+        (
+            lambda: CurlFree(Gaussian(), coordinates=[0, 2]).kernel(np.zeros((1, 2))),
+            "different columns",
+        ),
+        (
+            lambda: CurlFree(Gaussian(), coordinates=[0, 0]).kernel(np.zeros((1, 2))),
+            "different columns",
+        ),
         (lambda: CurlFree(Gaussian("scale")).kernel(np.zeros((1, 2))), "taken from the data"),
         (lambda: simplex_code(1), "at least 2"),
     ],

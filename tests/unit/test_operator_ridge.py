@@ -48,7 +48,9 @@ def problem(n=40, seed=0, noise=0.3):
     """A smooth field in space with noise; three inputs, three outputs, one of them with an offset."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.5, 1.5, size=(n, 3))
-    field = np.stack([np.sin(X[:, 0]) + X[:, 1], np.cos(X[:, 1] * X[:, 2]), X[:, 0] * X[:, 2] - 1.0], axis=1)
+    field = np.stack(
+        [np.sin(X[:, 0]) + X[:, 1], np.cos(X[:, 1] * X[:, 2]), X[:, 0] * X[:, 2] - 1.0], axis=1
+    )
     return X, field + noise * rng.normal(size=field.shape)
 
 
@@ -60,12 +62,22 @@ def dense_prediction(model, X, Y, Z, alpha, weights=None, intercept=False):
     test = model.measure_.features(Z)
     shift = 0.0
     if intercept:
-        mean_features, mean_targets = np.average(Psi, axis=0, weights=weights), np.average(Y, axis=0, weights=weights)
-        Psi, target, test, shift = Psi - mean_features, Y - mean_targets, test - mean_features, mean_targets
+        mean_features, mean_targets = (
+            np.average(Psi, axis=0, weights=weights),
+            np.average(Y, axis=0, weights=weights),
+        )
+        Psi, target, test, shift = (
+            Psi - mean_features,
+            Y - mean_targets,
+            test - mean_features,
+            mean_targets,
+        )
     root = np.sqrt(weights)
     stacked = (root[:, None, None] * Psi).reshape(-1, Psi.shape[2])
     right = (root[:, None] * target).ravel()
-    theta = np.linalg.solve(stacked.T @ stacked + alpha * np.eye(stacked.shape[1]), stacked.T @ right)
+    theta = np.linalg.solve(
+        stacked.T @ stacked + alpha * np.eye(stacked.shape[1]), stacked.T @ right
+    )
     return test @ theta + shift
 
 
@@ -92,13 +104,21 @@ def test_solution_is_that_of_the_dense_normal_equations(case):
     Z, _ = problem(9, seed=1)
     weights = np.random.default_rng(2).uniform(0.2, 2, n_samples)
     model = OperatorRidge(
-        KERNELS[name], n_components=10, alpha=0.3, solver=solver, fit_intercept=intercept, random_state=0
+        KERNELS[name],
+        n_components=10,
+        alpha=0.3,
+        solver=solver,
+        fit_intercept=intercept,
+        random_state=0,
     )
     for row_weights in (None, weights):
         model.fit(X, Y, row_weights)
         expected = dense_prediction(model, X, Y, Z, 0.3, row_weights, intercept)
-        # L-BFGS stops where the objective no longer changes in double precision: half of the digits of the solution.
-        np.testing.assert_allclose(model.predict(Z), expected, atol=1e-6 if isinstance(solver, LBFGS) else 1e-8)
+        # L-BFGS stops where the objective no longer changes in double precision: half of the digits
+        # of the solution.
+        np.testing.assert_allclose(
+            model.predict(Z), expected, atol=1e-6 if isinstance(solver, LBFGS) else 1e-8
+        )
 
 
 @pytest.mark.parametrize("name", ["matrix", "curl-free"])
@@ -115,8 +135,12 @@ def test_features_beyond_a_gram_matrix_are_solved_by_passes_over_the_rows(name, 
         model = OperatorRidge(KERNELS[name], solver=solver, **settings).fit(X, Y)
         assert model.solver_ is solver
         np.testing.assert_allclose(model.predict(X), expected, atol=1e-7)
-    weighted = OperatorRidge(KERNELS[name], solver=ConjugateGradient(tol=1e-12), **settings).fit(X, Y, weights)
-    np.testing.assert_allclose(weighted.predict(X), dense_prediction(weighted, X, Y, X, 0.3, weights, True), atol=1e-7)
+    weighted = OperatorRidge(KERNELS[name], solver=ConjugateGradient(tol=1e-12), **settings).fit(
+        X, Y, weights
+    )
+    np.testing.assert_allclose(
+        weighted.predict(X), dense_prediction(weighted, X, Y, X, 0.3, weights, True), atol=1e-7
+    )
     chosen = OperatorRidge(KERNELS[name], **settings | {"alpha": [1.0, 0.3]}).fit(X, Y)
     assert len(chosen.loo_errors_) == 2
     assert isinstance(chosen.solver_, ConjugateGradient)
@@ -137,9 +161,9 @@ def test_leave_one_out_is_that_of_n_refits(name, n_samples, intercept):
     ).fit(X, Y, weights)
     errors = []
     for alpha in (0.05, 0.7):
-        single = OperatorRidge(KERNELS[name], n_components=8, alpha=alpha, fit_intercept=intercept, random_state=0).fit(
-            X, Y, weights
-        )
+        single = OperatorRidge(
+            KERNELS[name], n_components=8, alpha=alpha, fit_intercept=intercept, random_state=0
+        ).fit(X, Y, weights)
         without_row = np.empty_like(Y)
         for i in range(n_samples):
             this = np.arange(n_samples) == i
@@ -156,7 +180,9 @@ def test_weights_and_repeated_rows_choose_the_same_ridge(name):
     X, Y = problem(30)
     counts = np.random.default_rng(4).integers(0, 4, size=30)
     repeated = np.repeat(np.arange(30), counts)
-    ridge = OperatorRidge(KERNELS[name], n_components=8, alpha=[0.05, 0.7, 3.0], fit_intercept=True, random_state=0)
+    ridge = OperatorRidge(
+        KERNELS[name], n_components=8, alpha=[0.05, 0.7, 3.0], fit_intercept=True, random_state=0
+    )
     weighted, longer = clone(ridge).fit(X, Y, counts), clone(ridge).fit(X[repeated], Y[repeated])
     np.testing.assert_allclose(weighted.loo_errors_, longer.loo_errors_, rtol=1e-7)
     np.testing.assert_allclose(weighted.predict(X), longer.predict(X), atol=1e-7)
@@ -173,8 +199,12 @@ def test_partial_fit_is_exact_whatever_the_batches(name):
         streamed.predict(X[:1])  # asking early must not change the end
     np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-9)
     np.testing.assert_allclose(streamed.intercept_, whole.intercept_, atol=1e-9)
-    np.testing.assert_allclose(streamed.predict(X, return_std=True)[1], whole.predict(X, return_std=True)[1], rtol=1e-6)
-    after_fit = OperatorRidge(KERNELS[name], **settings).fit(X[:30], Y[:30]).partial_fit(X[30:], Y[30:])
+    np.testing.assert_allclose(
+        streamed.predict(X, return_std=True)[1], whole.predict(X, return_std=True)[1], rtol=1e-6
+    )
+    after_fit = (
+        OperatorRidge(KERNELS[name], **settings).fit(X[:30], Y[:30]).partial_fit(X[30:], Y[30:])
+    )
     np.testing.assert_allclose(after_fit.predict(X), whole.predict(X), atol=1e-8)
 
 
@@ -184,7 +214,8 @@ def test_merged_fits_are_the_fit_of_all_rows(name):
     settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
     whole = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
     first, second = (
-        OperatorRidge(KERNELS[name], **settings).fit(X[rows], Y[rows]) for rows in (slice(20), slice(20, 50))
+        OperatorRidge(KERNELS[name], **settings).fit(X[rows], Y[rows])
+        for rows in (slice(20), slice(20, 50))
     )
     first.merge(second)
     np.testing.assert_allclose(first.coef_, whole.coef_, atol=1e-9)
@@ -200,7 +231,9 @@ def test_matrices_from_the_outputs_follow_the_stream(word):
     X, Y = problem(60)
     kernel = Decomposable(Gaussian(gamma=0.4), word)
     whole = OperatorRidge(kernel, n_components=10, alpha=1.0, random_state=0).fit(X, Y)
-    streamed = OperatorRidge(kernel, n_components=10, alpha=1.0, random_state=0).partial_fit(X[:20], Y[:20])
+    streamed = OperatorRidge(kernel, n_components=10, alpha=1.0, random_state=0).partial_fit(
+        X[:20], Y[:20]
+    )
     early = streamed.predict(X[:2])
     streamed.partial_fit(X[20:], Y[20:])
     np.testing.assert_allclose(streamed.predict(X), whole.predict(X), atol=1e-7)
@@ -215,7 +248,9 @@ def test_blocks_threads_sparse_and_dask_change_nothing():
     for name in ("matrix", "Helmholtz"):
         settings = {"n_components": 10, "alpha": 0.3, "fit_intercept": True, "random_state": 0}
         whole = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
-        blocks = OperatorRidge(KERNELS[name], **settings).set_params(features__block_size=9).fit(X, Y)
+        blocks = (
+            OperatorRidge(KERNELS[name], **settings).set_params(features__block_size=9).fit(X, Y)
+        )
         np.testing.assert_allclose(blocks.predict(X), whole.predict(X), atol=1e-9)
         sparse = OperatorRidge(KERNELS[name], **settings).fit(sp.csr_matrix(X), Y)
         np.testing.assert_allclose(sparse.predict(sp.csr_matrix(X)), whole.predict(X), atol=1e-9)
@@ -234,9 +269,13 @@ def test_float32_in_float32_out():
         np.testing.assert_allclose(single, exact, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", long_except(["matrix", "curl-free", "divergence-free"], "curl-free"))
+@pytest.mark.parametrize(
+    "name", long_except(["matrix", "curl-free", "divergence-free"], "curl-free")
+)
 def test_random_features_approach_the_exact_ridge_like_one_over_root_d(name):
-    """The mean squared distance to the exact solution must fall like 1/D: z-score of the fitted exponent."""
+    """The mean squared distance to the exact solution must fall like 1/D: z-score of the fitted
+    exponent.
+    """
     X, Y = problem(60)
     Z, _ = problem(40, seed=3)
     exact = OperatorKernelRidge(KERNELS[name], alpha=30.0).fit(X, Y).predict(Z)
@@ -244,7 +283,9 @@ def test_random_features_approach_the_exact_ridge_like_one_over_root_d(name):
     logs = np.empty((3, 12))
     for i, size in enumerate(sizes):
         for seed in range(12):
-            model = OperatorRidge(KERNELS[name], n_components=int(size), alpha=30.0, random_state=seed).fit(X, Y)
+            model = OperatorRidge(
+                KERNELS[name], n_components=int(size), alpha=30.0, random_state=seed
+            ).fit(X, Y)
             logs[i, seed] = np.log(np.sqrt(np.mean((model.predict(Z) - exact) ** 2)))
     slopes = np.polyfit(np.log(sizes), logs, 1)[0]
     assert abs(slopes.mean() + 0.5) < 4 * slopes.std(ddof=1) / np.sqrt(12) + 0.03
@@ -252,11 +293,15 @@ def test_random_features_approach_the_exact_ridge_like_one_over_root_d(name):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_ridges_below_rounding_still_interpolate(name):
-    """A Cholesky factor may not exist; the answer must be finite and close to the data all the same."""
+    """A Cholesky factor may not exist; the answer must be finite and close to the data all the
+    same.
+    """
     X, Y = problem(20, noise=0.0)
     X = np.concatenate([X, X[:5]])  # repeated rows make the Gram matrix singular
     Y = np.concatenate([Y, Y[:5]])
-    model = OperatorRidge(KERNELS[name], n_components=60, alpha=1e-15, fit_intercept=True, random_state=0).fit(X, Y)
+    model = OperatorRidge(
+        KERNELS[name], n_components=60, alpha=1e-15, fit_intercept=True, random_state=0
+    ).fit(X, Y)
     assert np.all(np.isfinite(model.predict(X)))
     if name in ("identity", "matrix", "Helmholtz"):
         assert model.score(X, Y) > 0.999
@@ -276,7 +321,9 @@ def test_stochastic_descent_comes_near_the_solution(case, seed):
     X, Y = problem(400, seed)
     settings = {"n_components": 10, "alpha": 4.0, "fit_intercept": intercept, "random_state": seed}
     direct = OperatorRidge(KERNELS[name], **settings).fit(X, Y)
-    descent = OperatorRidge(KERNELS[name], solver=StochasticGradient(n_epochs=200), **settings).fit(X, Y)
+    descent = OperatorRidge(KERNELS[name], solver=StochasticGradient(n_epochs=200), **settings).fit(
+        X, Y
+    )
 
     def risk(model, alpha=4.0):
         """Objective without the shared part: residuals and the norm of the smallest θ that gives f."""
@@ -291,29 +338,42 @@ def _expansion(measure):
 
 
 @pytest.mark.parametrize("intercept", long_except([False, True], True))
-@pytest.mark.parametrize("n_samples", [9, 60])  # fewer rows than columns: some directions were never seen
+@pytest.mark.parametrize(
+    "n_samples", [9, 60]
+)  # fewer rows than columns: some directions were never seen
 @pytest.mark.parametrize("name", KERNELS)
 def test_deviation_is_that_of_the_dense_posterior(name, n_samples, intercept):
     """noise · (1 + diag Ψ(x)(ΨᵀΨ + αI)⁻¹Ψ(x)ᵀ), and 1/n for the intercept; noise yᵀ(y − Ψθ)/(np)."""
     X, Y = problem(n_samples)
     Z, _ = problem(7, seed=1)
-    model = OperatorRidge(KERNELS[name], n_components=10, alpha=0.3, fit_intercept=intercept, random_state=0).fit(X, Y)
+    model = OperatorRidge(
+        KERNELS[name], n_components=10, alpha=0.3, fit_intercept=intercept, random_state=0
+    ).fit(X, Y)
     Psi, test, target = model.measure_.features(X), model.measure_.features(Z), Y
     if intercept:
         Psi, test, target = Psi - Psi.mean(axis=0), test - Psi.mean(axis=0), Y - Y.mean(axis=0)
     stacked = Psi.reshape(-1, Psi.shape[2])
     inverse = np.linalg.inv(stacked.T @ stacked + 0.3 * np.eye(stacked.shape[1]))
-    noise = target.ravel() @ (target.ravel() - stacked @ inverse @ stacked.T @ target.ravel()) / target.size
+    noise = (
+        target.ravel()
+        @ (target.ravel() - stacked @ inverse @ stacked.T @ target.ravel())
+        / target.size
+    )
     own = np.einsum("ija,ab,ijb->ij", test, inverse, test) + (1 / n_samples if intercept else 0)
     assert model.noise_variance_ == pytest.approx(noise, rel=1e-6)
-    np.testing.assert_allclose(model.predict(Z, return_std=True)[1], np.sqrt(noise * (1 + own)), rtol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(Z, return_std=True)[1], np.sqrt(noise * (1 + own)), rtol=1e-6
+    )
 
 
 def test_predictive_deviation_is_calibrated(seed):
     """On data drawn from the model itself, standardized errors have variance one."""
     rng = np.random.default_rng(seed)
     X, Z = rng.uniform(-1, 1, size=(150, 2)), rng.uniform(-2, 2, size=(500, 2))
-    for kernel in (Decomposable(Gaussian(gamma=0.5), MATRIX[:2, :2]), CurlFree(Gaussian(gamma=0.5))):
+    for kernel in (
+        Decomposable(Gaussian(gamma=0.5), MATRIX[:2, :2]),
+        CurlFree(Gaussian(gamma=0.5)),
+    ):
         ratios = []
         for child in rng.spawn(20):
             measure = kernel.sample(15, 2, child)
@@ -321,7 +381,9 @@ def test_predictive_deviation_is_calibrated(seed):
             noise = 0.3
 
             def observe(points, child=child, measure=measure, theta=theta, noise=noise):
-                return measure.features(points) @ theta + noise * child.normal(size=(len(points), 2))
+                return measure.features(points) @ theta + noise * child.normal(
+                    size=(len(points), 2)
+                )
 
             lifted = clone(kernel).set_params(prior=measure.scalar)
             model = OperatorRidge(lifted, alpha=noise**2).fit(X, observe(X))
@@ -371,7 +433,9 @@ def test_a_learned_scalar_measure_works_inside_every_kernel(kernel):
     Y = np.cos(wave)[:, None] * direction + 0.1 * rng.normal(size=(300, 2))
     plain = OperatorRidge(kernel, n_components=30, alpha=1.0, random_state=0).fit(X[:200], Y[:200])
     features = SpectralFeatures(learner=FourierPeaks(), n_components=30, n_candidates=2000)
-    learned = OperatorRidge(kernel, features=features, alpha=1.0, random_state=0).fit(X[:200], Y[:200])
+    learned = OperatorRidge(kernel, features=features, alpha=1.0, random_state=0).fit(
+        X[:200], Y[:200]
+    )
     assert len(learned.measure_) == 30
     assert learned.score(X[200:], Y[200:]) > plain.score(X[200:], Y[200:])
     if isinstance(kernel, CurlFree):
@@ -383,22 +447,32 @@ def test_a_learned_scalar_measure_works_inside_every_kernel(kernel):
 
 
 def test_pac_bayes_on_vector_targets_then_curl_free():
-    """The pseudo-posterior over frequencies, learned from a vector field, inside a kernel of gradients."""
+    """The pseudo-posterior over frequencies, learned from a vector field, inside a kernel of
+    gradients.
+    """
     pac_bayes = pytest.importorskip("bochner.learners.pac_bayes")
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(600, 3))
     direction = np.array([3.0, 1.0, -2.0])
     Y = np.cos(X @ direction)[:, None] * direction + 0.1 * rng.normal(size=X.shape)
     settings = {"alpha": 0.1, "random_state": 0}
-    plain = OperatorRidge(CurlFree(Gaussian(1.0)), n_components=50, **settings).fit(X[:400], Y[:400])
-    features = SpectralFeatures(learner=pac_bayes.PacBayes(beta=10.0), n_components=50, n_candidates=2000)
-    learned = OperatorRidge(CurlFree(Gaussian(1.0)), features=features, **settings).fit(X[:400], Y[:400])
+    plain = OperatorRidge(CurlFree(Gaussian(1.0)), n_components=50, **settings).fit(
+        X[:400], Y[:400]
+    )
+    features = SpectralFeatures(
+        learner=pac_bayes.PacBayes(beta=10.0), n_components=50, n_candidates=2000
+    )
+    learned = OperatorRidge(CurlFree(Gaussian(1.0)), features=features, **settings).fit(
+        X[:400], Y[:400]
+    )
     assert np.abs(learned.curl(X)).max() < 1e-10
     assert 1 - learned.score(X[400:], Y[400:]) < 0.5 * (1 - plain.score(X[400:], Y[400:]))
 
 
 def test_coupled_outputs_help_when_they_share_noise_free_structure(seed):
-    """Outputs that are copies of one function: the learned and the covariance matrix beat independent outputs."""
+    """Outputs that are copies of one function: the learned and the covariance matrix beat
+    independent outputs.
+    """
     rng = np.random.default_rng(seed)
     X, Z = rng.uniform(-2, 2, size=(80, 2)), rng.uniform(-2, 2, size=(500, 2))
     loadings = np.array([1.0, -0.8, 0.6, 0.9, -1.1])
@@ -410,7 +484,9 @@ def test_coupled_outputs_help_when_they_share_noise_free_structure(seed):
     alphas = np.logspace(-3, 2, 11)
 
     def error(matrix):
-        model = OperatorRidge(Decomposable(Gaussian(0.7), matrix), n_components=150, alpha=alphas, random_state=0)
+        model = OperatorRidge(
+            Decomposable(Gaussian(0.7), matrix), n_components=150, alpha=alphas, random_state=0
+        )
         return np.mean((model.fit(X, Y).predict(Z) - truth(Z)) ** 2)
 
     independent = error(None)
@@ -422,10 +498,14 @@ def test_a_graph_of_tasks_pulls_neighbors_together():
     X, Y = problem(40)
     chain = np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]])
     near = OperatorRidge(
-        Decomposable(Gaussian(0.4), graph_output_matrix(100 * chain, ridge=1.0)), alpha=0.5, random_state=0
+        Decomposable(Gaussian(0.4), graph_output_matrix(100 * chain, ridge=1.0)),
+        alpha=0.5,
+        random_state=0,
     ).fit(X, Y)
     free = OperatorRidge(
-        Decomposable(Gaussian(0.4), graph_output_matrix(0 * chain, ridge=1.0)), alpha=0.5, random_state=0
+        Decomposable(Gaussian(0.4), graph_output_matrix(0 * chain, ridge=1.0)),
+        alpha=0.5,
+        random_state=0,
     ).fit(X, Y)
 
     def gap(model):
@@ -441,15 +521,25 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
     one, two = clone(model).fit(X, Y), clone(model).fit(X, Y)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))
-    search = GridSearchCV(model, {"kernel__prior__gamma": [0.1, 1.0], "alpha": [0.1, 1.0]}, cv=2).fit(X, Y)
+    search = GridSearchCV(
+        model, {"kernel__prior__gamma": [0.1, 1.0], "alpha": [0.1, 1.0]}, cv=2
+    ).fit(X, Y)
     assert set(search.best_params_) == {"kernel__prior__gamma", "alpha"}
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"kernel": CurlFree(Gaussian()), "Y": np.ones((20, 2))}, ValueError, "3 outputs on these points, but y has 2"),
-        ({"kernel": Decomposable(Gaussian(), np.eye(2))}, ValueError, "2 outputs on these points, but y has 3"),
+        (
+            {"kernel": CurlFree(Gaussian()), "Y": np.ones((20, 2))},
+            ValueError,
+            "3 outputs on these points, but y has 2",
+        ),
+        (
+            {"kernel": Decomposable(Gaussian(), np.eye(2))},
+            ValueError,
+            "2 outputs on these points, but y has 3",
+        ),
         ({"kernel": Decomposable(Gaussian(), -np.eye(3))}, ValueError, "positive semi-definite"),
         ({"kernel": Decomposable(Gaussian(), "cov")}, ValueError, "must be one of"),
         ({"kernel": Gaussian()}, TypeError, "kernel must be an object of OperatorKernel"),
@@ -459,7 +549,11 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
             ValueError,
             "two priors",
         ),
-        ({"kernel": CurlFree(Gaussian()), "Y": np.ones(20)}, ValueError, "3 outputs on these points, but y has 1"),
+        (
+            {"kernel": CurlFree(Gaussian()), "Y": np.ones(20)},
+            ValueError,
+            "3 outputs on these points, but y has 1",
+        ),
         ({"Y": np.ones((20, 1, 1))}, ValueError, "one column per output|dim 3"),
         ({"Y": np.full((20, 3), np.nan)}, ValueError, "NaN"),
         ({"Y": np.ones((19, 3))}, ValueError, "inconsistent numbers of samples"),
@@ -472,7 +566,11 @@ def test_same_seed_same_fit_and_pickle_keeps_it():
         ({"solver": "newton"}, TypeError, "solver must be None"),
         ({"solver": ConjugateGradient(tol=0.0)}, ValueError, "tol must be positive"),
         ({"n_components": 0}, ValueError, "n_components"),
-        ({"solver": StochasticGradient(), "kernel": Decomposable(Gaussian(), "learned")}, ValueError, "learned"),
+        (
+            {"solver": StochasticGradient(), "kernel": Decomposable(Gaussian(), "learned")},
+            ValueError,
+            "learned",
+        ),
         ({"weights": -np.ones(20)}, ValueError, "[Nn]egative"),
         ({"weights": np.zeros(20)}, ValueError, "non-zero|nothing to learn from"),
     ],
@@ -502,6 +600,8 @@ def test_one_dimensional_targets_give_one_dimensional_answers():
     column = OperatorRidge(n_components=10, alpha=[0.1, 1.0], random_state=0).fit(X, y[:, None])
     for method in ("predict", "jacobian"):
         np.testing.assert_array_equal(getattr(vector, method)(X), getattr(column, method)(X)[:, 0])
-    np.testing.assert_array_equal(vector.leave_one_out(X, y), column.leave_one_out(X, y[:, None])[:, 0])
+    np.testing.assert_array_equal(
+        vector.leave_one_out(X, y), column.leave_one_out(X, y[:, None])[:, 0]
+    )
     exact = OperatorKernelRidge().fit(X, y).predict(X)
     np.testing.assert_array_equal(exact, OperatorKernelRidge().fit(X, y[:, None]).predict(X)[:, 0])

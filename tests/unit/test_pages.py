@@ -60,7 +60,9 @@ def test_pages_are_well_formed_and_need_nothing_else(pages):
             if name in ("src", "href", "xlink:href") and not value.startswith("data:"):
                 assert not re.match(r"(https?:)?//", value), (page, value)
         policy = dict(reader.attributes)["content"]
-        assert any("default-src 'none'" in value for name, value in reader.attributes if name == "content"), policy
+        assert any(
+            "default-src 'none'" in value for name, value in reader.attributes if name == "content"
+        ), policy
 
 
 def test_hostile_names_are_shown_as_text(pages):
@@ -159,7 +161,9 @@ def test_a_model_page_tells_path_and_kernels():
 
 def test_columns_without_effect_are_counted_instead_of_drawn():
     facts = page_samples.facts("classification")
-    shown = model_page(facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}, "importance_error": {"a": 0.1}}, "x")
+    shown = model_page(
+        facts | {"importance": {"a": 1.0, "b": 0.0, "c": 0.0}, "importance_error": {"a": 0.1}}, "x"
+    )
     assert "100.0%" in shown
     assert "2 more columns with less effect or none" in shown
     nothing = model_page(facts | {"importance": {"a": 0.0}}, "x")
@@ -170,7 +174,9 @@ def test_long_tables_of_averages_are_folded_where_a_published_table_stands_above
     summary = page_samples.summary()
     few = write_experiment(summary, tmp_path).read_text(encoding="utf-8")
     pairs = [({"method": str(m)}, {"error": 1.0}) for m in range(30)]
-    many = write_experiment(summary | {"table": averaged(pairs)}, tmp_path).read_text(encoding="utf-8")
+    many = write_experiment(summary | {"table": averaged(pairs)}, tmp_path).read_text(
+        encoding="utf-8"
+    )
     assert few.count("<details>") == 1
     assert many.count("<details>") == 2
     assert "30 rows" in many
@@ -203,10 +209,12 @@ def test_a_model_page_says_what_is_known_of_where_it_comes_from_and_of_every_par
         )
         assert all(f"<h2>{heading}</h2>" in shown for heading in headings)
         assert len(shown) < 2_000_000
-    assert "no product" in model_page(facts | {"effects": {"outputs": [], "curves": [], "why_none": "no product"}}, "x")
+    assert "no product" in model_page(
+        facts | {"effects": {"outputs": [], "curves": [], "why_none": "no product"}}, "x"
+    )
 
 
-# --- charts -----------------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------
 
 
 def places(picture):
@@ -230,15 +238,22 @@ def every_chart():
     grid = [[(i - j) / 3 for j in range(30)] for i in range(30)]
     names = [f"name {k}" for k in range(30)]
     return {
-        "curves": charts.curves([[(0, 1e9), (5, -1e9)], [(1, 0), (2, 0)]], **words, guide=[(0, 0), (5, 0)]),
-        "calibration": charts.calibration([[0.0, 0.0, 0.4, 3], [1.0, 1.0, 0.4, 3]], title="t", alt="a"),
+        "curves": charts.curves(
+            [[(0, 1e9), (5, -1e9)], [(1, 0), (2, 0)]], **words, guide=[(0, 0), (5, 0)]
+        ),
+        "calibration": charts.calibration(
+            [[0.0, 0.0, 0.4, 3], [1.0, 1.0, 0.4, 3]], title="t", alt="a"
+        ),
         "residuals": charts.residuals([[1.0, 2.0], [5.0, 2.0]], x_label="x", alt="a"),
         "intervals": charts.intervals([[1, 0, 2, 5], [2, -9, 3, 2]], y_label="y", alt="a"),
         "levels": charts.levels(["a", "b"], [-3.0, 2.0], title="t", alt="a"),
         "heat map": charts.heat_map(grid, names, names, **words, numbers=True),
         "small map": charts.heat_map([[1, 2]], ["r"], ["a", "b"], **words, numbers=False),
         "forest": charts.forest(
-            [("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 99, 1, "z")], x_label="x", alt="a", far=["c"]
+            [("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 99, 1, "z")],
+            x_label="x",
+            alt="a",
+            far=["c"],
         ),
         "one value": charts.curves([[(1, 1)]], **words),
     }
@@ -263,16 +278,31 @@ def test_charts_stay_in_their_frames(name):
 
 
 def test_a_forest_is_red_where_another_is_better_by_more_than_noise():
-    _, parts = places(charts.forest([("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 2, 0.1, "z")], x_label="x", alt="a"))
+    _, parts = places(
+        charts.forest(
+            [("a", 1, 2, "x"), ("b", -1, 0.1, "y"), ("c", 2, 0.1, "z")], x_label="x", alt="a"
+        )
+    )
     dots = [given for kind, given in parts if kind == "circle"]
     assert [dot["fill"] for dot in dots] == ["var(--soft)", "var(--bad)", "var(--good)"]
-    zero = next(float(given["x1"]) for kind, given in parts if kind == "line")  # the first line is that of zero
+    zero = next(
+        float(given["x1"]) for kind, given in parts if kind == "line"
+    )  # the first line is that of zero
     assert float(dots[1]["cx"]) < zero < float(dots[0]["cx"]) < float(dots[2]["cx"])
 
 
 def test_a_map_is_blue_above_zero_and_stronger_further_from_it():
     _, parts = places(
-        charts.heat_map([[1.0, -2.0]], ["r"], ["a", "b"], title="", x_label="", y_label="", alt="", numbers=False)
+        charts.heat_map(
+            [[1.0, -2.0]],
+            ["r"],
+            ["a", "b"],
+            title="",
+            x_label="",
+            y_label="",
+            alt="",
+            numbers=False,
+        )
     )
     cells = [given for kind, given in parts if kind == "rect"]
     assert [cell["fill"] for cell in cells] == ["var(--mark)", "var(--bad)"]

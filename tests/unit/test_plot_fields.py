@@ -18,12 +18,16 @@ def field(n=150):
 @pytest.fixture(scope="module")
 def model_of_the_plane():
     X, Y = field()
-    return OperatorRidge(Helmholtz(Gaussian(1.0)), n_components=30, alpha=1e-3, random_state=0).fit(X, Y)
+    return OperatorRidge(Helmholtz(Gaussian(1.0)), n_components=30, alpha=1e-3, random_state=0).fit(
+        X, Y
+    )
 
 
 @pytest.mark.parametrize(
     "background",
-    long_except(["divergence", "curl", "speed", "scalar_potential", None], "divergence", "scalar_potential"),
+    long_except(
+        ["divergence", "curl", "speed", "scalar_potential", None], "divergence", "scalar_potential"
+    ),
 )
 def test_grid_shows_the_models_own_values(background, model_of_the_plane):
     X, Y = field()
@@ -34,7 +38,9 @@ def test_grid_shows_the_models_own_values(background, model_of_the_plane):
     if background in ("divergence", "curl", "scalar_potential"):
         np.testing.assert_allclose(display.color.ravel(), getattr(model, background)(rows))
     assert len(display.axes_[1].collections) >= 1
-    assert (display.grid.min(), display.grid.max()) == (X.min(), X.max()) or np.ptp(display.grid) > 1.5
+    assert (display.grid.min(), display.grid.max()) == (X.min(), X.max()) or np.ptp(
+        display.grid
+    ) > 1.5
 
 
 @pytest.mark.long
@@ -45,7 +51,9 @@ def test_a_field_in_time_is_drawn_at_one_moment():
     kernel = DivergenceFree(Gaussian(1.0), coordinates=[0, 1])
     model = OperatorRidge(kernel, n_components=30, random_state=0).fit(X, Y)
     early, late = (
-        VectorFieldDisplay.from_estimator(model, X, Y, at=[0, 0, moment], background="curl", n_grid=8)
+        VectorFieldDisplay.from_estimator(
+            model, X, Y, at=[0, 0, moment], background="curl", n_grid=8
+        )
         for moment in (-1.0, 1.0)
     )
     assert np.abs(early.field - late.field).max() > 0.1
@@ -57,6 +65,8 @@ def test_fields_that_are_not_in_the_plane_are_refused():
     model = OperatorRidge(CurlFree(Gaussian(0.5)), n_components=10, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="2 directions"):
         VectorFieldDisplay.from_estimator(model, X, Y)
-    plain = OperatorRidge(Decomposable(Gaussian(0.5)), n_components=10, random_state=0).fit(X, Y[:, :2])
+    plain = OperatorRidge(Decomposable(Gaussian(0.5)), n_components=10, random_state=0).fit(
+        X, Y[:, :2]
+    )
     with pytest.raises(ValueError, match="2 directions and 2 outputs, got 3"):
         VectorFieldDisplay.from_estimator(plain, X, Y[:, :2])

@@ -1,4 +1,6 @@
-"""``bochner predict``: intervals, columns that are carried over, files by their ending, cells that are no formulas."""
+"""``bochner predict``: intervals, columns that are carried over, files by their ending, cells that
+are no formulas.
+"""
 
 import io
 import json
@@ -10,14 +12,14 @@ pandas = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
 
-from selection import long_except  # noqa: E402
-from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
-from table_samples import quick_models  # noqa: E402
+from selection import long_except
+from sklearn.datasets import load_diabetes, load_iris
+from table_samples import quick_models
 
-import bochner  # noqa: E402
-from bochner import cli  # noqa: E402
-from bochner.tables.read import pieces as pieces_module  # noqa: E402
-from bochner.tabular.reader import FRAME_BLOCK  # noqa: E402
+import bochner
+from bochner import cli
+from bochner.tables.read import pieces as pieces_module
+from bochner.tabular.reader import FRAME_BLOCK
 
 
 def run(capsys, *arguments):
@@ -64,23 +66,38 @@ def classes(folder):
 
 def test_intervals_and_kept_columns(capsys, values, tmp_path):
     out = tmp_path / "p.csv"
-    code, text, _ = run(capsys, "predict", *values, "--interval", 0.8, "--keep", "shop, town", "--out", out)
+    code, text, _ = run(
+        capsys, "predict", *values, "--interval", 0.8, "--keep", "shop, town", "--out", out
+    )
     assert (code, text) == (0, "")
     frame = pandas.read_csv(out, dtype={"number": str})
     # What was said to be an identifier comes along, with its zeros.
-    assert list(frame.columns) == ["number", "shop, town", "predicted target", "lower 80 %", "upper 80 %"]
+    assert list(frame.columns) == [
+        "number",
+        "shop, town",
+        "predicted target",
+        "lower 80 %",
+        "upper 80 %",
+    ]
     assert frame["number"].tolist()[:2] == ["00000", "00001"]
     model = bochner.load(values[0])
     read = model["columns"].transform(bochner.load_table(values[1]))
     np.testing.assert_allclose(frame["predicted target"], model["model"].predict(read))
-    np.testing.assert_allclose(frame[["lower 80 %", "upper 80 %"]], model["model"].predict_interval(read, 0.8))
+    np.testing.assert_allclose(
+        frame[["lower 80 %", "upper 80 %"]], model["model"].predict_interval(read, 0.8)
+    )
     truth = load_diabetes().target[:200]
     assert np.mean((truth >= frame["lower 80 %"]) & (truth <= frame["upper 80 %"])) > 0.7
 
 
 def test_parquet_by_its_ending_and_json(capsys, classes, tmp_path):
     out = tmp_path / "p.parquet"
-    assert run(capsys, "predict", *classes, "--proba", "--keep", "color,petal width (cm)", "--out", out)[0] == 0
+    assert (
+        run(
+            capsys, "predict", *classes, "--proba", "--keep", "color,petal width (cm)", "--out", out
+        )[0]
+        == 0
+    )
     frame = pandas.read_parquet(out)
     assert list(frame.columns[:3]) == ["color", "petal width (cm)", "predicted target"]
     np.testing.assert_allclose(frame.filter(like="probability").sum(axis=1), 1)
@@ -96,7 +113,9 @@ def test_parquet_by_its_ending_and_json(capsys, classes, tmp_path):
 def test_json_has_intervals(capsys, values):
     found = json.loads(run(capsys, "predict", *values, "--interval", 0.9, "--json")[1])
     assert found["interval"] == 0.9
-    assert all(low < center < high for (low, high), center in zip(found["intervals"], found["predictions"]))
+    assert all(
+        low < center < high for (low, high), center in zip(found["intervals"], found["predictions"])
+    )
     # Of few rows the ends of a high level are infinite, which JSON has no word for.
     found = json.loads(run(capsys, "predict", *values, "--interval", 0.9999, "--json")[1])
     assert found["intervals"][0] == [None, None]
@@ -120,8 +139,10 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
     assert (code, out.count("\n")) == (0, 4)
     assert err.splitlines() == [
         "Column 'petal width (cm)': 1 value(s) such as 'wide' are no numbers and count as missing.",
-        "Values are missing in columns that were complete in training: 'color' (33.3 % of the rows), 'petal width (cm)' (33.3 % of "
-        "the rows); levels are unknown from training: 'color': 'green' (33.3 % of the rows). Predictions for these rows are less "
+        "Values are missing in columns that were complete in training: 'color' (33.3 % of the "
+        "rows), 'petal width (cm)' (33.3 % of "
+        "the rows); levels are unknown from training: 'color': 'green' (33.3 % of the rows). "
+        "Predictions for these rows are less "
         "accurate, and their intervals too narrow.",
     ]
 
@@ -129,16 +150,24 @@ def test_unseen_levels_and_words_for_numbers_are_said(capsys, classes, tmp_path)
 def test_dates_in_another_format_are_read_and_others_refused(capsys, tmp_path):
     rng = np.random.default_rng(0)
     times = pandas.Timestamp("2021-01-01") + pandas.to_timedelta(rng.integers(0, 700, 80), unit="D")
-    frame = pandas.DataFrame({"day": times.strftime("%d/%m/%Y"), "y": times.day_of_year + rng.normal(size=80)})
+    frame = pandas.DataFrame(
+        {"day": times.strftime("%d/%m/%Y"), "y": times.day_of_year + rng.normal(size=80)}
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "t.skops"
-    assert run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--no-rivals", "--out", model)[0] == 0
+    assert (
+        run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--no-rivals", "--out", model)[0]
+        == 0
+    )
     expected = run(capsys, "predict", model, tmp_path / "t.csv")[1]
     frame.assign(day=times.strftime("%Y-%m-%d")).to_csv(tmp_path / "iso.csv", index=False)
     code, out, err = run(capsys, "predict", model, tmp_path / "iso.csv")
     assert (code, out) == (0, expected)
     assert "are dates as year-month-day; the training table has day/month/year" in err
-    for value, words in (("04/25/2021", "unclear which number is the month"), ("soon", "is not a date")):
+    for value, words in (
+        ("04/25/2021", "unclear which number is the month"),
+        ("soon", "is not a date"),
+    ):
         pandas.DataFrame({"day": [value]}).to_csv(tmp_path / "new.csv", index=False)
         code, out, err = run(capsys, "predict", model, tmp_path / "new.csv")
         assert (code != 0, out) == (True, "")
@@ -168,20 +197,40 @@ def test_a_new_file_may_be_written_otherwise(capsys, values, tmp_path):
 @pytest.mark.parametrize(
     ("which", "options", "message"),
     [
-        ("classes", ["--interval", "0.9"], "Intervals are for regression; this model predicts classes"),
+        (
+            "classes",
+            ["--interval", "0.9"],
+            "Intervals are for regression; this model predicts classes",
+        ),
         ("values", ["--interval", "90"], "The level of an interval lies between 0 and 1, got 90"),
         ("values", ["--proba"], "Probabilities are for classification"),
-        ("values", ["--keep", "nummber"], "The table has no column 'nummber' to keep; did you mean 'number'?"),
-        ("values", ["--out", "p.xlsx"], "Predictions are written as .csv, .parquet or .pq, got --out p.xlsx"),
+        (
+            "values",
+            ["--keep", "nummber"],
+            "The table has no column 'nummber' to keep; did you mean 'number'?",
+        ),
+        (
+            "values",
+            ["--out", "p.xlsx"],
+            "Predictions are written as .csv, .parquet or .pq, got --out p.xlsx",
+        ),
         ("values", ["--out", "no/p.csv"], "There is no folder for the predictions: no/p.csv"),
-        ("values", ["--out", "p.parquet", "--json"], "--json writes JSON, but p.parquet is a name for Parquet"),
+        (
+            "values",
+            ["--out", "p.parquet", "--json"],
+            "--json writes JSON, but p.parquet is a name for Parquet",
+        ),
         ("values", ["--out", "p.parquet", "--safe-cells"], "--safe-cells is for CSV files"),
         ("values", ["--sep", ";;"], "A separator is one character"),
     ],
 )
-def test_requests_that_make_no_sense(capsys, folder, tmp_path, monkeypatch, which, options, message):
+def test_requests_that_make_no_sense(
+    capsys, folder, tmp_path, monkeypatch, which, options, message
+):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "predict", folder / f"{which}.skops", folder / f"{which}.csv", *options)
+    code, out, err = run(
+        capsys, "predict", folder / f"{which}.skops", folder / f"{which}.csv", *options
+    )
     said = json.loads(out)["error"] if "--json" in options else err
     assert code == 2
     assert message in said
@@ -189,10 +238,14 @@ def test_requests_that_make_no_sense(capsys, folder, tmp_path, monkeypatch, whic
 
 
 def test_a_missing_column_is_named(capsys, classes, tmp_path):
-    bochner.load_table(classes[1]).rename(columns={"color": "colour"}).to_csv(tmp_path / "t.csv", index=False)
+    bochner.load_table(classes[1]).rename(columns={"color": "colour"}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
     code, _, err = run(capsys, "predict", classes[0], tmp_path / "t.csv")
     assert code == 2
-    sentence = "bochner: The table lacks 'color', which the model was fitted with; did you mean 'colour'? "
+    sentence = (
+        "bochner: The table lacks 'color', which the model was fitted with; did you mean 'colour'? "
+    )
     assert err.startswith(f"{sentence}Its columns are 'colour', 'sepal length (cm)', ")
 
 
@@ -207,14 +260,23 @@ def test_an_interrupted_writer_leaves_no_file(capsys, values, tmp_path, monkeypa
 
 @pytest.mark.parametrize("kind", long_except(["csv", "jsonl", "parquet"], "parquet"))
 def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path, monkeypatch, kind):
-    """To the last digit, with columns that are carried over, notes and dates, for files of every kind."""
+    """To the last digit, with columns that are carried over, notes and dates, for files of every
+    kind.
+    """
     n = 5_000  # more than one block of rows
     rng = np.random.default_rng(0)
-    frame = bochner.load_table(classes[1]).drop(columns="target").iloc[rng.integers(150, size=n)].reset_index(drop=True)
+    frame = (
+        bochner.load_table(classes[1])
+        .drop(columns="target")
+        .iloc[rng.integers(150, size=n)]
+        .reset_index(drop=True)
+    )
     frame["sepal width (cm)"] += rng.normal(size=n)
     frame.loc[n - 1, "color"], frame.loc[0, "color"] = "green", "pink"
     frame["code"] = [f"{k:06}" for k in range(n)]
-    frame["time"] = pandas.date_range("2021-01-01", periods=n, freq="6h").where(np.arange(n) % 7 > 0)
+    frame["time"] = pandas.date_range("2021-01-01", periods=n, freq="6h").where(
+        np.arange(n) % 7 > 0
+    )
     table = tmp_path / f"t.{kind}"
     if kind == "csv":
         frame.to_csv(table, index=False)
@@ -229,7 +291,9 @@ def test_predictions_of_pieces_are_those_of_the_whole(capsys, classes, tmp_path,
         arguments = ["predict", classes[0], table, "--proba", "--keep", "code,time,color"]
         code, text, err = run(capsys, *arguments)
         assert (code, text.count("\n")) == (0, n + 1)
-        assert err.startswith("Levels are unknown from training: 'color': 'green', 'pink' (0.04 % of the rows).")
+        assert err.startswith(
+            "Levels are unknown from training: 'color': 'green', 'pink' (0.04 % of the rows)."
+        )
         assert err.count("\n") == 1
         files = {}
         for ending in ("csv", "parquet"):

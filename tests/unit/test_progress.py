@@ -40,13 +40,20 @@ def test_there_is_one_bar_and_it_says_what_is_done_within(monkeypatch):
         bar = new_bar()
         made.append(bar)
         update = bar.update
-        monkeypatch.setattr(bar, "update", lambda task, **told: (words.append(told), update(task, **told)))
+        monkeypatch.setattr(
+            bar, "update", lambda task, **told: (words.append(told), update(task, **told))
+        )
         return bar
 
     monkeypatch.setattr(_progress, "_new_bar", watched)
     work()
     assert len(made) == 1
-    assert [told["description"] for told in words] == ["reading", "fitting", *["fitting: boosting"] * 3, "judging"]
+    assert [told["description"] for told in words] == [
+        "reading",
+        "fitting",
+        *["fitting: boosting"] * 3,
+        "judging",
+    ]
     assert [told["completed"] for told in words if "completed" in told] == [0, 1, 2]
     assert words[-1]["total"] == 3
     assert _progress._shown == []

@@ -78,7 +78,10 @@ LABELS, FIELD = X[:, 0] > 0, X[:, :3]
     ids=lambda value: str(value).replace("\n", "")[:70] if hasattr(value, "get_params") else "",
 )
 def test_a_class_where_an_object_is_meant(estimator, y):
-    with pytest.raises(TypeError, match=r"must be an object, got the class (\w+)\. Write \w+=\1\(\), with parentheses"):
+    with pytest.raises(
+        TypeError,
+        match=r"must be an object, got the class (\w+)\. Write \w+=\1\(\), with parentheses",
+    ):
         estimator.fit(X, y)
 
 
@@ -113,7 +116,9 @@ ROWS_WANTED = [
 
 
 @pytest.mark.parametrize("estimator", ROWS_WANTED, ids=lambda e: type(e).__name__)
-@pytest.mark.parametrize(("bad", "kind"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize(
+    ("bad", "kind"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
 def test_missing_numbers_are_named_by_column_and_row(estimator, bad, kind):
     wrong = X.copy()
     wrong[30, 0] = wrong[7, 2] = bad
@@ -136,7 +141,9 @@ def test_missing_numbers_of_sparse_rows_and_of_new_rows_are_named_too():
         fitted.transform(pd.DataFrame(wrong, columns=frame.columns))
 
 
-@pytest.mark.parametrize("estimator", [TableInputs(), SpectralRegressor()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [TableInputs(), SpectralRegressor()], ids=lambda e: type(e).__name__
+)
 def test_where_numbers_may_be_missing_infinity_is_named(estimator):
     wrong = X.copy()
     wrong[3, 0], wrong[7, 2] = np.nan, np.inf

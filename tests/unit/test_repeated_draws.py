@@ -8,7 +8,14 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
-from bochner import AlignmentReport, FourierMeasure, Gaussian, PacBayes, SpectralFeatures, tune_on_validation
+from bochner import (
+    AlignmentReport,
+    FourierMeasure,
+    Gaussian,
+    PacBayes,
+    SpectralFeatures,
+    tune_on_validation,
+)
 from bochner.learners import Learned, Learner
 
 DIGITS, CLASSES = load_digits(return_X_y=True)
@@ -34,7 +41,9 @@ def test_effective_atoms_of_three_weights_by_hand():
     assert report([0.5, 0.3, 0.2]).effective_atoms == pytest.approx(1 / 0.38)
     assert report([1.0, 0.6, 0.4]).effective_atoms == pytest.approx(1 / 0.38)  # of mass two
     assert report([0.0, 1.0, 0.0]).effective_atoms == pytest.approx(1.0)
-    np.testing.assert_allclose(report([[1, 1, 1.0], [0.5, 0.3, 0.2]]).effective_atoms, [3.0, 1 / 0.38])
+    np.testing.assert_allclose(
+        report([[1, 1, 1.0], [0.5, 0.3, 0.2]]).effective_atoms, [3.0, 1 / 0.38]
+    )
 
 
 def test_the_report_prints_the_effective_number_of_atoms():
@@ -44,7 +53,12 @@ def test_the_report_prints_the_effective_number_of_atoms():
 
 
 def digits_features(**changes):
-    settings = {"learner": PacBayes(beta="bound"), "n_candidates": 2000, "n_components": 20, "random_state": 0}
+    settings = {
+        "learner": PacBayes(beta="bound"),
+        "n_candidates": 2000,
+        "n_components": 20,
+        "random_state": 0,
+    }
     return SpectralFeatures(**settings | changes)
 
 
@@ -54,8 +68,10 @@ def test_weights_that_collapse_on_digits_are_reported_in_one_warning():
     assert n_distinct <= 14
     assert 5 < effective < 40
     assert messages == [
-        f"Only {n_distinct} of the 20 frequencies drawn are distinct: the learned weights amount to {effective:.1f} "
-        'effective atoms of 2000. Write selection="top", use a smaller beta (PacBayes) or radius (OptimalAlignment), '
+        f"Only {n_distinct} of the 20 frequencies drawn are distinct: the learned weights amount "
+        f"to {effective:.1f} "
+        'effective atoms of 2000. Write selection="top", use a smaller beta (PacBayes) or radius '
+        "(OptimalAlignment), "
         "or more n_candidates."
     ]
     assert not warnings_of(fitted.relearned, PacBayes(beta=0.5))[0]
@@ -75,7 +91,9 @@ def test_weights_that_collapse_on_digits_are_reported_in_one_warning():
 )
 def test_plain_draws_and_kept_weights_do_not_warn(settings):
     settings = {"n_candidates": 2000, "learner": PacBayes(beta=1e3)} | settings
-    assert not warnings_of(SpectralFeatures(Gaussian(), n_components=20, random_state=0, **settings).fit, X, Y)[0]
+    assert not warnings_of(
+        SpectralFeatures(Gaussian(), n_components=20, random_state=0, **settings).fit, X, Y
+    )[0]
 
 
 def test_few_draws_that_repeat_by_chance_do_not_warn():

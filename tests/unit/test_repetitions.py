@@ -1,4 +1,6 @@
-"""Equal rows: copies are told from independent observations, and are left out and held out together."""
+"""Equal rows: copies are told from independent observations, and are left out and held out
+together.
+"""
 
 import numpy as np
 import pytest
@@ -38,7 +40,7 @@ def found(X, target, weights=None):
     return equal_rows(LocalRows(np.asarray(X, dtype=float)), target, weights)
 
 
-# --- keys ---------------------------------------------------------------------------------------------------------------
+# --- keys -----------------------------------------------------------------------------------------
 
 
 def test_keys_are_equal_for_equal_rows_only():
@@ -52,12 +54,17 @@ def test_keys_are_equal_for_equal_rows_only():
 def test_keys_do_not_depend_on_the_container():
     X = np.random.default_rng(0).integers(-2, 3, size=(300, 5)).astype(float)
     expected = column_keys(X)
-    for rows in (X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X), np.where(X == 0, -0.0, X)):
+    for rows in (
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        sp.csr_matrix(X),
+        np.where(X == 0, -0.0, X),
+    ):
         np.testing.assert_array_equal(row_keys(LocalRows(rows)), expected)
     np.testing.assert_array_equal(row_keys(LocalRows(X, block_size=7)), expected)
 
 
-# --- copies or ties -----------------------------------------------------------------------------------------------------
+# --- copies or ties -------------------------------------------------------------------------------
 
 
 def test_rows_that_all_differ_are_nothing_to_talk_about():
@@ -124,7 +131,8 @@ def test_a_constant_weight_of_ties_is_no_observation(factor):
 
 
 @pytest.mark.parametrize(
-    "totals, unit", [([2, 4, 6], 2), ([3, 5], 1), ([1.5, 4.5], 1.5), ([7], 7), ([0.1, 0.3], 0.1), ([6, 10, 15], 1)]
+    "totals, unit",
+    [([2, 4, 6], 2), ([3, 5], 1), ([1.5, 4.5], 1.5), ([7], 7), ([0.1, 0.3], 0.1), ([6, 10, 15], 1)],
 )
 def test_common_units(totals, unit):
     assert _common_unit(np.array(totals, dtype=float)) == pytest.approx(unit)
@@ -134,7 +142,7 @@ def test_random_weights_have_no_common_unit():
     assert _common_unit(np.random.default_rng(0).uniform(0.5, 3, size=50)) is None
 
 
-# --- splits -------------------------------------------------------------------------------------------------------------
+# --- splits ---------------------------------------------------------------------------------------
 
 
 def test_copies_are_held_out_together(seed):
@@ -168,7 +176,9 @@ def test_one_row_of_each_group_of_copies_may_be_drawn():
 
 @pytest.mark.parametrize("booster", [FourierBoostingClassifier, GBRFF2Classifier])
 def test_boosting_holds_copies_out_together(booster, monkeypatch):
-    """A few rows many times: a held-out part drawn row by row would hold out everything, or copies of what is learned."""
+    """A few rows many times: a held-out part drawn row by row would hold out everything, or copies
+    of what is learned.
+    """
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(60, 2)), 80, axis=0)
     y = np.repeat(rng.integers(2, size=60), 80)
@@ -176,7 +186,8 @@ def test_boosting_holds_copies_out_together(booster, monkeypatch):
     X, y = X[order], y[order]
     extra = {"stopping": EarlyStopping(patience=5)} if booster is FourierBoostingClassifier else {}
     model = booster(n_rounds=60, random_state=0, **extra).fit(X, y)
-    # The labels are noise, so that rows which the model has not seen are not predicted with certainty.
+    # The labels are noise, so that rows which the model has not seen are not predicted with
+    # certainty.
     if booster is FourierBoostingClassifier:
         assert model.n_rounds_ < 30
     else:
@@ -190,7 +201,7 @@ def test_something_is_left_to_learn_from():
     assert len(draw_held_out(equal, 100, 90, np.random.default_rng(0))) == 50
 
 
-# --- ridges and machines ------------------------------------------------------------------------------------------------
+# --- ridges and machines --------------------------------------------------------------------------
 
 
 def doubled(X, y):
@@ -201,8 +212,12 @@ def test_a_kernel_machine_leaves_copies_out_together():
     X, y = numbers(30)
     machine = KernelMachine(Laplace(gamma=1.0), alpha=0.6)
     expected = KernelMachine(Laplace(gamma=1.0), alpha=0.3).fit(X, y).leave_one_out()
-    np.testing.assert_allclose(machine.fit(*doubled(X, y)).leave_one_out(), np.tile(expected, 2), atol=1e-10)
-    np.testing.assert_allclose(machine.fit(X, y, np.full(30, 2.0)).leave_one_out(), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        machine.fit(*doubled(X, y)).leave_one_out(), np.tile(expected, 2), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        machine.fit(X, y, np.full(30, 2.0)).leave_one_out(), expected, atol=1e-10
+    )
 
 
 def test_a_kernel_machine_chooses_the_ridge_of_the_plain_table():
@@ -220,7 +235,9 @@ def test_a_kernel_machine_chooses_the_ridge_of_the_plain_table():
 def test_conjugate_gradients_hold_copies_out_together():
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(200, 3)), rng.normal(size=200)
-    machine = KernelMachine(Laplace(gamma=0.3), alpha=[1e-2, 1.0, 100.0], solver="cg", random_state=0)
+    machine = KernelMachine(
+        Laplace(gamma=0.3), alpha=[1e-2, 1.0, 100.0], solver="cg", random_state=0
+    )
     errors = machine.fit(np.tile(X, (4, 1)), np.tile(noise, 4)).held_out_errors_
     assert machine.alpha_ == 100
     assert np.min(errors) > 0.8 * np.var(noise)

@@ -37,7 +37,9 @@ def problem(n_samples, noise=0.3, seed=0):
 
 
 def spectral(**parameters):
-    return SpectralRidge(SpectralFeatures(Gaussian(0.4), n_components=30, random_state=0), **parameters)
+    return SpectralRidge(
+        SpectralFeatures(Gaussian(0.4), n_components=30, random_state=0), **parameters
+    )
 
 
 def operator(kernel, **parameters):
@@ -72,10 +74,15 @@ def test_auto_takes_the_ridge_whose_refits_without_a_row_err_least(name, weighte
     for number in (3, int(np.argmin(model.loo_errors_)), 20):
         single = clone(ALL[name]).set_params(alpha=model.alphas_[number])
         errors = [
-            np.mean((Y[i] - clone(single).fit(X, Y, counts * (np.arange(15) != i)).predict(X[[i]])[0]) ** 2)
+            np.mean(
+                (Y[i] - clone(single).fit(X, Y, counts * (np.arange(15) != i)).predict(X[[i]])[0])
+                ** 2
+            )
             for i in range(15)
         ]
-        np.testing.assert_allclose(model.loo_errors_[number], np.average(errors, weights=counts), rtol=1e-5)
+        np.testing.assert_allclose(
+            model.loo_errors_[number], np.average(errors, weights=counts), rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -116,11 +123,15 @@ def test_auto_streams_over_dask_rows_and_blocks():
     X, Y = problem(300)
     for model in (spectral(), operator(KERNELS["matrix"]), operator(KERNELS["curl-free"])):
         local = clone(model).fit(X, Y)
-        spread = clone(model).fit(da.from_array(X, chunks=(70, 2)), da.from_array(Y, chunks=(90, 2)))
+        spread = clone(model).fit(
+            da.from_array(X, chunks=(70, 2)), da.from_array(Y, chunks=(90, 2))
+        )
         np.testing.assert_allclose(spread.loo_errors_, local.loo_errors_, rtol=1e-6)
         assert spread.alpha_ == pytest.approx(local.alpha_)
         iterative = clone(model).set_params(solver=ConjugateGradient())
-        spread = clone(iterative).fit(da.from_array(X, chunks=(70, 2)), da.from_array(Y, chunks=(90, 2)))
+        spread = clone(iterative).fit(
+            da.from_array(X, chunks=(70, 2)), da.from_array(Y, chunks=(90, 2))
+        )
         assert spread.alpha_ == pytest.approx(iterative.fit(X, Y).alpha_)
 
 
@@ -128,11 +139,17 @@ def test_auto_streams_over_dask_rows_and_blocks():
 @pytest.mark.parametrize("name", ["matrix", "curl-free"])
 def test_after_partial_fit_the_choice_is_by_generalized_cross_validation(name, intercept):
     X, Y = problem(20)
-    model = operator(KERNELS[name], fit_intercept=intercept).partial_fit(X[:8], Y[:8]).partial_fit(X[8:], Y[8:])
+    model = (
+        operator(KERNELS[name], fit_intercept=intercept)
+        .partial_fit(X[:8], Y[:8])
+        .partial_fit(X[8:], Y[8:])
+    )
     assert model.alpha_ == model.alphas_[np.argmin(model.gcv_errors_)]
     assert not hasattr(model, "loo_errors_")
     for number in (0, 8, 15):
-        single = operator(KERNELS[name], alpha=model.alphas_[number], fit_intercept=intercept).fit(X, Y)
+        single = operator(KERNELS[name], alpha=model.alphas_[number], fit_intercept=intercept).fit(
+            X, Y
+        )
         zero = np.zeros(Y.shape)
         trace = 0.0
         for i, a in np.ndindex(*Y.shape):  # the hat matrix, column by column
@@ -145,7 +162,9 @@ def test_after_partial_fit_the_choice_is_by_generalized_cross_validation(name, i
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", [Cholesky(), ConjugateGradient(), StochasticGradient(n_epochs=2)], ids=repr)
+@pytest.mark.parametrize(
+    "solver", [Cholesky(), ConjugateGradient(), StochasticGradient(n_epochs=2)], ids=repr
+)
 @pytest.mark.parametrize("name", ["matrix", "curl-free"])
 def test_solvers_without_eigenvectors_choose_on_some_rows(name, solver, monkeypatch):
     X, Y = problem(90)
@@ -165,7 +184,9 @@ def test_noise_raises_the_ridge_and_clean_data_lower_it():
 
 
 @pytest.mark.parametrize(
-    "model", [spectral(), operator(KERNELS["curl-free"]), OperatorKernelRidge(KERNELS["matrix"])], ids=repr
+    "model",
+    [spectral(), operator(KERNELS["curl-free"]), OperatorKernelRidge(KERNELS["matrix"])],
+    ids=repr,
 )
 def test_nothing_to_choose_by_takes_the_largest_ridge(model):
     X = np.random.default_rng(0).normal(size=(20, 2))
@@ -176,10 +197,17 @@ def test_nothing_to_choose_by_takes_the_largest_ridge(model):
 
 
 def test_auto_is_the_default_of_ridges_and_no_word_of_the_kernel_machine():
-    for model in (SpectralRidge(), OperatorRidge(), OperatorRidgeClassifier(), OperatorKernelRidge()):
+    for model in (
+        SpectralRidge(),
+        OperatorRidge(),
+        OperatorRidgeClassifier(),
+        OperatorKernelRidge(),
+    ):
         assert model.alpha == "auto"
     assert (
-        SpectralRidge().set_params(features__block_size=9).features.n_components == OperatorRidge().n_components == 500
+        SpectralRidge().set_params(features__block_size=9).features.n_components
+        == OperatorRidge().n_components
+        == 500
     )
     with pytest.raises(TypeError, match="alpha must be a number"):
         KernelMachine(alpha="auto").fit(*problem(20))
@@ -197,7 +225,13 @@ def test_rows_of_a_heavy_class_are_left_out_whole():
     for number in (5, 10):
         single = OperatorRidge(**settings, alpha=model.ridge_.alphas_[number])
         residuals = [
-            (targets[i] - clone(single).fit(X, targets, costs * counts * (np.arange(30) != i)).predict(X[[i]])) ** 2
+            (
+                targets[i]
+                - clone(single)
+                .fit(X, targets, costs * counts * (np.arange(30) != i))
+                .predict(X[[i]])
+            )
+            ** 2
             for i in range(30)
         ]
         expected = np.average(np.ravel(residuals), weights=costs * counts)

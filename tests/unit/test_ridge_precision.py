@@ -1,11 +1,20 @@
-"""Gram matrices of float32 features in float32 tiles: as good as float64 where they are used, and not used where they would not be."""
+"""Gram matrices of float32 features in float32 tiles: as good as float64 where they are used, and
+not used where they would not be.
+"""
 
 import numpy as np
 import pytest
 from selection import long_except
 from sklearn.base import clone
 
-from bochner import CurlFree, Gaussian, OperatorRidge, OperatorRidgeClassifier, SpectralFeatures, SpectralRidge
+from bochner import (
+    CurlFree,
+    Gaussian,
+    OperatorRidge,
+    OperatorRidgeClassifier,
+    SpectralFeatures,
+    SpectralRidge,
+)
 from bochner.data import as_rows
 from bochner.solvers import precision
 from bochner.solvers.precision import condition
@@ -46,7 +55,9 @@ def sums_of(model):
 def test_condition_is_that_of_the_eigenvalues(eigenvalues):
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     matrix = (turn * eigenvalues) @ turn.T
-    assert condition(matrix, 0.5) == pytest.approx((max(eigenvalues) + 0.5) / (min(eigenvalues) + 0.5), rel=0.05)
+    assert condition(matrix, 0.5) == pytest.approx(
+        (max(eigenvalues) + 0.5) / (min(eigenvalues) + 0.5), rel=0.05
+    )
 
 
 def test_condition_is_infinite_below_rounding():
@@ -60,11 +71,19 @@ def test_tiles_are_rounded_each_and_added_in_float64(weighted):
     X, weights = X[:3000], np.linspace(0.5, 2, 3000) if weighted else None
     features = Gaussian(0.5).sample(4, 3, np.random.default_rng(0)).block()
     rows = TrainingRows(as_rows(X, 3000), y[:3000, None], weights)
-    found, wanted = (RidgeStatistics.of(features, rows, np.zeros(1), tiled=tiled) for tiled in (True, False))
+    found, wanted = (
+        RidgeStatistics.of(features, rows, np.zeros(1), tiled=tiled) for tiled in (True, False)
+    )
     assert (found.tiled, wanted.tiled) == (True, False)
-    scaled = features(X) if weights is None else features(X) * np.sqrt(weights).astype(np.float32)[:, None]
+    scaled = (
+        features(X)
+        if weights is None
+        else features(X) * np.sqrt(weights).astype(np.float32)[:, None]
+    )
     tiles = [scaled[start : start + 1024] for start in range(0, 3000, 1024)]
-    np.testing.assert_array_equal(found.gram, sum((tile.T @ tile).astype(np.float64) for tile in tiles))
+    np.testing.assert_array_equal(
+        found.gram, sum((tile.T @ tile).astype(np.float64) for tile in tiles)
+    )
     assert 0 < np.abs(found.gram - wanted.gram).max() < 1e-6 * wanted.gram.max()
     for name in ("cross", "feature_sum", "target_gram", "weight"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
@@ -89,10 +108,15 @@ def test_predictions_are_those_of_float64(model, weighted, monkeypatch):
     y = (y > 0).astype(int) if isinstance(model, OperatorRidgeClassifier) else y
     if isinstance(model, OperatorRidge) and isinstance(model.kernel, CurlFree):
         X, y = X[:, :2], np.stack([y, y**2], axis=1)
-    wanted, found = in_float64(model, X, y, monkeypatch, **settings), clone(model).fit(X, y, **settings)
+    wanted, found = (
+        in_float64(model, X, y, monkeypatch, **settings),
+        clone(model).fit(X, y, **settings),
+    )
     assert (sums_of(wanted).tiled, sums_of(found).tiled) == (False, True)
     if isinstance(model, OperatorRidgeClassifier):
-        np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X), atol=1e-5)
+        np.testing.assert_allclose(
+            found.decision_function(X), wanted.decision_function(X), atol=1e-5
+        )
         np.testing.assert_allclose(found.predict_proba(X), wanted.predict_proba(X), atol=1e-5)
     else:
         assert found.alpha_ == pytest.approx(wanted.alpha_, rel=1e-6)
@@ -118,9 +142,13 @@ def test_the_hardest_systems_of_tiles_still_agree(seed, monkeypatch):
 
 def test_ill_conditioned_systems_are_summed_in_float64_from_the_start(monkeypatch):
     X, y = data(2)
-    model = SpectralRidge(SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0)
+    model = SpectralRidge(
+        SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0
+    )
     passes = []
-    monkeypatch.setattr("bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
+    monkeypatch.setattr(
+        "bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of)
+    )
     found = clone(model).fit(X, y)
     assert passes == [False]
     assert not found._statistics.tiled
@@ -128,10 +156,14 @@ def test_ill_conditioned_systems_are_summed_in_float64_from_the_start(monkeypatc
 
 def test_where_the_guess_was_wrong_the_sums_are_made_again(monkeypatch):
     X, y = data(2)
-    model = SpectralRidge(SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0)
+    model = SpectralRidge(
+        SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e-4, random_state=0
+    )
     wanted, passes = in_float64(model, X, y, monkeypatch), []
     monkeypatch.setattr(precision, "_SLACK", np.inf)
-    monkeypatch.setattr("bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of))
+    monkeypatch.setattr(
+        "bochner.models.ridge.model.RidgeStatistics.of", _counted(passes, RidgeStatistics.of)
+    )
     found = clone(model).fit(X, y)
     assert passes == [True, False]
     np.testing.assert_array_equal(found.coef_, wanted.coef_)
@@ -218,7 +250,9 @@ def test_other_libraries_arrays_are_summed_in_tiles_too(monkeypatch):
 
 def test_a_later_ridge_that_is_too_small_for_tiles_is_said():
     X, y = data(2)
-    model = SpectralRidge(SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e3, random_state=0).fit(X, y)
+    model = SpectralRidge(
+        SpectralFeatures(Gaussian(0.5), n_components=30), alpha=1e3, random_state=0
+    ).fit(X, y)
     assert model._statistics.tiled
     model.set_params(alpha=1e-4).partial_fit(X[:10], y[:10])
     with pytest.warns(UserWarning, match="too coarse for alpha=0.0001"):

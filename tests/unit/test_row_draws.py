@@ -1,4 +1,6 @@
-"""Random choices among rows: of the right size and law, one by one for rows that count several times."""
+"""Random choices among rows: of the right size and law, one by one for rows that count several
+times.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,8 @@ def test_split_counts_take_copies_one_by_one(seed):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "share", "n_first"), [(6, 0.5, 3), (7, 0.5, 3), (100, 0.3, 30), (3, 0.01, 1), (3, 0.99, 2)]
+    ("n_rows", "share", "n_first"),
+    [(6, 0.5, 3), (7, 0.5, 3), (100, 0.3, 30), (3, 0.01, 1), (3, 0.99, 2)],
 )
 def test_parts_of_rows_that_count_once_have_their_sizes(n_rows, share, n_first, seed):
     first, second = split_counts(np.ones(n_rows), share, np.random.default_rng(seed))
@@ -29,7 +32,9 @@ def test_parts_of_rows_that_count_once_have_their_sizes(n_rows, share, n_first, 
 
 
 def test_every_pair_of_rows_is_as_likely():
-    """Of all ways to put two of five rows into the first part, none is preferred: a chi-square of ten cells."""
+    """Of all ways to put two of five rows into the first part, none is preferred: a chi-square of
+    ten cells.
+    """
     rng, found = np.random.default_rng(0), np.zeros((5, 5))
     n_draws = 800
     for _ in range(n_draws):
@@ -51,7 +56,9 @@ def test_copies_are_in_one_part_and_stand_for_one_observation(seed):
     rng = np.random.default_rng(seed)
     inputs = rng.integers(20, size=60).astype(float)
     equal = equal_keys(inputs, Labels.of(inputs % 2))
-    first, second, observations = split_observations(np.ones(60), equal, False, 0.5, np.random.default_rng(seed))
+    first, second, observations = split_observations(
+        np.ones(60), equal, False, 0.5, np.random.default_rng(seed)
+    )
     np.testing.assert_array_equal(first + second, 1)
     in_first = set(inputs[first > 0])
     assert in_first.isdisjoint(inputs[second > 0])
@@ -61,7 +68,9 @@ def test_copies_are_in_one_part_and_stand_for_one_observation(seed):
     assert not np.any(observations[first > 0])
     # Merged rows with the count of their copies are split alike: whole.
     counts = np.bincount(np.unique(inputs, return_inverse=True)[1]).astype(float)
-    first, second, observations = split_observations(counts, equal, True, 0.5, np.random.default_rng(seed))
+    first, second, observations = split_observations(
+        counts, equal, True, 0.5, np.random.default_rng(seed)
+    )
     np.testing.assert_array_equal(np.sort([first, second], axis=0), [np.zeros(n_inputs), counts])
     np.testing.assert_array_equal(observations, second > 0)
 
@@ -74,11 +83,15 @@ def test_ties_are_split_one_by_one_and_pairs_of_copies_of_ties_together(seed):
     assert equal.unit == 2
     _, sizes = np.unique(equal.split_groups(), return_counts=True)
     assert sizes.tolist() == [2] * 100
-    first, second, observations = split_observations(np.ones(200), equal, False, 0.5, np.random.default_rng(seed))
+    first, second, observations = split_observations(
+        np.ones(200), equal, False, 0.5, np.random.default_rng(seed)
+    )
     assert (first.sum(), second.sum(), observations.sum()) == (100, 100, 50)
     groups = equal.groups
     assert np.all(np.bincount(groups, first) % 2 == 0)
     merged = np.bincount(groups).astype(float)
-    first, second, observations = split_observations(merged, equal, True, 0.5, np.random.default_rng(seed))
+    first, second, observations = split_observations(
+        merged, equal, True, 0.5, np.random.default_rng(seed)
+    )
     assert (first.sum(), second.sum(), observations.sum()) == (100, 100, 50)
     assert np.sum((first > 0) & (second > 0)) > 0

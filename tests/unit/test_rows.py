@@ -14,7 +14,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bochner._loops.blocks import fourier_sums_block
-from bochner._loops.threads import ordered_map, thread_count, threads_for_matrices, threads_for_rows_only
+from bochner._loops.threads import (
+    ordered_map,
+    thread_count,
+    threads_for_matrices,
+    threads_for_rows_only,
+)
 from bochner.data import Block, LocalRows, as_rows, blocks_of, rows
 from bochner.learners.alignment import fourier_sums, potential, potential_and_gradient
 from bochner.measures.fourier import FourierMeasure
@@ -29,7 +34,9 @@ WHOLE = np.concatenate([WHOLE.real, WHOLE.imag], axis=1)
 
 @pytest.mark.parametrize("block_size", ["auto", 1, 7, 999, 2500, 10_000])
 def test_sums_do_not_depend_on_the_block_size(block_size):
-    np.testing.assert_allclose(fourier_sums(MEASURE, as_rows(X, block_size), SIGNAL), WHOLE, atol=1e-10)
+    np.testing.assert_allclose(
+        fourier_sums(MEASURE, as_rows(X, block_size), SIGNAL), WHOLE, atol=1e-10
+    )
 
 
 def test_one_thread_and_two_give_the_same_bits():
@@ -44,7 +51,9 @@ def test_blocks_cover_the_rows_once_within_the_budget():
     for n_rows in (1, 255, 256, 1000, 4096, 100_000):
         for row_bytes in (0, 8, 100_000, 2 * rows.BLOCK_BYTES):
             blocks = blocks_of(n_rows, row_bytes)
-            assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [b.start for b in blocks[1:]]
+            assert [i for b in blocks for i in (b.start, b.stop)][1:-1:2] == [
+                b.start for b in blocks[1:]
+            ]
             assert blocks[0].start == 0
             assert blocks[-1].stop == n_rows
             largest = max(b.stop - b.start for b in blocks)
@@ -68,7 +77,9 @@ def test_changes_to_a_copy_on_write_map_survive(tmp_path):
 
 
 def test_results_written_to_a_memory_map_reach_the_file(tmp_path):
-    out = np.lib.format.open_memmap(tmp_path / "out.npy", mode="w+", dtype=np.float64, shape=(2500, 60))
+    out = np.lib.format.open_memmap(
+        tmp_path / "out.npy", mode="w+", dtype=np.float64, shape=(2500, 60)
+    )
     MEASURE.features(X, out=out)
     out.flush()
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), MEASURE.features(X))
@@ -103,7 +114,9 @@ def test_non_finite_numbers_are_named_before_any_work(bad, storage):
     broken = X.copy()
     broken[1234, 2] = bad
     kind = "NaN" if np.isnan(bad) else "infinity"
-    with pytest.raises(ValueError, match=f"Input X contains {kind}: first in column 2, in row 1234"):
+    with pytest.raises(
+        ValueError, match=f"Input X contains {kind}: first in column 2, in row 1234"
+    ):
         as_rows(storage(broken))
     as_rows(storage(X))
 
@@ -119,7 +132,9 @@ def test_blas_threads_are_restored_even_from_many_threads():
         worker.start()
     for worker in workers:
         worker.join()
-    assert [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"] == before
+    assert [
+        info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"
+    ] == before
 
 
 def test_an_error_in_a_block_reaches_the_caller():
@@ -178,8 +193,12 @@ def test_potential_and_gradient_agree_with_finite_differences(kept_bytes, storag
     step = 1e-6
     for feature in range(4):
         shift = step * np.eye(4)[feature]
-        above = potential(FourierMeasure(MEASURE.frequencies + shift, MEASURE.weights), X, SIGNAL, signs)
-        below = potential(FourierMeasure(MEASURE.frequencies - shift, MEASURE.weights), X, SIGNAL, signs)
+        above = potential(
+            FourierMeasure(MEASURE.frequencies + shift, MEASURE.weights), X, SIGNAL, signs
+        )
+        below = potential(
+            FourierMeasure(MEASURE.frequencies - shift, MEASURE.weights), X, SIGNAL, signs
+        )
         # Central differences: error step² · third derivative, below 1e-5 of the largest slope here.
         np.testing.assert_allclose(
             gradient[:, feature], (above - below) / (2 * step), atol=1e-5 * np.abs(gradient).max()
@@ -294,9 +313,15 @@ def test_rows_keep_their_threads_where_blas_has_one():
         allowed = thread_count()
         with threads_for_rows_only():
             assert thread_count() == allowed
-            assert all(pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas")
-            together = threading.Barrier(allowed)  # passed only if as many threads as that are at work at once
-            assert sorted(ordered_map(lambda _: together.wait(5), range(allowed))) == list(range(allowed))
+            assert all(
+                pool["num_threads"] == 1 for pool in threadpool_info() if pool["user_api"] == "blas"
+            )
+            together = threading.Barrier(
+                allowed
+            )  # passed only if as many threads as that are at work at once
+            assert sorted(ordered_map(lambda _: together.wait(5), range(allowed))) == list(
+                range(allowed)
+            )
         assert thread_count() == allowed
 
 
@@ -308,18 +333,27 @@ def test_blocks_are_balanced_between_two_and_four_threads():
 
 def test_a_block_function_that_needs_much_memory_gets_small_blocks():
     sizes = []
-    LocalRows(X).sum(Block(lambda block: np.float64(sizes.append(len(block)) or 0), row_bytes=rows.BLOCK_BYTES // 10))
+    LocalRows(X).sum(
+        Block(
+            lambda block: np.float64(sizes.append(len(block)) or 0),
+            row_bytes=rows.BLOCK_BYTES // 10,
+        )
+    )
     assert sum(sizes) == len(X)
     assert max(sizes) <= 10
 
 
 def test_no_rows_have_a_sum_of_zero():
-    np.testing.assert_array_equal(fourier_sums(MEASURE, LocalRows(X[:0]), SIGNAL[:0]), np.zeros((2, 2, 30)))
+    np.testing.assert_array_equal(
+        fourier_sums(MEASURE, LocalRows(X[:0]), SIGNAL[:0]), np.zeros((2, 2, 30))
+    )
 
 
 def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added():
     twice = sp.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 4))
-    np.testing.assert_allclose(MEASURE.features(twice), MEASURE.features(np.array([[3.0, 0, 0, 0]])), atol=1e-12)
+    np.testing.assert_allclose(
+        MEASURE.features(twice), MEASURE.features(np.array([[3.0, 0, 0, 0]])), atol=1e-12
+    )
     assert twice.nnz == 2, "the caller's matrix is left as it was"
 
 
@@ -327,7 +361,11 @@ def test_entries_of_a_sparse_matrix_that_are_given_twice_are_added():
 def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "STREAMED_BYTES", 2**14)
     np.save(tmp_path / "X.npy", X)
-    source = {"array": X, "sparse": sp.csr_matrix(X), "map": np.load(tmp_path / "X.npy", mmap_mode="r")}[storage]
+    source = {
+        "array": X,
+        "sparse": sp.csr_matrix(X),
+        "map": np.load(tmp_path / "X.npy", mmap_mode="r"),
+    }[storage]
     kept = np.arange(len(X)) % 3 > 0
     seen = []
     for block, places, numbers in as_rows(source).batches(64, np.random.default_rng(0), kept):
@@ -341,7 +379,11 @@ def test_batches_give_each_kept_row_once(storage, tmp_path, monkeypatch):
 @pytest.mark.parametrize("storage", ["array", "sparse", "map"])
 def test_taken_rows_are_the_rows(storage, tmp_path):
     np.save(tmp_path / "X.npy", X)
-    source = {"array": X, "sparse": sp.csr_matrix(X), "map": np.load(tmp_path / "X.npy", mmap_mode="r")}[storage]
+    source = {
+        "array": X,
+        "sparse": sp.csr_matrix(X),
+        "map": np.load(tmp_path / "X.npy", mmap_mode="r"),
+    }[storage]
     numbers = np.array([0, 5, 5, 1000, 2499])
     taken = as_rows(source).take(numbers)
     np.testing.assert_array_equal(taken.toarray() if sp.issparse(taken) else taken, X[numbers])

@@ -1,4 +1,6 @@
-"""Running experiments: discovery, resuming, failures, skipped cases, verdicts; with small fake experiments."""
+"""Running experiments: discovery, resuming, failures, skipped cases, verdicts; with small fake
+experiments.
+"""
 
 import io
 import json
@@ -49,7 +51,9 @@ def left_out(case):
 
 
 @pytest.mark.usefixtures("workers_in_process")
-def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_when_asked_for(lab, tmp_path):
+def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_when_asked_for(
+    lab, tmp_path
+):
     lab("one", EXPERIMENT + LEAVES_OUT)
     experiment = choose(["one"], lab.package)[0]
     assert [case["seed"] for case in experiment.cases("paper")[-4:]] == [18, 19, 18, 19]
@@ -68,9 +72,7 @@ def test_what_an_experiment_leaves_out_of_the_papers_scale_runs_last_and_only_wh
 @pytest.mark.usefixtures("workers_in_process")
 def test_one_failing_case_does_not_stop_the_others_and_is_tried_again(lab, tmp_path):
     flag = tmp_path / "repaired"
-    broken = (
-        f"if case['method'] == 'a' and not Path({str(flag)!r}).exists(): raise RuntimeError('broken <b>')\n    return"
-    )
+    broken = f"if case['method'] == 'a' and not Path({str(flag)!r}).exists(): raise RuntimeError('broken <b>')\n    return"
     lab("one", **{"return {": broken + " {"})
     (summary,) = run_all(lab, "one")
     assert summary["n_finished"] == 3
@@ -119,7 +121,9 @@ def test_missing_data_and_missing_rivals_are_skipped_in_words(lab, monkeypatch):
     reasons = {entry["reason"] for entry in summary["skipped"]}
     assert any("occupancy.npz" in reason for reason in reasons)
     assert any("no_such_rival" in reason for reason in reasons)
-    assert any("BOCHNER_OFFLINE" in reason for reason in reasons), "workers stay off the network unless asked"
+    assert any("BOCHNER_OFFLINE" in reason for reason in reasons), (
+        "workers stay off the network unless asked"
+    )
 
 
 def fill(lab, name, source):

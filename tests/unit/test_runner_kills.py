@@ -1,4 +1,6 @@
-"""Runs of experiments that are killed or interrupted: no case is lost, none is run twice, and no worker computes on."""
+"""Runs of experiments that are killed or interrupted: no case is lost, none is run twice, and no
+worker computes on.
+"""
 
 import contextlib
 import os
@@ -32,7 +34,9 @@ def start(lab, tmp_path):
         "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
         "FAKE_SLEEP": "0.15",
     }
-    return subprocess.Popen([sys.executable, "-c", DRIVER, lab.package, str(lab.out)], env=environment)
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, lab.package, str(lab.out)], env=environment
+    )
 
 
 def wait_for_lines(path, count, process, seconds=120):
@@ -82,10 +86,13 @@ def test_a_killed_run_goes_on_without_losing_or_repeating_a_case(lab, tmp_path):
 
     experiment = choose(["slow"], lab.package)[0]
     tasks = [Task(experiment.module.__name__, case) for case in experiment.cases("quick")]
-    assert errors(summary) == [case_rng(task).random() for task in tasks], "the table of an uninterrupted run"
+    assert errors(summary) == [case_rng(task).random() for task in tasks], (
+        "the table of an uninterrupted run"
+    )
 
 
-# Everything is imported once; each run is a fork, and so are its workers: a run takes a fraction of a second instead of many.
+# Everything is imported once; each run is a fork, and so are its workers: a run takes a fraction of
+# a second instead of many.
 QUICK_STARTS = """
 import multiprocessing, os, sys, time
 from pathlib import Path
@@ -108,7 +115,9 @@ for _ in sys.stdin:
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or not hasattr(os, "fork"), reason="needs kill -9 and forks")
+@pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL") or not hasattr(os, "fork"), reason="needs kill -9 and forks"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("n_kills", [5, 40])
 def test_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path, n_kills):
@@ -145,13 +154,17 @@ def test_kills_at_random_moments_lose_and_double_nothing(lab, tmp_path, n_kills)
             path.unlink()
             while len(known) < len(undisturbed):
                 killed += run(duration * rng.uniform(0, 0.8))[1]
-                found = {key: record["result"]["error"] for key, record in finished_records(path).items()}
+                found = {
+                    key: record["result"]["error"] for key, record in finished_records(path).items()
+                }
                 assert found.items() >= known.items(), "a finished case was lost or changed"
                 struck_within += 0 < len(found) < len(undisturbed)
                 known = found
             run()
             names = [case_key(record["case"]) for record in lines(path)]
-            assert len(names) == len(set(names)) == len(undisturbed), "a case was doubled, or a line is half written"
+            assert len(names) == len(set(names)) == len(undisturbed), (
+                "a case was doubled, or a line is half written"
+            )
             assert known == undisturbed, "another result than that of an undisturbed run"
         process.stdin.close()
     assert struck_within >= n_kills / 8

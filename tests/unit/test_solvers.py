@@ -1,4 +1,6 @@
-"""Solvers and factorizations: what they declare, and formulas against closed forms in the space of the kernel."""
+"""Solvers and factorizations: what they declare, and formulas against closed forms in the space of
+the kernel.
+"""
 
 import numpy as np
 import pytest
@@ -67,13 +69,17 @@ def test_every_solver_does_what_it_declares(solver, coupled, intercept):
     features = measure.features(X) - (measure.features(X).mean(axis=0) if intercept else 0.0)
     targets = Y - (Y.mean(axis=0) if intercept else 0.0)
     stacked = features.reshape(-1, features.shape[2])
-    theta = np.linalg.solve(stacked.T @ stacked + 0.7 * np.eye(stacked.shape[1]), stacked.T @ targets.ravel())
+    theta = np.linalg.solve(
+        stacked.T @ stacked + 0.7 * np.eye(stacked.shape[1]), stacked.T @ targets.ravel()
+    )
     factorization = solver.init(posed, data, np.random.default_rng(0))
     found = factorization.solve(0.7).coefficients
     tolerance = {StochasticGradient: 0.3, LBFGS: 1e-5}.get(type(solver), 1e-9)
     np.testing.assert_allclose(found, measure.expand(theta), atol=tolerance * np.abs(found).max())
     if not (solver.needs_rows or isinstance(solver, ConjugateGradient | LBFGS)):
-        hat = stacked @ np.linalg.solve(stacked.T @ stacked + 0.7 * np.eye(stacked.shape[1]), stacked.T)
+        hat = stacked @ np.linalg.solve(
+            stacked.T @ stacked + 0.7 * np.eye(stacked.shape[1]), stacked.T
+        )
         expected = np.trace(hat) / (60 * 2) + (1 / 60 if intercept else 0.0)
         assert factorization.mean_leverage(0.7) == pytest.approx(expected)
     else:
@@ -89,9 +95,15 @@ def test_many_penalties_and_ridges_below_rounding_fall_back_to_eigenvectors():
     gram, right_side = rows.T @ rows, rows.T @ targets
     for penalties in (np.linspace(0.1, 2.0, 10), np.full(10, 0.3)):
         expected = np.stack(
-            [np.linalg.solve(gram + p * np.eye(12), b) for p, b in zip(penalties, right_side.T, strict=True)], axis=1
+            [
+                np.linalg.solve(gram + p * np.eye(12), b)
+                for p, b in zip(penalties, right_side.T, strict=True)
+            ],
+            axis=1,
         )
-        np.testing.assert_allclose(ridge_solution(gram, right_side, penalties), expected, atol=1e-10)
+        np.testing.assert_allclose(
+            ridge_solution(gram, right_side, penalties), expected, atol=1e-10
+        )
         spent = sum(np.trace(gram @ np.linalg.inv(gram + p * np.eye(12))) for p in penalties)
         assert ridge_spent(gram, penalties) == pytest.approx(spent)
     tiny = ridge_solution(gram, right_side, np.full(10, 1e-18))
@@ -100,14 +112,18 @@ def test_many_penalties_and_ridges_below_rounding_fall_back_to_eigenvectors():
     assert np.all(held[:, 9] == 0)
 
 
-# --- variances, leverages and noise in the space of the kernel ------------------------------------------------------
+# --- variances, leverages and noise in the space of the kernel ------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("n_samples", [9, 70])  # fewer and more rows than features
-@pytest.mark.parametrize("kernel", [None, Decomposable(Gaussian(0.4), MATRIX), CurlFree(Gaussian(0.4))], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [None, Decomposable(Gaussian(0.4), MATRIX), CurlFree(Gaussian(0.4))], ids=repr
+)
 def test_variance_far_from_the_data_is_that_of_a_gaussian_process(kernel, n_samples, intercept):
-    """noise (1 + (k(x, x) − k_xᵀ (K + α)⁻¹ k_x) / α): where no row has been, the variance of the prior comes back."""
+    """noise (1 + (k(x, x) − k_xᵀ (K + α)⁻¹ k_x) / α): where no row has been, the variance of the
+    prior comes back.
+    """
     X, Y = problem(n_samples)
     Z = np.concatenate([X[:3] + 0.1, X[:3] + 30.0])
     if kernel is None:
@@ -115,30 +131,37 @@ def test_variance_far_from_the_data_is_that_of_a_gaussian_process(kernel, n_samp
         model = SpectralRidge(features, alpha=0.2, fit_intercept=intercept).fit(X, Y)
         measure = Decomposable(model.measure_, np.eye(2)).lift(model.measure_)
     else:
-        model = OperatorRidge(kernel, n_components=20, alpha=0.2, fit_intercept=intercept, random_state=0).fit(X, Y)
+        model = OperatorRidge(
+            kernel, n_components=20, alpha=0.2, fit_intercept=intercept, random_state=0
+        ).fit(X, Y)
         measure = model.measure_
     train, test = measure.features(X), measure.features(Z)
     center = train.mean(axis=0) if intercept else 0.0
     train, test = (train - center).reshape(2 * n_samples, -1), (test - center).reshape(12, -1)
     targets = (Y - (Y.mean(axis=0) if intercept else 0.0)).ravel()
     system = train @ train.T + 0.2 * np.eye(2 * n_samples)
-    unexplained = (targets * (0.2 * np.linalg.solve(system, targets))).reshape(n_samples, 2).sum(axis=0)
+    unexplained = (
+        (targets * (0.2 * np.linalg.solve(system, targets))).reshape(n_samples, 2).sum(axis=0)
+    )
     noise = unexplained / n_samples if kernel is None else unexplained.sum() / (2 * n_samples)
     np.testing.assert_allclose(model.noise_variance_, noise, rtol=1e-7)
     across = test @ train.T
-    remaining = np.sum(test**2, axis=1) - np.einsum("ia,ai->i", across, np.linalg.solve(system, across.T))
+    remaining = np.sum(test**2, axis=1) - np.einsum(
+        "ia,ai->i", across, np.linalg.solve(system, across.T)
+    )
     share = 1 / n_samples if intercept else 0.0
     expected = np.sqrt(noise * (1 + share + remaining.reshape(6, 2) / 0.2))
     mean, deviation = model.predict(Z, return_std=True)
     np.testing.assert_allclose(deviation, expected, rtol=1e-6)
     np.testing.assert_allclose(
         mean,
-        (across @ np.linalg.solve(system, targets)).reshape(6, 2) + (Y.mean(axis=0) if intercept else 0.0),
+        (across @ np.linalg.solve(system, targets)).reshape(6, 2)
+        + (Y.mean(axis=0) if intercept else 0.0),
         atol=1e-7,
     )
 
 
-# --- rows on a cluster -----------------------------------------------------------------------------------------------
+# --- rows on a cluster ----------------------------------------------------------------------------
 
 
 def _models():
@@ -148,9 +171,15 @@ def _models():
         "spectral": SpectralRidge(features, alpha=0.3),
         "polynomial": SpectralRidge(powers, alpha=0.3),
         "matrix": OperatorRidge(
-            Decomposable(Gaussian(0.4), MATRIX), n_components=8, alpha=0.3, fit_intercept=True, random_state=0
+            Decomposable(Gaussian(0.4), MATRIX),
+            n_components=8,
+            alpha=0.3,
+            fit_intercept=True,
+            random_state=0,
         ),
-        "Helmholtz": OperatorRidge(Helmholtz(Gaussian(0.4)), n_components=8, alpha=0.3, random_state=0),
+        "Helmholtz": OperatorRidge(
+            Helmholtz(Gaussian(0.4)), n_components=8, alpha=0.3, random_state=0
+        ),
     }
 
 
@@ -162,7 +191,9 @@ def test_deviations_and_leave_one_out_stay_on_the_cluster(name):
     rows, targets = da.from_array(X, chunks=(25, 2)), da.from_array(Y, chunks=(30, 2))
     local = _models()[name].fit(X, Y, weights)
     spread = _models()[name].fit(rows, targets, weights)
-    for found, expected in zip(spread.predict(rows, return_std=True), local.predict(X, return_std=True), strict=True):
+    for found, expected in zip(
+        spread.predict(rows, return_std=True), local.predict(X, return_std=True), strict=True
+    ):
         assert isinstance(found, da.Array)
         np.testing.assert_allclose(found.compute(), expected, atol=1e-8)
     left_out = spread.leave_one_out(rows, targets, weights)
@@ -189,7 +220,9 @@ def test_labels_and_chances_stay_on_the_cluster():
     for labels in (np.array(["a", "b", "c"])[np.arange(90) % 3], Y[:, 0] > 0):
         local = OperatorRidgeClassifier(n_components=8, random_state=0).fit(X, labels)
         rows = da.from_array(X, chunks=(40, 2))
-        spread = OperatorRidgeClassifier(n_components=8, random_state=0).fit(rows, da.from_array(labels, chunks=30))
+        spread = OperatorRidgeClassifier(n_components=8, random_state=0).fit(
+            rows, da.from_array(labels, chunks=30)
+        )
         for method in ("predict", "predict_proba", "decision_function"):
             found = getattr(spread, method)(rows)
             assert isinstance(found, da.Array)
@@ -208,7 +241,7 @@ def test_the_exact_ridge_refuses_rows_that_are_elsewhere():
         OperatorKernelRidge().fit(da.from_array(X), Y)
 
 
-# --- expansions, defaults, refits ------------------------------------------------------------------------------------
+# --- expansions, defaults, refits -----------------------------------------------------------------
 
 
 def test_every_ridge_on_waves_is_an_expansion():
@@ -236,10 +269,19 @@ def test_parameters_of_default_parts_can_be_set():
         again = clone(model).set_params(features__n_components=5).fit(X, Y)
         assert len(again.features_.measure_) == 5
         assert model.features is None
-    model = OperatorRidge(n_components=7, random_state=0).set_params(features__block_size=9, kernel__prior__gamma=0.7)
+    model = OperatorRidge(n_components=7, random_state=0).set_params(
+        features__block_size=9, kernel__prior__gamma=0.7
+    )
     model.fit(X, Y)
-    assert (len(model.measure_), model.kernel_.prior.gamma, model.features.block_size) == (7, 0.7, 9)
-    assert OperatorKernelRidge().set_params(kernel__prior__gamma=0.7).fit(X, Y).kernel_.prior.gamma == 0.7
+    assert (len(model.measure_), model.kernel_.prior.gamma, model.features.block_size) == (
+        7,
+        0.7,
+        9,
+    )
+    assert (
+        OperatorKernelRidge().set_params(kernel__prior__gamma=0.7).fit(X, Y).kernel_.prior.gamma
+        == 0.7
+    )
     assert OperatorRidgeClassifier().set_params(features__n_components=5).features.n_components == 5
     with pytest.raises(ValueError, match="Invalid parameter"):
         OperatorRidge().set_params(features__width=5)
@@ -260,7 +302,10 @@ def test_weights_reach_the_learner_and_the_bandwidth(learner):
     X, Y = problem(80)
     counts = np.random.default_rng(0).integers(0, 4, 80)
     features = SpectralFeatures(learner=learner, n_components=10, n_candidates=60, selection="top")
-    for model in (SpectralRidge(features, random_state=0), OperatorRidge(features=features, random_state=0)):
+    for model in (
+        SpectralRidge(features, random_state=0),
+        OperatorRidge(features=features, random_state=0),
+    ):
         weighted = clone(model).fit(X, Y, counts.astype(float))
         repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0))
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
@@ -282,7 +327,9 @@ def test_whole_number_targets_are_values_to_a_regressor(learner):
         assert whole == pytest.approx(real, abs=1e-9)
     operator = OperatorRidge(features=features, alpha=30.0, fit_intercept=True, random_state=0)
     np.testing.assert_allclose(
-        operator.fit(X, y[:, None].astype(int)).predict(X), operator.fit(X, y[:, None]).predict(X), atol=1e-7
+        operator.fit(X, y[:, None].astype(int)).predict(X),
+        operator.fit(X, y[:, None]).predict(X),
+        atol=1e-7,
     )
 
 

@@ -43,7 +43,9 @@ def test_drawn_components_are_candidates_of_equal_weight(problem, seed):
     fitted = features(seed).fit(*problem)
     assert len(fitted.measure_) == 12
     np.testing.assert_allclose(fitted.measure_.weights, 1 / 12)
-    np.testing.assert_array_equal(fitted.measure_.frequencies, fitted.candidates_.frequencies[fitted.selected_])
+    np.testing.assert_array_equal(
+        fitted.measure_.frequencies, fitted.candidates_.frequencies[fitted.selected_]
+    )
     expected = np.exp(-3 * np.sqrt(300) * alignment_losses(fitted.candidates_, *problem))
     np.testing.assert_allclose(fitted.learned_.weights, expected / expected.sum(), rtol=1e-9)
 
@@ -72,12 +74,16 @@ def test_top_keeps_the_largest_and_all_keeps_everything(problem, seed):
 
 def test_beta_zero_is_plain_random_features(problem, seed):
     X, y = problem
-    fitted = SpectralFeatures(Gaussian(0.5), PacBayes(0.0), n_components=30, random_state=seed).fit(X, y)
+    fitted = SpectralFeatures(Gaussian(0.5), PacBayes(0.0), n_components=30, random_state=seed).fit(
+        X, y
+    )
     plain = SpectralFeatures(Gaussian(0.5), n_components=30, random_state=seed).fit(X)
     np.testing.assert_allclose(fitted.transform(X), plain.transform(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.5)])
+@pytest.mark.parametrize(
+    "learner", [PacBayes(3.0), PacBayes("bound"), OptimalAlignment(radius=0.5)]
+)
 @pytest.mark.parametrize("kind", ["labels", "values"])
 def test_streaming_over_random_batches_equals_one_fit(problem, seed, learner, kind):
     X, y = problem
@@ -88,7 +94,9 @@ def test_streaming_over_random_batches_equals_one_fit(problem, seed, learner, ki
     cuts = np.sort(rng.choice(np.arange(1, 300), size=9, replace=False))
     for rows in np.split(np.arange(300), cuts):
         streamed.partial_fit(X[rows], y[rows], classes=[0, 1, 2] if kind == "labels" else None)
-    np.testing.assert_allclose(streamed.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        streamed.learned_.weights, whole.learned_.weights, rtol=0, atol=1e-10
+    )
     np.testing.assert_array_equal(streamed.selected_, whole.selected_)
     np.testing.assert_allclose(streamed.transform(X), whole.transform(X), atol=1e-12)
 
@@ -99,7 +107,9 @@ def test_rows_one_by_one_and_classes_as_they_come(problem, seed):
     streamed = features(seed)
     for i in range(40):
         streamed.partial_fit(X[i : i + 1], y[i : i + 1])
-    np.testing.assert_allclose(streamed.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        streamed.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=0, atol=1e-10
+    )
 
 
 def test_two_halves_merge_to_the_whole_even_through_a_pickle(problem, seed):
@@ -145,7 +155,9 @@ def test_relearning_equals_fitting_with_the_other_parameters(problem, seed):
     X, y = problem
     fitted = features(seed).fit(X, y)
     again = fitted.relearned(OptimalAlignment(radius=0.2), n_components=5)
-    fresh = features(seed, n_components=5).set_params(learner=OptimalAlignment(radius=0.2)).fit(X, y)
+    fresh = (
+        features(seed, n_components=5).set_params(learner=OptimalAlignment(radius=0.2)).fit(X, y)
+    )
     np.testing.assert_allclose(again.transform(X), fresh.transform(X), atol=1e-12)
     assert fitted.n_components == 12
     assert len(fitted.measure_) == 12
@@ -195,20 +207,30 @@ def test_a_prior_learned_by_evidence_is_no_prior_for_the_same_rows(family):
     plain = type(learned)(**learned.get_params())  # states that the numbers come from other rows
     for features in (
         SpectralFeatures(learned, PacBayes(), n_components=10, random_state=0),
-        LandmarkFeatures(learned, n_components=10, n_landmarks=5, landmarks="random", random_state=0),
+        LandmarkFeatures(
+            learned, n_components=10, n_landmarks=5, landmarks="random", random_state=0
+        ),
     ):
         bound = clone(features).fit(X, y).alignment_bound()
         assert not bound.valid
         assert "learned by Evidence" in bound.reason
         assert features.set_params(prior=plain).fit(X, y).alignment_bound().valid
-    for copy in (learned, clone(learned), pickle.loads(pickle.dumps(learned)), deepcopy(learned), learned.resolved(X)):
+    for copy in (
+        learned,
+        clone(learned),
+        pickle.loads(pickle.dumps(learned)),
+        deepcopy(learned),
+        learned.resolved(X),
+    ):
         assert copy._learned
     assert not plain._learned
     assert not family._learned
 
 
 def test_a_certified_classifier_needs_a_prior_that_has_not_seen_all_rows():
-    """A bandwidth "scale" is computed on the first part of the rows; a learned prior may have seen all rows."""
+    """A bandwidth "scale" is computed on the first part of the rows; a learned prior may have seen
+    all rows.
+    """
     learned, X, y = learned_on_few_rows(Gaussian())
     features = SpectralFeatures(learned, n_components=4)
     for made in (features, make_pipeline(StandardScaler(), features)):
@@ -217,7 +239,9 @@ def test_a_certified_classifier_needs_a_prior_that_has_not_seen_all_rows():
             assert not bound.valid
             assert "learned by Evidence" in bound.reason
     for prior in (Gaussian("scale"), Gaussian(gamma=learned.gamma)):
-        model = CertifiedClassifier(SpectralFeatures(prior, n_components=4), random_state=0).fit(X, y)
+        model = CertifiedClassifier(SpectralFeatures(prior, n_components=4), random_state=0).fit(
+            X, y
+        )
         assert model.gibbs_bound_.valid
         assert model.bound_.valid
 
@@ -226,7 +250,9 @@ def test_float32_rows_get_float32_candidates(problem, seed):
     X, y = problem
     single = features(seed).fit(X.astype(np.float32), y)
     assert single.candidates_.frequencies.dtype == np.float32
-    np.testing.assert_allclose(single.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=1e-4)
+    np.testing.assert_allclose(
+        single.learned_.weights, features(seed).fit(X, y).learned_.weights, rtol=1e-4
+    )
     assert single.transform(X.astype(np.float32)).dtype == np.float32
 
 
@@ -246,7 +272,9 @@ def test_weighted_batches_are_one_weighted_fit_without_a_theorem(seed):
     rng = np.random.default_rng(seed)
     X, weights = rng.normal(size=(90, 3)), rng.uniform(0, 3, size=90)
     y = (X[:, 0] > 0).astype(int)
-    features = SpectralFeatures(Gaussian(0.5), PacBayes(), n_components=6, n_candidates=40, random_state=seed)
+    features = SpectralFeatures(
+        Gaussian(0.5), PacBayes(), n_components=6, n_candidates=40, random_state=seed
+    )
     whole = clone(features).fit(X, y, weights)
     parts, left, right = clone(features), clone(features), clone(features)
     for some in (slice(0, 40), slice(40, 90)):

@@ -27,13 +27,17 @@ def problem(n_classes, n_rows=600, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 3))
     y = np.clip(
-        np.floor(1.5 * np.sin(X[:, 0]) + X[:, 1] / 2 + n_classes / 2 + rng.normal(size=n_rows)), 0, n_classes - 1
+        np.floor(1.5 * np.sin(X[:, 0]) + X[:, 1] / 2 + n_classes / 2 + rng.normal(size=n_rows)),
+        0,
+        n_classes - 1,
     )
     return X, np.array([f"class {int(k)}" for k in y])
 
 
 def scikit(C, X, y, weights=None, **keywords):
-    return LogisticRegression(C=C, tol=1e-10, max_iter=1000, solver="newton-cholesky", **keywords).fit(X, y, weights)
+    return LogisticRegression(
+        C=C, tol=1e-10, max_iter=1000, solver="newton-cholesky", **keywords
+    ).fit(X, y, weights)
 
 
 @pytest.mark.parametrize("n_classes", long_except([2, 3, 7], 2, 3))
@@ -43,11 +47,22 @@ def scikit(C, X, y, weights=None, **keywords):
 def test_coefficients_are_those_of_scikit_learn(n_classes, C, fit_intercept, class_weight):
     X, y = problem(n_classes)
     weights = np.random.default_rng(1).uniform(0, 3, size=len(X))
-    model = SpectralLogistic(FEATURES, C=C, fit_intercept=fit_intercept, class_weight=class_weight).fit(X, y, weights)
-    there = scikit(C, model.features_.transform(X), y, weights, fit_intercept=fit_intercept, class_weight=class_weight)
+    model = SpectralLogistic(
+        FEATURES, C=C, fit_intercept=fit_intercept, class_weight=class_weight
+    ).fit(X, y, weights)
+    there = scikit(
+        C,
+        model.features_.transform(X),
+        y,
+        weights,
+        fit_intercept=fit_intercept,
+        class_weight=class_weight,
+    )
     np.testing.assert_allclose(model.coef_, there.coef_, atol=1e-6)
     np.testing.assert_allclose(model.intercept_, there.intercept_, atol=1e-6)
-    np.testing.assert_allclose(model.predict_proba(X), there.predict_proba(model.features_.transform(X)), atol=1e-7)
+    np.testing.assert_allclose(
+        model.predict_proba(X), there.predict_proba(model.features_.transform(X)), atol=1e-7
+    )
     np.testing.assert_array_equal(model.predict(X), there.predict(model.features_.transform(X)))
     assert model.n_iter_ <= (8 if n_classes < 7 else 12)  # of seven classes one has a few rows
 
@@ -56,11 +71,15 @@ def test_coefficients_are_those_of_scikit_learn(n_classes, C, fit_intercept, cla
 def test_large_problems_by_conjugate_gradients(monkeypatch, limits, kind):
     X, y = problem(4)
     whole = SpectralLogistic(FEATURES).fit(X, y)
-    for name, limit in zip(("_MOST_UNKNOWNS", "_MOST_PRODUCTS", "_MOST_COLUMNS"), limits, strict=True):
+    for name, limit in zip(
+        ("_MOST_UNKNOWNS", "_MOST_PRODUCTS", "_MOST_COLUMNS"), limits, strict=True
+    ):
         monkeypatch.setattr(newton, name, limit)
     seen = []
     original = SoftmaxProblem._kind.fget
-    monkeypatch.setattr(SoftmaxProblem, "_kind", property(lambda self: seen.append(original(self)) or seen[-1]))
+    monkeypatch.setattr(
+        SoftmaxProblem, "_kind", property(lambda self: seen.append(original(self)) or seen[-1])
+    )
     found = SpectralLogistic(FEATURES).fit(X, y)
     assert set(seen) == {kind}
     np.testing.assert_allclose(found.coef_, whole.coef_, atol=1e-7)
@@ -76,7 +95,9 @@ def test_gradient_and_hessian_are_derivatives(n_classes):
     def design(block):
         return without_constant(np.sin, block)
 
-    given = SoftmaxProblem(LocalRows(X, 7), labels.codes, weights, design, code, np.array([1.0, 2.0, 0.0]), 1.7)
+    given = SoftmaxProblem(
+        LocalRows(X, 7), labels.codes, weights, design, code, np.array([1.0, 2.0, 0.0]), 1.7
+    )
     W = rng.normal(size=shape)
     value, gradient = (
         (lambda w: given.at(w.reshape(shape)).value),
@@ -88,7 +109,9 @@ def test_gradient_and_hessian_are_derivatives(n_classes):
     reached = given.at(W)
     moved = given.step(reached, damping=0.3)
     held = slopes + 0.3 * np.eye(W.size)
-    np.testing.assert_allclose(held @ moved.ravel(), -reached.gradient.ravel(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        held @ moved.ravel(), -reached.gradient.ravel(), rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -140,7 +163,9 @@ def test_rows_and_labels_on_a_cluster_stay_there(n_classes, weighted, monkeypatc
     there_X, there_y = da.from_array(X, chunks=(170, 2)), da.from_array(y, chunks=230)
     gathered = []
     original = da.Array.compute
-    monkeypatch.setattr(da.Array, "compute", lambda self, **kw: gathered.append(self.size) or original(self, **kw))
+    monkeypatch.setattr(
+        da.Array, "compute", lambda self, **kw: gathered.append(self.size) or original(self, **kw)
+    )
     model = SpectralLogistic(FEATURES, C=10.0).fit(there_X, there_y, weights)
     assert max(gathered, default=0) < len(X) / 2
     monkeypatch.undo()
@@ -172,7 +197,9 @@ def test_bad_labels_on_a_cluster_are_refused():
 
 def test_labels_teach_the_features():
     X, y = problem(3)
-    features = SpectralFeatures(Gaussian(0.5), PacBayes(), n_components=10, n_candidates=100, random_state=0)
+    features = SpectralFeatures(
+        Gaussian(0.5), PacBayes(), n_components=10, n_candidates=100, random_state=0
+    )
     model = SpectralLogistic(features).fit(X, y)
     alone = features.fit(X, y)
     np.testing.assert_allclose(model.measure_.frequencies, alone.measure_.frequencies)
@@ -198,7 +225,8 @@ def test_the_features_of_all_rows_are_never_held(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"C": 0}, {"C": "much"}, {"tol": 0}, {"max_iter": 0}, {"fit_intercept": 1}, {"features": 3}]
+    "bad",
+    [{"C": 0}, {"C": "much"}, {"tol": 0}, {"max_iter": 0}, {"fit_intercept": 1}, {"features": 3}],
 )
 def test_bad_parameters_are_refused(bad):
     X, y = load_iris(return_X_y=True)
@@ -227,7 +255,9 @@ def test_curvature_in_float32_tiles_costs_no_digits(n_classes, C, coarse, monkey
     monkeypatch.setattr(SoftmaxProblem, "_in_tiles", property(lambda self: False))
     found.append(SpectralLogistic(FEATURES, C=C).fit(X, y))
     assert not tiled[-1]
-    np.testing.assert_allclose(found[0].coef_, found[1].coef_, rtol=1e-6, atol=1e-6 * np.abs(found[1].coef_).max())
+    np.testing.assert_allclose(
+        found[0].coef_, found[1].coef_, rtol=1e-6, atol=1e-6 * np.abs(found[1].coef_).max()
+    )
     assert abs(found[0].n_iter_ - found[1].n_iter_) <= 1
 
 

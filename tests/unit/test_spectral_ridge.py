@@ -36,9 +36,15 @@ def test_equals_ridge_on_the_same_features(n_samples, intercept, weighted):
     X, Y = problem(n_samples)
     weights = np.random.default_rng(1).uniform(0, 2, n_samples) if weighted else None
     for targets in (Y, Y[:, 0]):
-        model = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept).fit(X, targets, weights)
-        reference = Ridge(alpha=0.2, fit_intercept=intercept).fit(model.features_.transform(X), targets, weights)
-        np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-8 * np.abs(reference.coef_).max())
+        model = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept).fit(
+            X, targets, weights
+        )
+        reference = Ridge(alpha=0.2, fit_intercept=intercept).fit(
+            model.features_.transform(X), targets, weights
+        )
+        np.testing.assert_allclose(
+            model.coef_, reference.coef_, atol=1e-8 * np.abs(reference.coef_).max()
+        )
         np.testing.assert_allclose(model.intercept_, reference.intercept_, rtol=1e-9)
         assert model.predict(X).shape == targets.shape
 
@@ -52,17 +58,24 @@ def test_leave_one_out_is_that_of_n_refits_and_chooses_the_ridge(n_samples):
     for alpha in (1e-3, 1e-1, 10.0):
         model = SpectralRidge(features(), alpha=alpha).fit(X, Y, weights)
         refits = np.stack(
-            [clone(model).fit(X[k], Y[k], weights[k]).predict(X[~k])[0] for k in ~np.eye(n_samples, dtype=bool)]
+            [
+                clone(model).fit(X[k], Y[k], weights[k]).predict(X[~k])[0]
+                for k in ~np.eye(n_samples, dtype=bool)
+            ]
         )
         np.testing.assert_allclose(model.leave_one_out(X, Y, weights), refits, atol=1e-6)
         errors.append(np.average(np.mean((Y - refits) ** 2, axis=1), weights=weights))
     np.testing.assert_allclose(path.loo_errors_, errors, rtol=1e-6)
     chosen = [1e-3, 1e-1, 10.0][np.argmin(errors)]
-    np.testing.assert_allclose(path.predict(X), SpectralRidge(features(), alpha=chosen).fit(X, Y, weights).predict(X))
+    np.testing.assert_allclose(
+        path.predict(X), SpectralRidge(features(), alpha=chosen).fit(X, Y, weights).predict(X)
+    )
 
 
 def test_leave_one_out_is_infinite_rather_than_rounding_noise():
-    """With more features than rows and no ridge to speak of, every leverage is one: no number can be trusted."""
+    """With more features than rows and no ridge to speak of, every leverage is one: no number can
+    be trusted.
+    """
     X, Y = problem(20)
     model = SpectralRidge(
         SpectralFeatures(Gaussian(gamma=3.0), n_components=300, random_state=0), alpha=[1e-13, 1.0]
@@ -82,7 +95,9 @@ def test_independent_outputs_are_an_operator_ridge_with_the_identity():
 
 @pytest.mark.parametrize("alpha", [0.2, [0.2]])
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("n_samples", [12, 40, 90])  # fewer rows than the 40 columns: some directions were never seen
+@pytest.mark.parametrize(
+    "n_samples", [12, 40, 90]
+)  # fewer rows than the 40 columns: some directions were never seen
 def test_deviation_is_that_of_bayesian_linear_regression(n_samples, intercept, alpha):
     X, Y = problem(n_samples, n_outputs=1)
     model = SpectralRidge(features(), alpha=alpha, fit_intercept=intercept).fit(X, Y[:, 0])
@@ -103,7 +118,9 @@ def test_deviation_is_calibrated_on_the_models_own_data(seed):
     X, Z = rng.uniform(-1, 1, size=(120, 2)), rng.uniform(-3, 3, size=(1000, 2))
     ratios = []
     for child in rng.spawn(25):
-        transformer = SpectralFeatures(Gaussian(gamma=1.0), n_components=60, random_state=child.integers(2**31)).fit(X)
+        transformer = SpectralFeatures(
+            Gaussian(gamma=1.0), n_components=60, random_state=child.integers(2**31)
+        ).fit(X)
         truth, noise = child.normal(size=120), 0.2
         Y = transformer.transform(X) @ truth + noise * child.normal(size=120)
         model = SpectralRidge(transformer, alpha=noise**2, fit_intercept=False).fit(X, Y)
@@ -117,10 +134,13 @@ def test_deviation_is_calibrated_on_the_models_own_data(seed):
 def test_jacobian_agrees_with_finite_differences():
     X, Y = problem(40)
     for targets in (Y, Y[:, 0]):
-        model = SpectralRidge(SpectralFeatures(Matern(nu=2.5), n_components=30, random_state=0)).fit(X, targets)
+        model = SpectralRidge(
+            SpectralFeatures(Matern(nu=2.5), n_components=30, random_state=0)
+        ).fit(X, targets)
         step = 1e-5
         numeric = np.stack(
-            [(model.predict(X + s) - model.predict(X - s)) / (2 * step) for s in step * np.eye(3)], axis=-1
+            [(model.predict(X + s) - model.predict(X - s)) / (2 * step) for s in step * np.eye(3)],
+            axis=-1,
         )
         np.testing.assert_allclose(model.jacobian(X), numeric, atol=1e-5 * np.abs(numeric).max())
 
@@ -136,9 +156,13 @@ def test_learned_measures_and_other_transformers_fit_in():
     X = rng.uniform(-1, 1, size=(300, 3))
     y = np.cos(4 * X[:, 0] - 3 * X[:, 1])
     prior = Gaussian(gamma=3.0)
-    plain = SpectralRidge(SpectralFeatures(prior, n_components=25), alpha=0.1, random_state=0).fit(X[:200], y[:200])
+    plain = SpectralRidge(SpectralFeatures(prior, n_components=25), alpha=0.1, random_state=0).fit(
+        X[:200], y[:200]
+    )
     learned = SpectralRidge(
-        SpectralFeatures(prior, learner=FourierPeaks(), n_components=25, n_candidates=4000), alpha=0.1, random_state=0
+        SpectralFeatures(prior, learner=FourierPeaks(), n_components=25, n_candidates=4000),
+        alpha=0.1,
+        random_state=0,
     ).fit(X[:200], y[:200])
     assert learned.score(X[200:], y[200:]) > plain.score(X[200:], y[200:])
     polynomial = SpectralRidge(PolynomialFeatures(2, include_bias=False), alpha=0.1).fit(X, y)
@@ -191,7 +215,7 @@ def test_bad_input_is_named(settings, y, error, message):
         SpectralRidge(**settings).fit(problem(20)[0], y)
 
 
-# --- rows in parts ---------------------------------------------------------------------------------------------------
+# --- rows in parts --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -201,17 +225,24 @@ def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
     X, Y = problem(100)
     weights = np.random.default_rng(1).uniform(0, 2, 100) if weighted else None
     for targets in (Y, Y[:, 1]):
-        whole = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept).fit(X, targets, weights)
+        whole = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept).fit(
+            X, targets, weights
+        )
         parts = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept)
         for stop, size in zip(np.cumsum(sizes), sizes):
             rows = slice(stop - size, stop)
             parts.partial_fit(X[rows], targets[rows], None if weights is None else weights[rows])
         np.testing.assert_allclose(parts.coef_, whole.coef_, atol=1e-11 * np.abs(whole.coef_).max())
         np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-11)
-        for mine, theirs in zip(parts.predict(X, return_std=True), whole.predict(X, return_std=True), strict=True):
+        for mine, theirs in zip(
+            parts.predict(X, return_std=True), whole.predict(X, return_std=True), strict=True
+        ):
             np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(
-            parts.leave_one_out(X, targets, weights), whole.leave_one_out(X, targets, weights), rtol=1e-10, atol=1e-10
+            parts.leave_one_out(X, targets, weights),
+            whole.leave_one_out(X, targets, weights),
+            rtol=1e-10,
+            atol=1e-10,
         )
 
 
@@ -219,7 +250,9 @@ def test_rows_in_parts_give_the_fit_of_all_rows(sizes, intercept, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
     X, Y = problem(200)
-    Y = Y + 1000.0 * np.arange(200)[:, None] / 200  # the parts have other means, around which they are summed
+    Y = (
+        Y + 1000.0 * np.arange(200)[:, None] / 200
+    )  # the parts have other means, around which they are summed
     weights = np.random.default_rng(1).uniform(0, 2, 200) if weighted else None
     for targets in (Y, Y[:, 1]):
         ridge = SpectralRidge(features(), alpha=0.2, fit_intercept=intercept)
@@ -230,7 +263,9 @@ def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
         ]
         parts[0].predict(X)
         merged, other = parts[0].merge(parts[1]), parts[1].predict(X)
-        np.testing.assert_allclose(merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(
+            merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max()
+        )
         np.testing.assert_allclose(merged.predict(X), whole.predict(X), rtol=1e-10, atol=1e-8)
         np.testing.assert_allclose(merged.noise_variance_, whole.noise_variance_, rtol=1e-8)
         np.testing.assert_array_equal(parts[1].predict(X), other)
@@ -242,12 +277,18 @@ def test_sums_around_another_shift_are_those_summed_around_it():
     here, there = np.array([0.3, -2.0]), np.array([5.0, 1.0])
     found, expected = (RidgeStatistics.of(np.sin, data, shift) for shift in (here, there))
     for field in fields(expected):
-        np.testing.assert_allclose(getattr(found.around(there), field.name), getattr(expected, field.name), rtol=1e-11)
+        np.testing.assert_allclose(
+            getattr(found.around(there), field.name), getattr(expected, field.name), rtol=1e-11
+        )
 
 
 def test_merged_fits_choose_their_ridge_as_parts_do():
     X, Y = problem(200)
-    parts = SpectralRidge(features(), alpha="auto").partial_fit(X[:80], Y[:80]).partial_fit(X[80:], Y[80:])
+    parts = (
+        SpectralRidge(features(), alpha="auto")
+        .partial_fit(X[:80], Y[:80])
+        .partial_fit(X[80:], Y[80:])
+    )
     merged = SpectralRidge(features(), alpha="auto").fit(X[:80], Y[:80])
     merged.merge(SpectralRidge(features(), alpha="auto").fit(X[80:], Y[80:]))
     assert merged.alpha_ == pytest.approx(parts.alpha_)
@@ -281,13 +322,17 @@ def test_rows_may_follow_a_fit_and_a_fit_begins_anew():
         model = SpectralRidge(features(), alpha=0.2).fit(X[:n_first], y[:n_first])
         model.partial_fit(X[n_first:], y[n_first:])
         np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9)
-    np.testing.assert_allclose(model.fit(X[:50], y[:50]).coef_, clone(model).fit(X[:50], y[:50]).coef_, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.fit(X[:50], y[:50]).coef_, clone(model).fit(X[:50], y[:50]).coef_, rtol=1e-12
+    )
 
 
 def test_what_cannot_be_added_is_refused():
     X, Y = problem(100)
     model = SpectralRidge(features()).partial_fit(X, Y)
-    with pytest.raises(ValueError, match=r"y has shape \(100, 1\), but in earlier calls it had 2 columns"):
+    with pytest.raises(
+        ValueError, match=r"y has shape \(100, 1\), but in earlier calls it had 2 columns"
+    ):
         model.partial_fit(X, Y[:, :1])
     with pytest.raises(ValueError, match="it had 2 columns"):
         model.partial_fit(X, Y[:, 0])
@@ -310,7 +355,9 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
             model.partial_fit(X[60:], Y[60:])
     np.testing.assert_array_equal(model.predict(X), before)
     whole = SpectralRidge(features(), alpha=1.0).fit(X, Y)
-    np.testing.assert_allclose(model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.partial_fit(X[60:], Y[60:]).predict(X), whole.predict(X), rtol=1e-9
+    )
     fresh = SpectralRidge(features(), alpha=1.0)
     with monkeypatch.context() as patch:
         patch.setattr("bochner.solvers.statistics._sums_block", _interrupted)
@@ -321,12 +368,16 @@ def test_an_interrupted_call_counts_no_rows(monkeypatch):
 
 def test_an_interrupted_solution_is_solved_again(monkeypatch):
     X, Y = problem(100)
-    model = SpectralRidge(features(), alpha=1.0).partial_fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
+    model = (
+        SpectralRidge(features(), alpha=1.0).partial_fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
+    )
     with monkeypatch.context() as patch:
         patch.setattr("bochner.solvers.direct.ridge_solution", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.predict(X)
-    np.testing.assert_allclose(model.predict(X), SpectralRidge(features(), alpha=1.0).fit(X, Y).predict(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict(X), SpectralRidge(features(), alpha=1.0).fit(X, Y).predict(X), rtol=1e-9
+    )
 
 
 def _interrupted(*_):

@@ -11,7 +11,9 @@ from bochner_papers.runner.summary import averaged, beside_published, published
 from bochner_papers.runner.text import overview_text, summary_text
 
 PUBLISHED = sorted(
-    path.name[:-5] for path in (files(experiments) / "published").iterdir() if path.name.endswith(".json")
+    path.name[:-5]
+    for path in (files(experiments) / "published").iterdir()
+    if path.name.endswith(".json")
 )
 
 
@@ -24,14 +26,21 @@ def test_averages_group_by_everything_but_repetitions():
     table = averaged(pairs)
     assert table["columns"] == ["method", "error", "best"]
     assert table["fixed"] == {"size": 5}
-    assert table["rows"][0] == ["a", {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2}, "x"]
+    assert table["rows"][0] == [
+        "a",
+        {"mean": 15.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2},
+        "x",
+    ]
     assert averaged([]) == {"columns": [], "rows": [], "fixed": {}}
     assert averaged(pairs[:1])["rows"] == [["a", 5, 10.0, "x"]]
 
 
 def test_curves_are_shown_by_their_ends_and_nested_lists_only_where_there_is_nothing_else():
     nested = [[1.0, 2.0]] * 50
-    curves = [({"method": "a", "seed": s}, {"curve": [0.0, 9.0, 1.0 + s], "nested": nested}) for s in (1, 2)]
+    curves = [
+        ({"method": "a", "seed": s}, {"curve": [0.0, 9.0, 1.0 + s], "nested": nested})
+        for s in (1, 2)
+    ]
     assert averaged(curves)["columns"] == ["method", "curve"]
     assert averaged(curves)["rows"] == [["a", "0\xa0→\xa02.5"]]
     assert averaged([({"method": "a"}, {"nested": nested})])["rows"] == [["a", "50 values"]]
@@ -39,9 +48,9 @@ def test_curves_are_shown_by_their_ends_and_nested_lists_only_where_there_is_not
 
 def test_grids_of_settings_are_left_out_unless_they_tell_rows_apart():
     def columns(**grids):
-        return averaged([({"method": m, "grid": {"C": [grid]}}, {"error": 1.0}) for m, grid in grids.items()])[
-            "columns"
-        ]
+        return averaged(
+            [({"method": m, "grid": {"C": [grid]}}, {"error": 1.0}) for m, grid in grids.items()]
+        )["columns"]
 
     assert columns(a=1, b=2) == ["method", "error"]
     same = [({"method": "a", "grid": [C]}, {"error": 1.0}) for C in (1, 2)]
@@ -63,7 +72,8 @@ PAPER = {
 
 def test_published_numbers_stand_beside_ours():
     pairs = [
-        ({"data": "ionosphere", "method": "our method", "seed": s}, {"error": e}) for s, e in enumerate((0.1, 0.2))
+        ({"data": "ionosphere", "method": "our method", "seed": s}, {"error": e})
+        for s, e in enumerate((0.1, 0.2))
     ]
     comparison = beside_published(pairs, PAPER)
     first, second = comparison["rows"][0]["cells"]
@@ -80,7 +90,11 @@ def test_columns_may_be_entries_of_the_results():
 
 
 def test_rows_may_be_named_by_several_entries_and_results_nested():
-    paper = PAPER | {"row": ["data", "method"], "columns": ["accuracy 10"], "rows": {"wine, svm": [90.0]}}
+    paper = PAPER | {
+        "row": ["data", "method"],
+        "columns": ["accuracy 10"],
+        "rows": {"wine, svm": [90.0]},
+    }
     del paper["column"]
     pairs = [({"data": "wine", "method": "svm"}, {"accuracy": {"10": 0.8, "20": 0.9}})]
     assert beside_published(pairs, paper)["rows"][0]["cells"][0]["ours"] == 80.0
@@ -88,14 +102,29 @@ def test_rows_may_be_named_by_several_entries_and_results_nested():
 
 
 def test_a_row_of_ranks_averages_places_and_shares_what_looks_equal():
-    paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "rank": [1.5, 1.5]}, "ranks": {"rank": 2}}
-    pairs = [({"data": "a"}, {"our method": 0.9, "SVM": 0.8}), ({"data": "b"}, {"our method": 0.7004, "SVM": 0.7001})]
-    assert [cell["ours"] for cell in beside_published(pairs, paper)["rows"][2]["cells"]] == [1.25, 1.75]
-    assert [cell["ours"] for cell in beside_published(pairs[:1], paper)["rows"][2]["cells"]] == [None, None]
+    paper = PAPER | {
+        "rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "rank": [1.5, 1.5]},
+        "ranks": {"rank": 2},
+    }
+    pairs = [
+        ({"data": "a"}, {"our method": 0.9, "SVM": 0.8}),
+        ({"data": "b"}, {"our method": 0.7004, "SVM": 0.7001}),
+    ]
+    assert [cell["ours"] for cell in beside_published(pairs, paper)["rows"][2]["cells"]] == [
+        1.25,
+        1.75,
+    ]
+    assert [cell["ours"] for cell in beside_published(pairs[:1], paper)["rows"][2]["cells"]] == [
+        None,
+        None,
+    ]
 
 
 def test_a_row_of_means_needs_all_its_rows():
-    paper = PAPER | {"rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "mean": [1.0, 2.0]}, "means": {"mean": 2}}
+    paper = PAPER | {
+        "rows": {"a": [1.0, 2.0], "b": [1.0, 2.0], "mean": [1.0, 2.0]},
+        "means": {"mean": 2},
+    }
     pairs = [({"data": "a"}, {"SVM": 0.1, "our method": 0.1}), ({"data": "b"}, {"SVM": 0.3})]
     cells = beside_published(pairs, paper)["rows"][2]["cells"]
     assert cells[0]["ours"] is None
@@ -141,7 +170,9 @@ def test_ranks_can_leave_a_column_out():
     rows = {row["name"]: row["cells"] for row in beside_published(printed, paper)["rows"]}
     of_five = rows["rank without BMKR"]
     assert of_five[0]["ours"] is None
-    assert [round(cell["ours"], 2) for cell in of_five[1:]] == [cell["published"] for cell in of_five[1:]]
+    assert [round(cell["ours"], 2) for cell in of_five[1:]] == [
+        cell["published"] for cell in of_five[1:]
+    ]
     assert sum(cell["ours"] for cell in of_five[1:]) == pytest.approx(15)
     assert sum(cell["ours"] for cell in rows["rank"]) == pytest.approx(21)
     # The paper's own ranks of six are those of unrounded means.
@@ -177,7 +208,16 @@ def test_text_is_aligned_and_complete():
         "why": "Too few.",
         "rule": "Holds when it does.",
     }
-    assert overview_text([summary]).splitlines()[-1].split() == ["x", "cannot", "tell", "3/7", "3", "1", "2", "min"]
+    assert overview_text([summary]).splitlines()[-1].split() == [
+        "x",
+        "cannot",
+        "tell",
+        "3/7",
+        "3",
+        "1",
+        "2",
+        "min",
+    ]
     text = summary_text(summary)
     assert "50 (–)" in text
     assert "– (10.0 ± 1.0)" in text

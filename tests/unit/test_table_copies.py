@@ -1,4 +1,6 @@
-"""Tables whose rows are repeated: copies stay together and count once, ties are independent observations."""
+"""Tables whose rows are repeated: copies stay together and count once, ties are independent
+observations.
+"""
 
 import numpy as np
 import pytest
@@ -7,16 +9,16 @@ from sklearn.neighbors import KNeighborsClassifier
 
 pandas = pytest.importorskip("pandas")
 
-from bochner import fit_table  # noqa: E402
-from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
-from bochner.tables.evaluate.baselines import rivals  # noqa: E402
-from bochner.tables.evaluate.copies import Observations, seen_inputs  # noqa: E402
-from bochner.tables.evaluate.splitting import SplitWish, split_rows  # noqa: E402
-from bochner.tables.evaluate.thresholds import out_of_sample_scores  # noqa: E402
-from bochner.tables.evaluate.usable_rows import usable_rows  # noqa: E402
-from bochner.tables.pages import model_page  # noqa: E402
-from bochner.tables.text import fit_text, repeated_text  # noqa: E402
+from bochner import fit_table
+from bochner.tables import ColumnReader, TableError
+from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate.baselines import rivals
+from bochner.tables.evaluate.copies import Observations, seen_inputs
+from bochner.tables.evaluate.splitting import SplitWish, split_rows
+from bochner.tables.evaluate.thresholds import out_of_sample_scores
+from bochner.tables.evaluate.usable_rows import usable_rows
+from bochner.tables.pages import model_page
+from bochner.tables.text import fit_text, repeated_text
 
 
 def noisy_table(rng, n_rows):
@@ -68,7 +70,9 @@ def test_a_table_of_identifiers_has_no_copies():
 
 def test_ties_are_told_from_copies():
     rng = np.random.default_rng(0)
-    frame = pandas.DataFrame({"sex": rng.choice(["f", "m"], 200), "class": rng.integers(3, size=200)})
+    frame = pandas.DataFrame(
+        {"sex": rng.choice(["f", "m"], 200), "class": rng.integers(3, size=200)}
+    )
     frame["y"] = rng.choice(["yes", "no"], 200)
     found = observations_of(frame, "y")
     assert found.are_ties
@@ -79,7 +83,9 @@ def test_ties_are_told_from_copies():
 
 def test_few_different_rows_are_refused():
     frame = pandas.DataFrame({"a": [0.5, 1.5, 2.5, 3.5] * 20, "y": ["p", "q", "p", "q"] * 20})
-    with pytest.raises(TableError, match="80 rows with a target, but only 4 different ones; at least 20"):
+    with pytest.raises(
+        TableError, match="80 rows with a target, but only 4 different ones; at least 20"
+    ):
         fit_table(frame, "y")
 
 
@@ -87,7 +93,9 @@ def test_few_different_rows_are_refused():
 @pytest.mark.parametrize("classify", [True, False])
 def test_copies_are_on_one_side_of_every_split_and_count_once_when_held_out(kind, classify, seed):
     rng = np.random.default_rng(seed)
-    frame = noisy_table(rng, 80).assign(day=rng.integers(40, size=80), person=rng.integers(20, size=80))
+    frame = noisy_table(rng, 80).assign(
+        day=rng.integers(40, size=80), person=rng.integers(20, size=80)
+    )
     frame = twice(frame).sample(frac=1, random_state=seed).reset_index(drop=True)
     table = with_labels(frame) if classify else frame
     wish = SplitWish.of(kind, list(table.columns), "y")
@@ -131,14 +139,23 @@ def test_scores_for_a_threshold_know_no_copies(seed):
     y = np.tile(rng.integers(2, size=200), 2)
     observations = Observations.of(frame, y, True, ["a"])
     rows, scores = out_of_sample_scores(
-        ColumnReader(task="classification"), KNeighborsClassifier(1), frame, y, 1, None, observations, seed
+        ColumnReader(task="classification"),
+        KNeighborsClassifier(1),
+        frame,
+        y,
+        1,
+        None,
+        observations,
+        seed,
     )
     right = np.mean((scores > 0.5) == y[rows])
     assert abs(right - 0.5) < 5 * np.sqrt(0.25 / 200)
 
 
 def test_means_of_the_target_know_no_copies(seed):
-    """Each level has one row, twice: the mean of other folds is the mean of all other rows, and knows nothing."""
+    """Each level has one row, twice: the mean of other folds is the mean of all other rows, and
+    knows nothing.
+    """
     rng = np.random.default_rng(seed)
     frame = twice(pandas.DataFrame({"name": [f"name {k}" for k in range(150)]}))
     y = np.tile(rng.normal(size=150), 2)
@@ -150,7 +167,9 @@ def test_means_of_the_target_know_no_copies(seed):
 
 
 def test_held_out_inputs_among_the_training_rows_are_counted():
-    frame = pandas.DataFrame({"a": [1.0, 2.0, 1.0, 2.0, 3.0], "b": ["x", "y", "x", "x", "y"], "c": range(5)})
+    frame = pandas.DataFrame(
+        {"a": [1.0, 2.0, 1.0, 2.0, 3.0], "b": ["x", "y", "x", "x", "y"], "c": range(5)}
+    )
     train, test = np.array([0, 1]), np.array([2, 3, 4])
     assert seen_inputs(frame, ["a", "b"], train, test) == 1
     assert seen_inputs(frame, ["a"], train, test) == 2
@@ -158,9 +177,15 @@ def test_held_out_inputs_among_the_training_rows_are_counted():
 
 
 def test_repeated_rows_are_reported():
-    facts = {"n_rows": 450, "n_test": 75, "repeated": {"n_rows": 150, "share": 1 / 3, "are_ties": False}, "seen": None}
+    facts = {
+        "n_rows": 450,
+        "n_test": 75,
+        "repeated": {"n_rows": 150, "share": 1 / 3, "are_ties": False},
+        "seen": None,
+    }
     assert repeated_text(facts) == [
-        "150 of 450 rows (33%) repeat another row; copies were kept on the same side of every split, "
+        "150 of 450 rows (33%) repeat another row; copies were kept on the same side of every "
+        "split, "
         "and held-out copies count once."
     ]
     facts["repeated"]["are_ties"], facts["seen"] = True, {"n_rows": 60, "share": 0.8}
@@ -173,7 +198,9 @@ def test_repeated_rows_are_reported():
 
 
 def test_what_is_said_of_a_table_twice_holds_for_fresh_rows():
-    """300 rows twice: errors, R² and coverage are those of fresh rows, not of rows that were fitted."""
+    """300 rows twice: errors, R² and coverage are those of fresh rows, not of rows that were
+    fitted.
+    """
     rng = np.random.default_rng(0)
     frame, fresh = noisy_table(rng, 300), noisy_table(rng, 4000)
     model = fit_table(twice(frame), "y", compare=False)
@@ -183,7 +210,10 @@ def test_what_is_said_of_a_table_twice_holds_for_fresh_rows():
     assert (facts["n_train"], facts["n_test"]) == (450, 75)
     errors = np.asarray(model.predict(fresh)) - fresh["y"]
     assert np.mean(np.abs(errors) <= entry["half_width"]) >= entry["coverage"]
-    assert abs(entry["r2"] - (1 - np.mean(errors**2) / fresh["y"].var())) < 3 * entry["standard_errors"]["r2"]
+    assert (
+        abs(entry["r2"] - (1 - np.mean(errors**2) / fresh["y"].var()))
+        < 3 * entry["standard_errors"]["r2"]
+    )
     said = "300 of 600 rows (50%) repeat another row; copies were kept on the same side"
     assert said in fit_text(facts)
     assert said in model_page(facts, "model.skops")
@@ -197,13 +227,18 @@ def test_the_certified_error_of_a_table_twice_is_above_the_true_one(task):
         rng = np.random.default_rng(run)
         frame, fresh = (with_labels(noisy_table(rng, n)) for n in (300, 4000))
         if task == "noise":
-            frame, fresh = (one.assign(y=rng.choice(["in", "out"], len(one))) for one in (frame, fresh))
+            frame, fresh = (
+                one.assign(y=rng.choice(["in", "out"], len(one))) for one in (frame, fresh)
+            )
         model = fit_table(twice(frame), "y", compare=False, seed=run)
-        missed += np.mean(model.predict(fresh) != fresh["y"]) > model.facts_["judged"]["bochner"]["certified"]
+        missed += (
+            np.mean(model.predict(fresh) != fresh["y"])
+            > model.facts_["judged"]["bochner"]["certified"]
+        )
     assert missed <= 1  # each fails with a probability of at most 5 %
 
 
-# --- other models get the columns of the table, and no means of the target ------------------------------------------
+# --- other models get the columns of the table, and no means of the target ------------------------
 
 
 def many_names(rng, n_rows=600, n_levels=200):
@@ -213,14 +248,20 @@ def many_names(rng, n_rows=600, n_levels=200):
 
 
 def test_other_models_get_no_means_of_the_target(monkeypatch):
-    """Trees on noisy means fit noise: log-loss .632 beside .605 of the constant. On the levels they find nothing."""
+    """Trees on noisy means fit noise: log-loss .632 beside .605 of the constant. On the levels they
+    find nothing.
+    """
     monkeypatch.setattr(rivals_module, "installed", list)
     judged = fit_table(many_names(np.random.default_rng(0)), "y").facts_["judged"]
-    assert judged["HistGradientBoosting"]["log-loss"] == pytest.approx(judged["constant"]["log-loss"], abs=1e-3)
+    assert judged["HistGradientBoosting"]["log-loss"] == pytest.approx(
+        judged["constant"]["log-loss"], abs=1e-3
+    )
 
 
 def test_other_models_get_raw_columns(monkeypatch):
-    """Categories with all their levels, dates as days and parts of the calendar, numbers; nothing for identifiers."""
+    """Categories with all their levels, dates as days and parts of the calendar, numbers; nothing
+    for identifiers.
+    """
     from bochner.tables import fitting as fitting_module
 
     seen = []
@@ -233,7 +274,9 @@ def test_other_models_get_raw_columns(monkeypatch):
     monkeypatch.setattr(fitting_module, "rivals", watched)
     rng = np.random.default_rng(0)
     frame = many_names(rng, 300, 80).assign(
-        day=pandas.date_range("2020-01-01", periods=300).astype(str), row_id=np.arange(300), size=rng.normal(size=300)
+        day=pandas.date_range("2020-01-01", periods=300).astype(str),
+        row_id=np.arange(300),
+        size=rng.normal(size=300),
     )
     facts = fit_table(frame, "y").facts_
     assert facts["left_out"].keys() == {"row_id"}
@@ -253,9 +296,20 @@ def test_catboost_is_given_texts_and_the_names_of_categories(monkeypatch):
     from sklearn.dummy import DummyClassifier
 
     class Recorder(DummyClassifier):
-        def __init__(self, cat_features=None, random_seed=0, thread_count=1, verbose=0, allow_writing_files=False):
+        def __init__(
+            self,
+            cat_features=None,
+            random_seed=0,
+            thread_count=1,
+            verbose=0,
+            allow_writing_files=False,
+        ):
             super().__init__()
-            self.cat_features, self.random_seed, self.thread_count = cat_features, random_seed, thread_count
+            self.cat_features, self.random_seed, self.thread_count = (
+                cat_features,
+                random_seed,
+                thread_count,
+            )
             self.verbose, self.allow_writing_files = verbose, allow_writing_files
 
         def fit(self, X, y):
@@ -268,14 +322,18 @@ def test_catboost_is_given_texts_and_the_names_of_categories(monkeypatch):
     monkeypatch.setattr(rivals_module, "installed", lambda: ["CatBoost"])
     names = pandas.Series(["u", None, "v", "u"] * 10, dtype="category")
     X = pandas.DataFrame({"column 0": names, "column 1": np.arange(40.0)})
-    model = rivals(X, np.arange(40) % 2, True, 0, "log-loss")[0]["CatBoost"].fit(X, np.arange(40) % 2)
+    model = rivals(X, np.arange(40) % 2, True, 0, "log-loss")[0]["CatBoost"].fit(
+        X, np.arange(40) % 2
+    )
     assert model.model.cat_features == ["column 0"]
     assert model.model.X["column 0"].tolist() == ["u", "missing", "v", "u"] * 10
     np.testing.assert_array_equal(model.model.X["column 1"], X["column 1"])
 
 
 def test_linear_models_get_levels_and_imputed_numbers():
-    X = pandas.DataFrame({"level": pandas.Categorical(["a", "b", "c"] * 20), "number": np.arange(60.0)})
+    X = pandas.DataFrame(
+        {"level": pandas.Categorical(["a", "b", "c"] * 20), "number": np.arange(60.0)}
+    )
     X.loc[7, "number"] = np.nan
     y = np.where(X["level"] == "b", 3.0, 0.0)
     new = X.assign(level=pandas.Categorical(["never seen"] * 60))

@@ -1,4 +1,6 @@
-"""Tables from files: dialects of text that are found by themselves, other formats, and one sentence for what is no table."""
+"""Tables from files: dialects of text that are found by themselves, other formats, and one sentence
+for what is no table.
+"""
 
 import bz2
 import gzip
@@ -13,10 +15,10 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-from bochner import load_table  # noqa: E402
-from bochner.tables import TableError  # noqa: E402
-from bochner.tables.read.dialects import TextOptions, dialect_of  # noqa: E402
-from bochner.tables.read.reading import read_file  # noqa: E402
+from bochner import load_table
+from bochner.tables import TableError
+from bochner.tables.read.dialects import TextOptions, dialect_of
+from bochner.tables.read.reading import read_file
 
 FRAME = pandas.DataFrame(
     {
@@ -33,9 +35,12 @@ def written(frame, **options):
 
 
 @pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"]
+    "encoding",
+    ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"],
 )
-@pytest.mark.parametrize(("sep", "decimal"), [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", "."), (",", ",")])
+@pytest.mark.parametrize(
+    ("sep", "decimal"), [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", "."), (",", ",")]
+)
 def test_dialects_are_found(tmp_path, sep, decimal, encoding):
     path = tmp_path / "t.csv"
     path.write_bytes(written(FRAME, sep=sep, decimal=decimal).encode(encoding))
@@ -68,7 +73,10 @@ def test_what_is_given_overrules(tmp_path):
         ({"decimal": "'"}, "The decimal mark is '.' or ','"),
         ({"sep": ",", "decimal": ","}, "cannot both be ','"),
         ({"encoding": "klingon"}, "There is no encoding 'klingon'"),
-        ({"encoding": "ascii"}, r"is not written in the encoding ASCII: byte 0 \(0xc3, in line 1\) cannot be decoded"),
+        (
+            {"encoding": "ascii"},
+            r"is not written in the encoding ASCII: byte 0 \(0xc3, in line 1\) cannot be decoded",
+        ),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, message):
@@ -117,7 +125,9 @@ def test_compressed_files(tmp_path, ending, kind):
         frame.to_parquet(buffer)
         content = buffer.getvalue()
     else:
-        content = (written(frame) if kind == "csv" else frame.to_json(orient="records", lines=True)).encode()
+        content = (
+            written(frame) if kind == "csv" else frame.to_json(orient="records", lines=True)
+        ).encode()
     path.write_bytes(compressed(content, ending))
     pandas.testing.assert_frame_equal(load_table(path), frame, check_dtype=False)
 
@@ -142,7 +152,10 @@ def test_damaged_compressed_files(tmp_path):
 
 def test_json_lines_and_lists(tmp_path):
     rows = [{"a": 1, "b": "x"}, {"a": 2.5, "c": "0012"}]
-    for name, text in (("t.jsonl", "\n".join(map(json.dumps, rows)) + "\n\n"), ("t.json", json.dumps(rows))):
+    for name, text in (
+        ("t.jsonl", "\n".join(map(json.dumps, rows)) + "\n\n"),
+        ("t.json", json.dumps(rows)),
+    ):
         (tmp_path / name).write_text(text)
         frame = load_table(tmp_path / name)
         assert frame["a"].tolist() == [1, 2.5]
@@ -177,7 +190,12 @@ def test_standard_input(monkeypatch, kind):
     frame.to_parquet(buffer)
     lines = frame.to_json(orient="records", lines=True).encode()
     csv = written(frame, sep=";").encode()
-    content = {"csv": csv, "csv.gz": gzip.compress(csv), "jsonl": lines, "parquet": buffer.getvalue()}[kind]
+    content = {
+        "csv": csv,
+        "csv.gz": gzip.compress(csv),
+        "jsonl": lines,
+        "parquet": buffer.getvalue(),
+    }[kind]
     monkeypatch.setattr(sys, "stdin", Input(content))
     pandas.testing.assert_frame_equal(load_table("-"), frame, check_dtype=False)
 
@@ -185,10 +203,18 @@ def test_standard_input(monkeypatch, kind):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", b"a,b\n1,2\n3,4,5\n", r"line 3 has 3 fields, but the lines before it have 2\. Put quotes"),
+        (
+            "t.csv",
+            b"a,b\n1,2\n3,4,5\n",
+            r"line 3 has 3 fields, but the lines before it have 2\. Put quotes",
+        ),
         ("t.csv", b"a,b\n1,2,3,4\n3,4,5,6\n", "its lines have 4 fields, but its header has 2"),
         ("t.csv", b'a,b\n1,"2\n3,4\n', "a quotation mark that opens in line 2 is never closed"),
-        ("t.csv", b"PK\x03\x04 rest", "is no text: it is a zip archive or an Excel workbook. Save the table as CSV"),
+        (
+            "t.csv",
+            b"PK\x03\x04 rest",
+            "is no text: it is a zip archive or an Excel workbook. Save the table as CSV",
+        ),
         ("t.csv", bytes(range(256)) * 20, "is no text: it holds bytes of zero"),
         ("t.csv", bytes(range(1, 256)) * 20, "is no text: it is full of control characters"),
         ("t.csv", b"PAR1 rest", "it is a Parquet file"),

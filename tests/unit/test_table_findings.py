@@ -9,11 +9,11 @@ from sklearn.metrics import roc_auc_score
 
 pandas = pytest.importorskip("pandas")
 
-from bochner import SpectralClassifier, SpectralRegressor, fit_table  # noqa: E402
-from bochner.tables import ColumnReader  # noqa: E402
-from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
-from bochner.tables.evaluate import findings as findings_module  # noqa: E402
-from bochner.tables.evaluate.findings import (  # noqa: E402
+from bochner import SpectralClassifier, SpectralRegressor, fit_table
+from bochner.tables import ColumnReader
+from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate import findings as findings_module
+from bochner.tables.evaluate.findings import (
     class_curves,
     column_effects,
     importances,
@@ -21,8 +21,8 @@ from bochner.tables.evaluate.findings import (  # noqa: E402
     value_findings,
     worst_rows,
 )
-from bochner.tables.evaluate.metrics import Predicted, Truth  # noqa: E402
-from bochner.tabular.effects import column_importances  # noqa: E402
+from bochner.tables.evaluate.metrics import Predicted, Truth
+from bochner.tabular.effects import column_importances
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,12 @@ def table():
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
     frame["word"] = rng.choice(["x", "y", "z"], 200)
-    frame["y"] = np.sin(2 * frame["a"]) + frame["a"] * frame["b"] + (frame["word"] == "x") + 0.1 * rng.normal(size=200)
+    frame["y"] = (
+        np.sin(2 * frame["a"])
+        + frame["a"] * frame["b"]
+        + (frame["word"] == "x")
+        + 0.1 * rng.normal(size=200)
+    )
     return frame
 
 
@@ -54,7 +59,9 @@ def test_importances_are_those_of_the_front_door_with_their_spread(fitted):
         expected = column_importances(model.blend_, model.inputs_, model.inputs_.transform(X))
         assert [found["importance"][name] for name in X.columns] == pytest.approx(expected.tolist())
         assert sum(found["importance"].values()) == pytest.approx(1)
-        assert list(found["importance"].values()) == sorted(found["importance"].values(), reverse=True)
+        assert list(found["importance"].values()) == sorted(
+            found["importance"].values(), reverse=True
+        )
         assert all(0 < error < 0.1 for error in found["importance_error"].values())
 
 
@@ -68,7 +75,9 @@ def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted)
 
     def effect(frame, which, place):
         effects = getattr(model.effects(frame, max_order=2), which)[0, place]
-        return np.atleast_1d(-effects if kind == "two" else effects)  # the class to be found is the first one
+        return np.atleast_1d(
+            -effects if kind == "two" else effects
+        )  # the class to be found is the first one
 
     names = model.effects(other, max_order=1).names
     for curve in found["curves"]:
@@ -76,18 +85,24 @@ def test_curves_and_the_map_are_effects_whatever_other_columns_are(kind, fitted)
             value = curve["x"][k]
             changed = other.copy()
             changed[curve["column"]] = (
-                pandas.Categorical([value], dtype=X["word"].dtype) if isinstance(value, str) else value
+                pandas.Categorical([value], dtype=X["word"].dtype)
+                if isinstance(value, str)
+                else value
             )
             expected = effect(changed, "main", names.index(curve["column"]))
             np.testing.assert_allclose(
-                [line[k] for line in curve["y"]], expected, atol=2e-4 * np.abs(curve["y"]).max() + 1e-9
+                [line[k] for line in curve["y"]],
+                expected,
+                atol=2e-4 * np.abs(curve["y"]).max() + 1e-9,
             )
     pair = found["pair"]
     assert set(pair["columns"]) == {"a", "b"}
     changed = other.assign(**{pair["columns"][0]: pair["x"][2], pair["columns"][1]: pair["y"][5]})
     place = model.effects(other, max_order=2).pair_names.index(tuple(pair["columns"]))
     output = found["outputs"].index(pair["output"])
-    assert pair["z"][2][5] == pytest.approx(effect(changed, "pairs", place)[output], rel=1e-3, abs=1e-5)
+    assert pair["z"][2][5] == pytest.approx(
+        effect(changed, "pairs", place)[output], rel=1e-3, abs=1e-5
+    )
 
 
 def test_pairs_are_left_out_where_they_would_take_long(fitted, monkeypatch):
@@ -131,7 +146,11 @@ def test_the_worst_rows_are_named_by_their_place_in_the_table():
     frame = pandas.DataFrame({"a": ["p", "q" * 99, "r"], "b": [1.0, 2.5, None]}, index=[4, 7, 9])
     frame = pandas.concat([frame, frame.set_axis([1, 2, 3], axis=0)]).iloc[[3, 0, 4, 1, 2, 5]]
     found = worst_rows(
-        frame, np.array([1, 3, 4]), Truth(np.array([1.0, 2.0, 3.0])), Predicted(np.array([1.5, 2.0, 0.0])), ["b", "a"]
+        frame,
+        np.array([1, 3, 4]),
+        Truth(np.array([1.0, 2.0, 3.0])),
+        Predicted(np.array([1.5, 2.0, 0.0])),
+        ["b", "a"],
     )
     assert found["columns"] == ["b", "a"]
     assert found["rows"][0] == [10, "3", "0", -3.0, "nan", "r"]

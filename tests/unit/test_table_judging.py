@@ -6,28 +6,38 @@ from sklearn import metrics as sklearn_metrics
 
 pandas = pytest.importorskip("pandas")
 
-from table_samples import quick_models  # noqa: E402
+from table_samples import quick_models
 
-from bochner import fit_table, load, save  # noqa: E402
-from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
-from bochner.tables.evaluate.evaluation import judged  # noqa: E402
-from bochner.tables.evaluate.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error  # noqa: E402
-from bochner.tables.evaluate.splitting import SplitWish, split_rows  # noqa: E402
-from bochner.tables.evaluate.target import counted_labels  # noqa: E402
-from bochner.tables.evaluate.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold  # noqa: E402
-from bochner.tables.provenance import fingerprint  # noqa: E402
-from bochner.tables.text import certificate_text, fit_text, refit_text  # noqa: E402
+from bochner import fit_table, load, save
+from bochner.tables import ColumnReader, TableError
+from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate.evaluation import judged
+from bochner.tables.evaluate.metrics import METRICS, NUMBERS, Predicted, Truth, standard_error
+from bochner.tables.evaluate.splitting import SplitWish, split_rows
+from bochner.tables.evaluate.target import counted_labels
+from bochner.tables.evaluate.thresholds import (
+    ThresholdClassifier,
+    ThresholdWish,
+    cheapest_threshold,
+)
+from bochner.tables.provenance import fingerprint
+from bochner.tables.text import certificate_text, fit_text, refit_text
 
 # Each metric as scikit-learn has it, of rows with weights.
 OF_SKLEARN = {
-    "log-loss": lambda t, p, w: sklearn_metrics.log_loss(t.y, p.probabilities, sample_weight=w, labels=t.classes),
-    "auc": lambda t, p, w: sklearn_metrics.roc_auc_score(t.y == t.positive, p.of(t.positive, t), sample_weight=w),
+    "log-loss": lambda t, p, w: sklearn_metrics.log_loss(
+        t.y, p.probabilities, sample_weight=w, labels=t.classes
+    ),
+    "auc": lambda t, p, w: sklearn_metrics.roc_auc_score(
+        t.y == t.positive, p.of(t.positive, t), sample_weight=w
+    ),
     "average-precision": lambda t, p, w: sklearn_metrics.average_precision_score(
         t.y == t.positive, p.of(t.positive, t), sample_weight=w
     ),
     "accuracy": lambda t, p, w: sklearn_metrics.accuracy_score(t.y, p.y, sample_weight=w),
-    "balanced-accuracy": lambda t, p, w: sklearn_metrics.balanced_accuracy_score(t.y, p.y, sample_weight=w),
+    "balanced-accuracy": lambda t, p, w: sklearn_metrics.balanced_accuracy_score(
+        t.y, p.y, sample_weight=w
+    ),
     "rmse": lambda t, p, w: sklearn_metrics.root_mean_squared_error(t.y, p.y, sample_weight=w),
     "r2": lambda t, p, w: sklearn_metrics.r2_score(t.y, p.y, sample_weight=w),
     "mae": lambda t, p, w: sklearn_metrics.mean_absolute_error(t.y, p.y, sample_weight=w),
@@ -41,20 +51,33 @@ def example(kind, seed, n=60):
         y = rng.normal(size=n)
         return Truth(y), Predicted(y + rng.normal(size=n))
     classes = np.array(["a", "b"] if kind == "two classes" else ["a", "b", "c"])
-    codes = np.concatenate([np.arange(len(classes)), rng.integers(len(classes), size=n - len(classes))])
-    scores = (rng.normal(size=(n, len(classes))) + 1.5 * (codes[:, None] == np.arange(len(classes)))).round(1)
+    codes = np.concatenate(
+        [np.arange(len(classes)), rng.integers(len(classes), size=n - len(classes))]
+    )
+    scores = (
+        rng.normal(size=(n, len(classes))) + 1.5 * (codes[:, None] == np.arange(len(classes)))
+    ).round(1)
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    return Truth(classes[codes], classes, classes[0]), Predicted(classes[shares.argmax(axis=1)], shares)
+    return Truth(classes[codes], classes, classes[0]), Predicted(
+        classes[shares.argmax(axis=1)], shares
+    )
 
 
-@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, one in METRICS.items() for kind in one.kinds])
-def test_influences_are_the_derivatives_of_scikit_learns_metric_in_the_weights_of_rows(name, kind, seed):
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, one in METRICS.items() for kind in one.kinds]
+)
+def test_influences_are_the_derivatives_of_scikit_learns_metric_in_the_weights_of_rows(
+    name, kind, seed
+):
     truth, predicted = example(kind, seed)
     value, influence = METRICS[name].measure(truth, predicted)
     n, step = len(truth.y), 1e-5
     assert value == pytest.approx(OF_SKLEARN[name](truth, predicted, np.ones(n)))
     for i in range(n):
-        ends = [OF_SKLEARN[name](truth, predicted, np.ones(n) + side * step * (np.arange(n) == i)) for side in (-1, 1)]
+        ends = [
+            OF_SKLEARN[name](truth, predicted, np.ones(n) + side * step * (np.arange(n) == i))
+            for side in (-1, 1)
+        ]
         assert influence[i] == pytest.approx(n * (ends[1] - ends[0]) / (2 * step), abs=1e-5)
     assert influence.sum() == pytest.approx(0, abs=1e-8)
 
@@ -63,7 +86,9 @@ def test_the_standard_error_of_an_area_is_delongs(seed):
     truth, predicted = example("two classes", seed)
     found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
     ahead = (score[found][:, None] > score[~found]) + 0.5 * (score[found][:, None] == score[~found])
-    delong = np.sqrt(ahead.mean(axis=1).var() / found.sum() + ahead.mean(axis=0).var() / (~found).sum())
+    delong = np.sqrt(
+        ahead.mean(axis=1).var() / found.sum() + ahead.mean(axis=0).var() / (~found).sum()
+    )
     ours = standard_error(METRICS["auc"].measure(truth, predicted)[1])
     assert ours * np.sqrt((len(found) - 1) / len(found)) == pytest.approx(delong)
 
@@ -80,7 +105,11 @@ def test_differences_are_positive_where_ours_is_better_whichever_way_a_metric_go
     truth, predicted = example("two classes", 0)
     perfect = Predicted(truth.y, (truth.y[:, None] == truth.classes).astype(float))
     entry = judged(predicted, truth, perfect)
-    assert all(entry["worse_by"][name][0] > 0 for name, metric in METRICS.items() if "two classes" in metric.kinds)
+    assert all(
+        entry["worse_by"][name][0] > 0
+        for name, metric in METRICS.items()
+        if "two classes" in metric.kinds
+    )
     assert all(found == [0, 0] for found in judged(perfect, truth, perfect)["worse_by"].values())
 
 
@@ -91,7 +120,10 @@ def test_the_limit_of_whole_groups_holds_for_the_mean_over_groups(seed):
     for _ in range(n_trials):
         wrong = np.repeat(rng.random(30) < 0.2, 20)
         y = np.zeros(600, dtype=int)
-        truth, predicted = Truth(y, classes, 1, groups), Predicted(wrong.astype(int), np.full((600, 2), 0.5))
+        truth, predicted = (
+            Truth(y, classes, 1, groups),
+            Predicted(wrong.astype(int), np.full((600, 2), 0.5)),
+        )
         with np.errstate(all="ignore"):
             held += _certified(truth, predicted) >= 0.2
     assert held / n_trials > 0.95 - 5 * np.sqrt(0.05 * 0.95 / n_trials)
@@ -103,7 +135,7 @@ def _certified(truth, predicted):
     return _certificate(predicted, truth)["certified"]
 
 
-# --- thresholds -------------------------------------------------------------------------------------------------------
+# --- thresholds -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["balanced", "cost:1,7", "cost:3,1"])
@@ -113,13 +145,17 @@ def test_the_cheapest_threshold_is_that_of_all_that_could_be_tried(text, seed):
     of_positive, of_negative = wish.row_costs(positive)
 
     def cost(at):
-        return of_positive * np.sum((scores >= at) & ~positive) + of_negative * np.sum((scores < at) & positive)
+        return of_positive * np.sum((scores >= at) & ~positive) + of_negative * np.sum(
+            (scores < at) & positive
+        )
 
     best = min(cost(at) for at in np.linspace(-0.01, 1.01, 1021))
     assert cost(cheapest_threshold(scores, positive, wish)) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("text", ["half", "cost:1", "cost:1,x", "cost:0,1", "cost:1,inf", "balanced:1"])
+@pytest.mark.parametrize(
+    "text", ["half", "cost:1", "cost:1,x", "cost:0,1", "cost:1,inf", "balanced:1"]
+)
 def test_thresholds_that_make_no_sense(text):
     with pytest.raises(TableError, match="A threshold is balanced or cost:FP,FN"):
         ThresholdWish.of(text)
@@ -170,7 +206,9 @@ def test_a_threshold_finds_rare_cases_and_is_in_the_file(rare, tmp_path):
 
 @pytest.mark.long
 def test_the_class_to_be_found_may_be_named_and_rivals_left_away(rare):
-    model = fit_table(rare, "found", roles={"patient": "drop"}, threshold="balanced", positive="no", compare=False)
+    model = fit_table(
+        rare, "found", roles={"patient": "drop"}, threshold="balanced", positive="no", compare=False
+    )
     facts = model.facts_
     assert facts["positive"] == model["model"].positive == "no"
     assert set(facts["judged"]) == {"bochner", "constant"}
@@ -202,8 +240,14 @@ def test_a_rival_that_needs_much_memory_is_fitted_on_a_stated_sample(monkeypatch
 
 def test_labels_are_counted_as_by_sorting_them():
     rng = np.random.default_rng(0)
-    for y in (rng.integers(-3, 4, size=50), rng.random(50) > 0.5, rng.choice(["b", "a", "é"], size=50).astype(object)):
-        for mine, expected in zip(counted_labels(y), np.unique(y, return_inverse=True, return_counts=True)):
+    for y in (
+        rng.integers(-3, 4, size=50),
+        rng.random(50) > 0.5,
+        rng.choice(["b", "a", "é"], size=50).astype(object),
+    ):
+        for mine, expected in zip(
+            counted_labels(y), np.unique(y, return_inverse=True, return_counts=True)
+        ):
             np.testing.assert_array_equal(mine, expected)
 
 
@@ -214,7 +258,9 @@ def test_a_threshold_is_not_chosen_on_held_out_rows(rare):
     changed = rare.copy()
     changed.loc[split.test[::3], "found"] = "yes"
     found = [
-        fit_table(f, "found", threshold="cost:1,9", split="time:day", roles={"patient": "drop"}).facts_["threshold"]
+        fit_table(
+            f, "found", threshold="cost:1,9", split="time:day", roles={"patient": "drop"}
+        ).facts_["threshold"]
         for f in (rare, changed)
     ]
     assert found[0]["value"] == found[1]["value"]
@@ -243,13 +289,17 @@ def test_requests_that_do_not_fit_the_target(rare):
         fit_table(rare.assign(word=["x", "y"] * (N_RARE // 2)), "found", split="group:word")
 
 
-# --- splits and refits ------------------------------------------------------------------------------------------------
+# --- splits and refits ----------------------------------------------------------------------------
 
 
 def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
     y = rare["found"].to_numpy()
-    split = split_rows(SplitWish("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, ".")
-    days = pandas.to_datetime(rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y").to_numpy()
+    split = split_rows(
+        SplitWish("time", "day"), rare.sample(frac=1, random_state=0), y, True, 0, "."
+    )
+    days = pandas.to_datetime(
+        rare.sample(frac=1, random_state=0)["day"], format="%d.%m.%Y"
+    ).to_numpy()
     assert days[split.train].max() < days[split.test].min()
     assert 0.2 < len(split.test) / len(y) < 0.3
     with_hole = rare.assign(day=rare["day"].where(np.arange(N_RARE) > 200))
@@ -265,20 +315,28 @@ def test_the_last_rows_in_time_and_whole_groups_are_held_out(rare):
 @pytest.mark.long
 def test_what_is_certified_is_said_for_each_split(rare):
     group = fit_table(rare, "found", split="group:patient", refit=True)
-    assert group.facts_["columns"]["patient"] == ["left out", "the groups that rows are held out by"]
+    assert group.facts_["columns"]["patient"] == [
+        "left out",
+        "the groups that rows are held out by",
+    ]
     n_groups = group.facts_["split"]["n_groups"]
     assert 12 <= n_groups <= 18
-    assert f"on average over groups drawn like the {n_groups} held-out ones of 'patient'" in certificate_text(
-        group.facts_
+    assert (
+        f"on average over groups drawn like the {n_groups} held-out ones of 'patient'"
+        in certificate_text(group.facts_)
     )
     assert "nothing is certified for single rows" in certificate_text(group.facts_)
     assert f"fitted again, on all {N_RARE} rows" in refit_text(group.facts_)[0]
     entry = group.facts_["judged"]["bochner"]
     assert entry["certified"] > entry["error_of_groups"]
-    numbers = fit_table(rare.drop(columns=["found", "day"]), "a", split="group:patient", compare=False)
+    numbers = fit_table(
+        rare.drop(columns=["found", "day"]), "a", split="group:patient", compare=False
+    )
     assert "no interval is certified" in certificate_text(numbers.facts_)
     time = fit_table(rare.drop(columns="patient"), "found", split="time:day", compare=False)
-    assert certificate_text(time.facts_).startswith("Not certified: rows in time are seldom independent")
+    assert certificate_text(time.facts_).startswith(
+        "Not certified: rows in time are seldom independent"
+    )
     assert refit_text(time.facts_) == []
 
 
@@ -289,7 +347,9 @@ def test_a_refit_is_the_front_door_on_all_rows(rare):
     model = fit_table(frame, "found", refit=True, compare=False)
     reader = ColumnReader(task="classification")
     read = reader.fit_transform(frame.drop(columns="found"), frame["found"])
-    expected = SpectralClassifier(random_state=0).fit(read, frame["found"].to_numpy()).predict_proba(read)
+    expected = (
+        SpectralClassifier(random_state=0).fit(read, frame["found"].to_numpy()).predict_proba(read)
+    )
     np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-6)
 
 
@@ -299,7 +359,9 @@ def test_catboost_is_a_rival_up_to_a_stated_size(monkeypatch):
     X, y = pandas.DataFrame({"column 0": np.arange(60.0)}), np.arange(60) % 2
     found, notes = rivals_module.rivals(X, y, True, 0, "log-loss")
     assert "CatBoost" not in found
-    assert notes == ["CatBoost is left out: 60 rows x 2 classes are more than 50, which would take it minutes."]
+    assert notes == [
+        "CatBoost is left out: 60 rows x 2 classes are more than 50, which would take it minutes."
+    ]
     pytest.importorskip("catboost")
     found, notes = rivals_module.rivals(X, np.sin(y), False, 0, "mae")
     assert notes == ["CatBoost is left out: 60 rows are more than 50, which would take it minutes."]
@@ -311,5 +373,10 @@ def test_catboost_is_a_rival_up_to_a_stated_size(monkeypatch):
 
 def test_the_fingerprint_is_that_of_names_values_and_their_order():
     frame = pandas.DataFrame({"a": [1.0, None], "b": ["x", None], "c": [[1], {}]})
-    others = [frame.rename(columns={"a": "z"}), frame.iloc[::-1], frame.assign(b=["x", "y"]), frame[["b", "a", "c"]]]
+    others = [
+        frame.rename(columns={"a": "z"}),
+        frame.iloc[::-1],
+        frame.assign(b=["x", "y"]),
+        frame[["b", "a", "c"]],
+    ]
     assert len({fingerprint(one) for one in [frame, frame.copy(), *others]}) == 5

@@ -1,4 +1,6 @@
-"""Reading in pieces is reading as a whole: same columns, types and values, whatever is decided by a value that comes late."""
+"""Reading in pieces is reading as a whole: same columns, types and values, whatever is decided by a
+value that comes late.
+"""
 
 import io
 import json
@@ -9,14 +11,14 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-import messy_samples as messy  # noqa: E402
-from selection import long_except  # noqa: E402
+import messy_samples as messy
+from selection import long_except
 
-from bochner import load_table  # noqa: E402
-from bochner.tables import ColumnReader  # noqa: E402
-from bochner.tables.read import pieces  # noqa: E402
-from bochner.tables.read.reading import read_file, read_pieces  # noqa: E402
-from bochner.tabular.reader import FRAME_BLOCK  # noqa: E402
+from bochner import load_table
+from bochner.tables import ColumnReader
+from bochner.tables.read import pieces
+from bochner.tables.read.reading import read_file, read_pieces
+from bochner.tabular.reader import FRAME_BLOCK
 
 N, ALL = 60, 50_000
 
@@ -48,14 +50,18 @@ def late_values():
 
 
 def text_of(columns):
-    frame = pandas.DataFrame({name: pandas.Series(values, dtype=object) for name, values in columns.items()})
+    frame = pandas.DataFrame(
+        {name: pandas.Series(values, dtype=object) for name, values in columns.items()}
+    )
     return frame.to_csv(index=False)
 
 
 def messy_text(rng):
     """As people write: money, thousands, words among numbers, truths, dates, identifiers."""
     values = np.round(rng.normal(size=N) * 1e5, 2)
-    days = pandas.Series(pandas.to_datetime("2021-01-01") + pandas.to_timedelta(rng.integers(900, size=N), "D"))
+    days = pandas.Series(
+        pandas.to_datetime("2021-01-01") + pandas.to_timedelta(rng.integers(900, size=N), "D")
+    )
     frame = pandas.DataFrame({
         "money": messy.money(values),
         "many": messy.thousands(values),
@@ -72,7 +78,11 @@ def messy_text(rng):
 def tables(tmp_path):
     """Files of all kinds, by their names."""
     columns = late_values()
-    plain = {name: values for name, values in columns.items() if "beyond" not in name and "infinite" not in name}
+    plain = {
+        name: values
+        for name, values in columns.items()
+        if "beyond" not in name and "infinite" not in name
+    }
     records = [dict(zip(plain, row)) for row in zip(*plain.values())]
     for record in records[: N // 2]:
         del record["late"]
@@ -104,14 +114,21 @@ def test_pieces_are_the_whole(tables, monkeypatch, size):
         whole, written = read_file(path, verbatim=["zeros", "money"])
         monkeypatch.setattr(pieces, "ROWS_AT_ONCE", size)
         read, read_as_written = read_file(path, verbatim=["zeros", "money"])
-        # Whole numbers beyond all types of NumPy are objects for pandas, and texts in pieces; both are read by their digits.
-        whole = whole.assign(**{name: whole[name].map(str) for name in whole.columns if name == "far beyond"})
+        # Whole numbers beyond all types of NumPy are objects for pandas, and texts in pieces; both
+        # are read by their digits.
+        whole = whole.assign(
+            **{name: whole[name].map(str) for name in whole.columns if name == "far beyond"}
+        )
         pandas.testing.assert_frame_equal(read, whole)
         pandas.testing.assert_frame_equal(read_as_written.map(str), written.map(str))
         assert read.attrs == whole.attrs
         parts = list(read_pieces(path, verbatim=["zeros", "money"]))
-        assert max(len(part) for part, _ in parts) <= (size if "counted" not in path.name else N), path.name
-        pandas.testing.assert_frame_equal(pandas.concat([part for part, _ in parts], ignore_index=True), whole)
+        assert max(len(part) for part, _ in parts) <= (size if "counted" not in path.name else N), (
+            path.name
+        )
+        pandas.testing.assert_frame_equal(
+            pandas.concat([part for part, _ in parts], ignore_index=True), whole
+        )
         pandas.testing.assert_frame_equal(
             pandas.concat([part for _, part in parts], ignore_index=True).map(str), written.map(str)
         )
@@ -132,7 +149,9 @@ def test_random_columns_are_alike(tmp_path, monkeypatch):
     cells = ["1", "2.5", "", "NA", "True", "false", "x", " 7", "007", "1e3", "-4", "1,5", "inf", "9007199254740993"]  # fmt: skip
     for k in range(30):
         some = rng.choice(cells, size=rng.integers(1, 5), replace=False)
-        table = pandas.DataFrame({f"c{j}": rng.choice(some, size=12) for j in range(3)} | {"last": "z"})
+        table = pandas.DataFrame(
+            {f"c{j}": rng.choice(some, size=12) for j in range(3)} | {"last": "z"}
+        )
         (tmp_path / "t.csv").write_text(table.to_csv(index=False))
         monkeypatch.setattr(pieces, "ROWS_AT_ONCE", ALL)
         whole = load_table(tmp_path / "t.csv")

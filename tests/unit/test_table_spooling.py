@@ -1,4 +1,6 @@
-"""Large tables lie in temporary files: the same frames, columns, models and pages as in memory, and little memory beside."""
+"""Large tables lie in temporary files: the same frames, columns, models and pages as in memory, and
+little memory beside.
+"""
 
 import subprocess
 import sys
@@ -9,20 +11,22 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-import messy_samples as messy  # noqa: E402
-from table_samples import quick_models  # noqa: E402
+import messy_samples as messy
+from table_samples import quick_models
 
-from bochner import fit_table, load_table  # noqa: E402
-from bochner.data import is_mapped  # noqa: E402
-from bochner.data.maps import _SCRATCHES  # noqa: E402
-from bochner.tables.read import pieces, spooling  # noqa: E402
+from bochner import fit_table, load_table
+from bochner.data import is_mapped
+from bochner.data.maps import _SCRATCHES
+from bochner.tables.read import pieces, spooling
 
 N = 300
 
 
 def table(rng, n_rows=N):
     numbers = rng.normal(size=(n_rows, 3))
-    days = pandas.Series(pandas.to_datetime("2021-01-01") + pandas.to_timedelta(rng.integers(900, size=n_rows), "D"))
+    days = pandas.Series(
+        pandas.to_datetime("2021-01-01") + pandas.to_timedelta(rng.integers(900, size=n_rows), "D")
+    )
     return pandas.DataFrame({
         "x": numbers[:, 0],
         "hole": np.where(rng.random(n_rows) < 0.2, np.nan, numbers[:, 1]),
@@ -95,7 +99,9 @@ def test_rows_are_taken_alike(everything_large):
         pytest.param("y", {}, marks=pytest.mark.long),
         pytest.param("y", {"split": "time:day", "refit": True}, marks=pytest.mark.long),
         pytest.param("truth", {"split": "group:whole"}, marks=pytest.mark.long),
-        pytest.param("truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long),
+        pytest.param(
+            "truth", {"threshold": "balanced", "split": "group:whole"}, marks=pytest.mark.long
+        ),
         pytest.param("kind", {"roles": {"money": "category"}}, marks=pytest.mark.long),
     ],
 )
@@ -109,7 +115,11 @@ def test_models_are_alike(everything_large, target, options):
         everything_large(large)
         with quick_models():
             model = fit_table(frame, target, compare=False, **options)
-        told = {name: fact for name, fact in model.facts_.items() if name not in ("cost", "made", "members")}
+        told = {
+            name: fact
+            for name, fact in model.facts_.items()
+            if name not in ("cost", "made", "members")
+        }
         for entry in told["judged"].values():
             entry.pop("seconds")
         facts.append(told | {"predictions": model.predict(frame.head(50)).tolist()})
@@ -125,7 +135,10 @@ def test_others_get_a_sample_of_a_large_table(monkeypatch):
     monkeypatch.setattr(rivals, "_RIVAL_CELLS", 400)
     monkeypatch.setattr(rivals, "_SVM_ROWS", 50)
     model = fit_table(table(np.random.default_rng(4))[["x", "hole", "whole", "money", "y"]], "y")
-    assert "Other models hold their rows in memory: they are fitted on 100 of the 225 rows." in model.facts_["notes"]
+    assert (
+        "Other models hold their rows in memory: they are fitted on 100 of the 225 rows."
+        in model.facts_["notes"]
+    )
     assert {"linear", "constant"} <= model.facts_["judged"].keys()
     assert len(rivals.sampled_rows("linear", (225, 4), 0)) == 100
     assert rivals.sampled_rows("linear", (100, 4), 0) is None
@@ -141,7 +154,9 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # bytecode would be cut off
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
-        with pytest.raises(OSError, match=r"a temporary file needs .* GB; let TMPDIR name a folder with more room"):
+        with pytest.raises(
+            OSError, match=r"a temporary file needs .* GB; let TMPDIR name a folder with more room"
+        ):
             scratch((10_000,), np.float64, 0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -169,7 +184,11 @@ def test_reading_columns_takes_memory_for_one_of_them(tmp_path):
     paths = [tmp_path / "small.parquet", tmp_path / "large.parquet"]
     for path, part in zip(paths, [frame.head(50_000), frame]):
         part.to_parquet(path, row_group_size=20_000)
-    said = subprocess.run([sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True
+    )
     grown, n_read = map(int, said.stdout.split())
     assert n_read == n_rows
-    assert grown < 0.7 * 8 * n_rows * n_columns  # some pieces of them; all would be twice the numbers and more
+    assert (
+        grown < 0.7 * 8 * n_rows * n_columns
+    )  # some pieces of them; all would be twice the numbers and more

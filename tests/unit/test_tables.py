@@ -1,4 +1,6 @@
-"""Tables from files to predictions: what works, and the one sentence that each thing that does not work gets."""
+"""Tables from files to predictions: what works, and the one sentence that each thing that does not
+work gets.
+"""
 
 import json
 import os
@@ -14,18 +16,26 @@ from scipy.stats import binom
 pandas = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
 
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
-from sklearn.model_selection import cross_val_score, train_test_split  # noqa: E402
-from table_samples import quick_models  # noqa: E402
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import cross_val_score, train_test_split
+from table_samples import quick_models
 
-import bochner  # noqa: E402
-from bochner import SpectralClassifier, SpectralRegressor, datasets, fit_table, load, load_table, save  # noqa: E402
-from bochner.tables import ColumnReader, TableError  # noqa: E402
-from bochner.tables import fitting as fitting_module  # noqa: E402
-from bochner.tables.evaluate import baselines as rivals_module  # noqa: E402
-from bochner.tables.evaluate.evaluation import interval_certificate, judged, verdict  # noqa: E402
-from bochner.tables.evaluate.metrics import Predicted, Truth  # noqa: E402
-from bochner.tables.evaluate.target import task_of  # noqa: E402
+import bochner
+from bochner import (
+    SpectralClassifier,
+    SpectralRegressor,
+    datasets,
+    fit_table,
+    load,
+    load_table,
+    save,
+)
+from bochner.tables import ColumnReader, TableError
+from bochner.tables import fitting as fitting_module
+from bochner.tables.evaluate import baselines as rivals_module
+from bochner.tables.evaluate.evaluation import interval_certificate, judged, verdict
+from bochner.tables.evaluate.metrics import Predicted, Truth
+from bochner.tables.evaluate.target import task_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,7 +47,9 @@ def quick_rivals():
 
 @pytest.fixture(scope="module")
 def iris():
-    """A multiclass table with text labels, a category, missing values in both kinds of columns, and useless columns."""
+    """A multiclass table with text labels, a category, missing values in both kinds of columns, and
+    useless columns.
+    """
     X, y = load_iris(return_X_y=True, as_frame=True)
     rng = np.random.default_rng(0)
     frame = X.assign(
@@ -73,7 +85,13 @@ def test_a_multiclass_table_with_holes(model, iris):
     assert set(facts["left_out"]) == {"number", "empty", "same"}
     assert facts["categorical"] == ["color"]
     entries = facts["judged"]
-    assert set(entries) - {"LightGBM"} == {"bochner", "linear", "RBF-SVM", "HistGradientBoosting", "constant"}
+    assert set(entries) - {"LightGBM"} == {
+        "bochner",
+        "linear",
+        "RBF-SVM",
+        "HistGradientBoosting",
+        "constant",
+    }
     assert entries["bochner"]["error"] < 0.15 < entries["constant"]["error"]
     assert entries["bochner"]["error"] < entries["bochner"]["certified"] < 0.3
     assert entries["constant"]["balanced-accuracy"] == pytest.approx(1 / 3)
@@ -98,8 +116,11 @@ def test_the_certificate_is_about_the_saved_model_and_the_rows_held_out(model, i
     rows = known.iloc[test]
     wrong = int(np.sum(model.predict(rows) != rows["species"]))
     assert model.facts_["judged"]["bochner"]["error"] == wrong / len(rows)
-    # The exact binomial limit: so few errors would be seen with probability delta at that error rate.
-    assert binom.cdf(wrong, len(rows), model.facts_["judged"]["bochner"]["certified"]) == pytest.approx(0.05, abs=1e-6)
+    # The exact binomial limit: so few errors would be seen with probability delta at that error
+    # rate.
+    assert binom.cdf(
+        wrong, len(rows), model.facts_["judged"]["bochner"]["certified"]
+    ) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_a_saved_model_predicts_the_same(model, model_file, iris):
@@ -110,8 +131,12 @@ def test_a_saved_model_predicts_the_same(model, model_file, iris):
 
 
 def written_as_csv(name, folder):
-    """Return a table as a data frame, and read from a CSV file of it; copies of rows would move the split."""
-    frame = pandas.read_parquet(Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet").drop_duplicates()
+    """Return a table as a data frame, and read from a CSV file of it; copies of rows would move the
+    split.
+    """
+    frame = pandas.read_parquet(
+        Path(os.environ["BOCHNER_TABLES"]) / f"{name}.parquet"
+    ).drop_duplicates()
     frame.to_csv(folder / "t.csv", index=False)
     return frame, load_table(folder / "t.csv")
 
@@ -122,21 +147,30 @@ def check_equal_to_the_front_door(frame, read, seed=3):
     labels = model.facts_["task"] == "classification"
     y = frame["target"].to_numpy()
     rows = np.arange(len(y))
-    train, test = train_test_split(rows, test_size=0.25, random_state=seed, stratify=y if labels else None)
+    train, test = train_test_split(
+        rows, test_size=0.25, random_state=seed, stratify=y if labels else None
+    )
     columns = [name for name in frame.columns if name in model["columns"].roles_]
     front_door = (SpectralClassifier if labels else SpectralRegressor)(random_state=seed)
     front_door.fit(frame.iloc[train][columns], y[train])
     if labels:
-        expected, got = front_door.predict_proba(frame.iloc[test][columns]), model.predict_proba(read.iloc[test])
+        expected, got = (
+            front_door.predict_proba(frame.iloc[test][columns]),
+            model.predict_proba(read.iloc[test]),
+        )
         assert model.classes_.tolist() == front_door.classes_.tolist()
     else:
-        expected, got = front_door.predict(frame.iloc[test][columns]), model.predict(read.iloc[test])
+        expected, got = (
+            front_door.predict(frame.iloc[test][columns]),
+            model.predict(read.iloc[test]),
+        )
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.skipif("BOCHNER_TABLES" not in os.environ, reason="needs a folder of tables")
 @pytest.mark.parametrize(
-    "name", ["ecoli", *(pytest.param(n, marks=pytest.mark.long) for n in ("tictactoe", "medical_cost"))]
+    "name",
+    ["ecoli", *(pytest.param(n, marks=pytest.mark.long) for n in ("tictactoe", "medical_cost"))],
 )
 def test_a_table_from_a_file_is_fitted_as_the_front_door_fits_it(name, tmp_path):
     check_equal_to_the_front_door(*written_as_csv(name, tmp_path))
@@ -163,7 +197,9 @@ def test_a_loaded_model_is_a_scikit_learn_estimator_whose_classes_keep_their_typ
 def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(model, iris):
     frame = iris.head(4).assign(color="never seen", extra=1)
     frame["sepal length (cm)"] = ["5.1", "much", None, "4.6"]
-    with pytest.warns(UserWarning, match="unknown from training: 'color': 'never seen' \\(100 % of the rows\\)"):
+    with pytest.warns(
+        UserWarning, match="unknown from training: 'color': 'never seen' \\(100 % of the rows\\)"
+    ):
         assert len(model.predict(frame)) == 4
     assert model["columns"].read(frame)[1] == [
         "Column 'sepal length (cm)': 1 value(s) such as 'much' are no numbers and count as missing.",
@@ -173,7 +209,9 @@ def test_new_tables_may_have_new_categories_extra_columns_and_text_for_numbers(m
 
 
 def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
-    monkeypatch.setattr(fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=200))
+    monkeypatch.setattr(
+        fitting_module, "SpectralRegressor", partial(SpectralRegressor, max_exact_rows=200)
+    )
     monkeypatch.setattr(rivals_module, "_SVM_ROWS", 100)
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
@@ -189,7 +227,9 @@ def test_all_rows_are_used_and_the_path_for_many_is_told(monkeypatch):
 def test_a_category_with_more_levels_than_trees_have_bins_costs_no_rival():
     rng = np.random.default_rng(0)
     city = np.repeat(np.arange(280), 3)
-    frame = pandas.DataFrame({"city:[x]": [f"city {k}" for k in city], "y": city % 7 + rng.normal(size=840)})
+    frame = pandas.DataFrame(
+        {"city:[x]": [f"city {k}" for k in city], "y": city % 7 + rng.normal(size=840)}
+    )
     facts = fit_table(frame, "y").facts_
     assert facts["categorical"] == ["city:[x]"]
     assert facts["notes"] == []
@@ -215,14 +255,24 @@ def facts_of(y, ours, rival, classes=None):
     truth = Truth(y) if classes is None else Truth(y, np.array(classes), classes[-1])
 
     def predicted(found):
-        return Predicted(found, None if classes is None else (found[:, None] == truth.classes).astype(float))
+        return Predicted(
+            found, None if classes is None else (found[:, None] == truth.classes).astype(float)
+        )
 
     models = {"bochner": ours, "rival": rival, "constant": constant}
-    facts = {"task": "regression" if classes is None else "classification", "classes": classes, "threshold": None}
+    facts = {
+        "task": "regression" if classes is None else "classification",
+        "classes": classes,
+        "threshold": None,
+    }
     facts["metrics"] = ["r2"] if classes is None else ["accuracy"]
-    facts["judged"] = {name: judged(predicted(found), truth, predicted(ours)) for name, found in models.items()}
+    facts["judged"] = {
+        name: judged(predicted(found), truth, predicted(ours)) for name, found in models.items()
+    }
     if classes is not None:
-        facts["confusion"] = [[int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes]
+        facts["confusion"] = [
+            [int(np.sum((y == a) & (ours == b))) for b in classes] for a in classes
+        ]
         facts["rare"] = len(set(classes)) * np.bincount(y).min() < 0.2 * len(y)
     return facts
 
@@ -242,7 +292,10 @@ def test_the_verdict_is_open_for_a_class_never_found_and_for_a_gain_that_may_be_
     assert never["reasons"][0] == "It finds none of the held-out rows of class '2' (3 rows)."
     y = np.repeat([0, 1], [97, 3])
     facts = facts_of(y, 0 * y, 0 * y, [0, 1])
-    facts["judged"]["constant"]["worse_by"]["accuracy"] = [0.1, 0.01]  # whatever else is good, this is never green
+    facts["judged"]["constant"]["worse_by"]["accuracy"] = [
+        0.1,
+        0.01,
+    ]  # whatever else is good, this is never green
     assert verdict(facts)["kind"] == "open"
     assert "Write --threshold balanced" in verdict(facts)["reasons"][1]
     chance = verdict(facts_of(y, np.where(np.arange(100) == 99, 1, 0), y * 0, [0, 1]))
@@ -262,7 +315,9 @@ def test_the_verdict_says_how_few_rare_cases_are_found_and_nothing_where_half_ar
             else []
         )
         assert [reason[: len(said)] for reason, said in zip(found["reasons"], few)] == few
-        assert found["reasons"][len(few) :] == ["No other model was better in accuracy on these rows."]
+        assert found["reasons"][len(few) :] == [
+            "No other model was better in accuracy on these rows."
+        ]
 
 
 @pytest.mark.parametrize(
@@ -296,13 +351,17 @@ def test_the_verdict_on_numbers_is_in_r2(seed):
 
 def test_regression_with_an_interval_that_covers():
     frame = load_diabetes(as_frame=True).frame
-    with warnings.catch_warnings(action="error", category=UserWarning):  # whole numbers, and nobody has to guess
+    with warnings.catch_warnings(
+        action="error", category=UserWarning
+    ):  # whole numbers, and nobody has to guess
         model = fit_table(frame, "target")
     entry = model.facts_["judged"]["bochner"]
     assert model.facts_["task"] == "regression"
     assert entry["r2"] > 0.2
     assert entry["rmse"] < model.facts_["judged"]["constant"]["rmse"]
-    assert model.facts_["judged"]["RBF-SVM"]["r2"] > 0.2  # its targets are scaled; unscaled it is near 0.1
+    assert (
+        model.facts_["judged"]["RBF-SVM"]["r2"] > 0.2
+    )  # its targets are scaled; unscaled it is near 0.1
     residuals = np.abs(model.predict(frame) - frame["target"])
     assert np.mean(residuals <= entry["half_width"]) > 0.85
 
@@ -333,7 +392,9 @@ def test_the_task_is_guessed_from_the_target(values, task):
 
 
 def test_rare_classes_are_left_out_and_named(iris):
-    frame = iris.head(148).drop(columns=["number", "empty", "same", "color"]).dropna(subset="species")
+    frame = (
+        iris.head(148).drop(columns=["number", "empty", "same", "color"]).dropna(subset="species")
+    )
     frame = pandas.concat([frame, frame.head(2).assign(species="unicorn")], ignore_index=True)
     model = fit_table(frame, "species")
     assert "unicorn" not in model.facts_["classes"]
@@ -350,7 +411,11 @@ def test_rare_classes_are_left_out_and_named(iris):
         (lambda f: f.assign(species="one"), {}, "one class only"),
         (lambda f: f.assign(species=[f"kind {i}" for i in range(len(f))]), {}, "too many to learn"),
         (lambda f: f[["species"]], {}, "no column besides the target"),
-        (lambda f: f[["species", "empty"]], {}, "No column can be used: 'empty': every value is missing"),
+        (
+            lambda f: f[["species", "empty"]],
+            {},
+            "No column can be used: 'empty': every value is missing",
+        ),
         (lambda f: f, {"task": "regression"}, "holds text, so it cannot be a regression target"),
     ],
 )
@@ -361,7 +426,12 @@ def test_tables_that_cannot_be_fitted(iris, change, options, message):
 
 def test_roles_follow_the_values():
     frame = pandas.DataFrame(
-        {"n": [1, 2] * 20, "c": ["x", "y"] * 20, "id": [f"i{k}" for k in range(40)], "b": [True, False] * 20}
+        {
+            "n": [1, 2] * 20,
+            "c": ["x", "y"] * 20,
+            "id": [f"i{k}" for k in range(40)],
+            "b": [True, False] * 20,
+        }
     )
     found = ColumnReader().fit(frame)
     assert found.roles_ == {"n": "number", "c": "category", "b": "number"}
@@ -383,7 +453,7 @@ def test_ordered_categories_keep_their_order():
     assert list(read["c"].cat.categories) == levels
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def test_every_kind_of_file_gives_the_same_table(iris, tmp_path):
@@ -420,7 +490,11 @@ def test_numbers_are_read_with_all_their_digits(tmp_path):
     [
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "holds no rows"),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read: line 3 has 3 fields, but the lines before it have 2"),
+        (
+            "t.csv",
+            b"a,b\n1,2\n1,2,3\n",
+            "cannot be read: line 3 has 3 fields, but the lines before it have 2",
+        ),
         ("t.parquet", b"nothing", "cannot be read as Parquet"),
         ("t.xlsx", b"", "its name must end in .csv"),
         ("missing/t.csv", None, "There is no file"),
@@ -433,7 +507,7 @@ def test_files_that_are_no_tables(tmp_path, name, content, message):
         load_table(tmp_path / name)
 
 
-# --- a real table -----------------------------------------------------------------------------------------------------
+# --- a real table ---------------------------------------------------------------------------------
 
 
 @pytest.mark.long

@@ -22,7 +22,9 @@ def test_labels_are_codes_signs_corners_and_labels_again():
     assert labels.classes.tolist() == ["a", "b", "c"]
     assert labels.codes.tolist() == [1, 0, 2, 1]
     np.testing.assert_array_equal(labels.one_hot(), [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
-    np.testing.assert_array_equal(labels.signs(), [[-1, 1, -1], [1, -1, -1], [-1, -1, 1], [-1, 1, -1]])
+    np.testing.assert_array_equal(
+        labels.signs(), [[-1, 1, -1], [1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
+    )
     np.testing.assert_allclose(labels.corners(), simplex_code(3).T[[1, 0, 2, 1]])
     assert labels.decode([2, 0]).tolist() == ["c", "a"]
     assert labels.take([0, 3]).codes.tolist() == [1, 1]
@@ -57,34 +59,45 @@ def test_where_nobody_says_the_type_decides(y, kind):
 
 def test_whole_numbers_of_many_levels_are_values_with_a_warning():
     y = np.arange(50) % 40
-    with pytest.warns(UserWarning, match="40 different whole numbers in 50 rows and is read as values"):
+    with pytest.warns(
+        UserWarning, match="40 different whole numbers in 50 rows and is read as values"
+    ):
         assert isinstance(as_target(y, 50), Values)
     assert isinstance(as_target(y, 50, kind="labels"), Labels)
     assert isinstance(as_target(y, 50, kind="values"), Values)
-    assert isinstance(as_target(np.repeat(np.arange(26), 100), 2600), Labels)  # letters of an alphabet
+    assert isinstance(
+        as_target(np.repeat(np.arange(26), 100), 2600), Labels
+    )  # letters of an alphabet
 
 
-@pytest.mark.parametrize("learner", [OptimalAlignment(), JointDescent(n_epochs=3), MarginGame(n_rounds=5)], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [OptimalAlignment(), JointDescent(n_epochs=3), MarginGame(n_rounds=5)], ids=repr
+)
 @pytest.mark.filterwarnings("error")
 def test_a_regressor_means_values_also_where_they_are_whole_numbers(learner):
     """Diabetes has 214 levels of whole numbers: learned as classes, R² fell from .45 to .27."""
     X, y = load_diabetes(return_X_y=True)
     X = X / X.std(axis=0)
     models = [
-        SpectralRidge(SpectralFeatures(learner=learner, n_components=20), random_state=0).fit(X, target)
+        SpectralRidge(SpectralFeatures(learner=learner, n_components=20), random_state=0).fit(
+            X, target
+        )
         for target in (y.astype(int), y + 0.0)
     ]
     np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=1e-6)
-    fractions = SpectralRidge(SpectralFeatures(learner=learner, n_components=20), random_state=0).fit(
-        X, y + 1e-7 * X[:, 0]
-    )
+    fractions = SpectralRidge(
+        SpectralFeatures(learner=learner, n_components=20), random_state=0
+    ).fit(X, y + 1e-7 * X[:, 0])
     assert models[0].score(X, y) == pytest.approx(fractions.score(X, y), abs=0.02)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Labels.of(None, 3, owner="Machine"), "Machine requires y to be passed, but the target y is None"),
+        (
+            lambda: Labels.of(None, 3, owner="Machine"),
+            "Machine requires y to be passed, but the target y is None",
+        ),
         (
             lambda: Labels.of([1, 1], fewest=2, owner="Machine"),
             "Machine needs at least 2 classes, but y has only 1 class: 1",
@@ -127,10 +140,14 @@ def test_the_squared_loss_is_about_values_or_corners_and_whole_numbers_only_wher
 
 
 @pytest.mark.parametrize(
-    "learner", [JointDescent(n_epochs=2, loss="squared"), MarginGame(n_rounds=3, loss="squared")], ids=repr
+    "learner",
+    [JointDescent(n_epochs=2, loss="squared"), MarginGame(n_rounds=3, loss="squared")],
+    ids=repr,
 )
 def test_a_classifiers_labels_have_no_order_in_a_learner_of_squares(learner):
-    """Renamed classes are the same problem: the frequencies learned inside a classifier follow the partition of the rows alone."""
+    """Renamed classes are the same problem: the frequencies learned inside a classifier follow the
+    partition of the rows alone.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.searchsorted([-0.5, 0.5], np.sin(X[:, 0]))

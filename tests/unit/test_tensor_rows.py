@@ -1,4 +1,6 @@
-"""Rows in arrays of other libraries, perhaps on a device: the same numbers as NumPy's, and results where the rows are."""
+"""Rows in arrays of other libraries, perhaps on a device: the same numbers as NumPy's, and results
+where the rows are.
+"""
 
 import subprocess
 import sys
@@ -31,14 +33,21 @@ strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
 
 
-@pytest.fixture(params=long_except(["strict", "strict, another device", "torch"], "strict, another device"))
+@pytest.fixture(
+    params=long_except(["strict", "strict, another device", "torch"], "strict, another device")
+)
 def here(request, monkeypatch):
-    """A function that puts a NumPy array into another library, which scikit-learn is told to dispatch on."""
+    """A function that puts a NumPy array into another library, which scikit-learn is told to
+    dispatch on.
+    """
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     if request.param == "torch":
         put = pytest.importorskip("torch").asarray
     else:
-        put = partial(strict.asarray, device=strict.Device("device1" if "another" in request.param else "CPU_DEVICE"))
+        put = partial(
+            strict.asarray,
+            device=strict.Device("device1" if "another" in request.param else "CPU_DEVICE"),
+        )
     with config_context(array_api_dispatch=True):
         yield lambda values: put(np.array(values))
 
@@ -57,7 +66,10 @@ MAKERS = {
     "draws": (SpectralFeatures(random_state=0), diabetes),
     "PacBayes": (SpectralFeatures(learner=PacBayes(), random_state=0), iris),
     "PacBayes, values": (SpectralFeatures(learner=PacBayes(), random_state=0), diabetes),
-    "OptimalAlignment": (SpectralFeatures(learner=OptimalAlignment(), n_candidates=300, random_state=0), iris),
+    "OptimalAlignment": (
+        SpectralFeatures(learner=OptimalAlignment(), n_candidates=300, random_state=0),
+        iris,
+    ),
     "landmarks": (LandmarkFeatures(n_landmarks=12, random_state=0), iris),
 }
 PREDICTORS = {
@@ -104,7 +116,8 @@ def test_slopes_of_alignment_losses_are_those_of_numpy(here):
     X, y = iris()
     measure = Gaussian(0.5).sample(20, 4, np.random.default_rng(0))
     for found, wanted in zip(
-        alignment_losses_and_gradient(measure, here(X), y), alignment_losses_and_gradient(measure, X, y)
+        alignment_losses_and_gradient(measure, here(X), y),
+        alignment_losses_and_gradient(measure, X, y),
     ):
         close(found, wanted, np.float64)
 
@@ -121,9 +134,13 @@ def test_the_work_is_done_where_the_rows_are(here, monkeypatch):
         return original(values)
 
     monkeypatch.setattr(tensor_rows, "on_host", counted)
-    ridge = SpectralRidge(SpectralFeatures(Gaussian(1.0), n_components=10), alpha=1.0, random_state=0).fit(rows, y)
+    ridge = SpectralRidge(
+        SpectralFeatures(Gaussian(1.0), n_components=10), alpha=1.0, random_state=0
+    ).fit(rows, y)
     ridge.predict(rows)
-    features = SpectralFeatures(Gaussian(1.0), learner=PacBayes(), n_components=10, random_state=0).fit(rows, y > 0)
+    features = SpectralFeatures(
+        Gaussian(1.0), learner=PacBayes(), n_components=10, random_state=0
+    ).fit(rows, y > 0)
     features.transform(rows)
     assert sum(brought) < 5_000
 
@@ -153,7 +170,10 @@ def test_whole_numbers_are_read_as_float64_and_batches_hold_each_row_once(here):
     rows = as_rows(here(X))
     assert rows.dtype == np.float64
     np.testing.assert_array_equal(rows.take(np.array([3, 7])), X[[3, 7]])
-    seen = [(block[places], numbers) for block, places, numbers in rows.batches(7, np.random.default_rng(0))]
+    seen = [
+        (block[places], numbers)
+        for block, places, numbers in rows.batches(7, np.random.default_rng(0))
+    ]
     for values, numbers in seen:
         np.testing.assert_array_equal(values, X[numbers])
     assert sorted(np.concatenate([numbers for _, numbers in seen])) == list(range(30))
@@ -176,7 +196,9 @@ def test_bad_rows_of_another_library_are_refused_as_numpys_are(here):
         features.transform(here(X), out=np.empty((150, 200)))
 
 
-REFUSED = r"^{} needs X as a NumPy array, but X is of type .*: write X\.cpu\(\)\.numpy\(\) for PyTorch"
+REFUSED = (
+    r"^{} needs X as a NumPy array, but X is of type .*: write X\.cpu\(\)\.numpy\(\) for PyTorch"
+)
 ACCEPTING = (SpectralFeatures, LandmarkFeatures, SpectralRidge, OperatorRidge)
 OTHERS = {type(one).__name__: one for one in DEFAULTS if not isinstance(one, ACCEPTING)}
 OTHER_LEARNERS = [JointDescent(), MarginGame(), PacBayesLangevin()]
@@ -195,7 +217,9 @@ def test_every_other_estimator_refuses_such_rows_by_name(name, here, never_copie
         clone(OTHERS[name]).fit(here(X), y == 1)
 
 
-@pytest.mark.parametrize("name", long_except(OTHERS, "GBRFF1Classifier", "KernelMachine", "SmoothScaler"))
+@pytest.mark.parametrize(
+    "name", long_except(OTHERS, "GBRFF1Classifier", "KernelMachine", "SmoothScaler")
+)
 def test_every_other_fitted_estimator_refuses_such_rows_by_name(name, here, never_copied):
     X, y = iris()
     fitted = clone(OTHERS[name]).fit(X, y == 1)
@@ -222,7 +246,9 @@ def test_learners_that_do_more_than_sums_refuse_such_rows_by_name(learner, here,
 
 def test_features_learned_by_numpy_map_such_rows(here):
     X, y = iris()
-    features = SpectralFeatures(learner=MarginGame(n_rounds=2), random_state=0).fit(X[:100], y[:100])
+    features = SpectralFeatures(learner=MarginGame(n_rounds=2), random_state=0).fit(
+        X[:100], y[:100]
+    )
     close(tensor_rows.on_host(features.transform(here(X))), features.transform(X), np.float64)
 
 
@@ -237,7 +263,10 @@ def test_without_dispatch_tensors_are_numpy_arrays_as_in_scikit_learn():
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
-    with config_context(array_api_dispatch=True), pytest.raises(ImportError, match=r"pip install 'bochner\[arrays\]'"):
+    with (
+        config_context(array_api_dispatch=True),
+        pytest.raises(ImportError, match=r"pip install 'bochner\[arrays\]'"),
+    ):
         SpectralFeatures().fit(strict.asarray(iris()[0]))
 
 
@@ -245,5 +274,7 @@ def test_a_missing_library_is_named(monkeypatch):
 def test_nothing_of_it_is_imported_by_the_library():
     code = "import sys, bochner; from bochner import SpectralRidge; import numpy as np; SpectralRidge().fit(np.eye(9), np.arange(9.0))"
     code += "; print(sorted({'torch', 'array_api_compat', 'array_api_strict'} & set(sys.modules)))"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert printed.strip() == "[]"

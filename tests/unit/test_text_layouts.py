@@ -1,4 +1,6 @@
-"""Text files as people save them: preambles, missing headers, totals, encodings, and one reader for all of them."""
+"""Text files as people save them: preambles, missing headers, totals, encodings, and one reader for
+all of them.
+"""
 
 import gzip
 import io
@@ -10,14 +12,14 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-from bochner import load_table, open_rows  # noqa: E402
-from bochner.cli import main  # noqa: E402
-from bochner.tables import TableError  # noqa: E402
-from bochner.tables.columns.names import column_named  # noqa: E402
-from bochner.tables.read import sources  # noqa: E402
-from bochner.tables.read.dialects import TextOptions, Training, dialect_of  # noqa: E402
-from bochner.tables.read.encodings import encoding_of, undecodable_byte  # noqa: E402
-from bochner.tables.read.reading import read_file  # noqa: E402
+from bochner import load_table, open_rows
+from bochner.cli import main
+from bochner.tables import TableError
+from bochner.tables.columns.names import column_named
+from bochner.tables.read import sources
+from bochner.tables.read.dialects import TextOptions, Training, dialect_of
+from bochner.tables.read.encodings import encoding_of, undecodable_byte
+from bochner.tables.read.reading import read_file
 
 NO_HEADER = "The file has no line of column names, so its columns are called column_1 to column_{} (--header reads the first line as names)."
 
@@ -41,12 +43,24 @@ def notes_of(frame):
 @pytest.mark.parametrize(
     ("text", "skipped"),
     [
-        ("Report of sales\nExported 2021-01-01\n\na,b,c\n1,2,x\n3,4,y\n", "2 lines .* 'Report of sales', 'Exported"),
+        (
+            "Report of sales\nExported 2021-01-01\n\na,b,c\n1,2,x\n3,4,y\n",
+            "2 lines .* 'Report of sales', 'Exported",
+        ),
         ("Report;;\n;;\na;b;c\n1;2;x\n3;4;y\n", "1 line .* 'Report;;'"),
-        ("Exported by;Bob;\nAt;2020;\na;b;c\n1;2;x\n3;4;y\n", "2 lines .* 'Exported by;Bob;', 'At;2020;'"),
-        ("# made by a program\n\n# twice\na,b,c\n1,2,x\n3,4,y\n", "2 lines .* '# made by a program', '# twice'"),
+        (
+            "Exported by;Bob;\nAt;2020;\na;b;c\n1;2;x\n3;4;y\n",
+            "2 lines .* 'Exported by;Bob;', 'At;2020;'",
+        ),
+        (
+            "# made by a program\n\n# twice\na,b,c\n1,2,x\n3,4,y\n",
+            "2 lines .* '# made by a program', '# twice'",
+        ),
         ('"A title, in quotes"\na,b,c\n1,2,x\n3,4,y\n', "1 line .* '\"A title, in quotes\"'"),
-        ("1\n2\n3\n4\na,b,c\n1,2,x\n3,4,y\n" + "5,6,z\n" * 5, "4 lines .* '1', '2', '3' and 1 more"),
+        (
+            "1\n2\n3\n4\na,b,c\n1,2,x\n3,4,y\n" + "5,6,z\n" * 5,
+            "4 lines .* '1', '2', '3' and 1 more",
+        ),
     ],
 )
 def test_lines_before_the_header_are_skipped_and_reported(saved, text, skipped):
@@ -84,7 +98,10 @@ def test_lines_with_separators_are_not_taken_for_a_preamble(saved):
 
 def test_skip_rows_and_header_overrule(saved):
     path = saved("x,y\njunk\n1,2\n3,4\n")
-    assert load_table(path, skip_rows=2, header=False).to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
+    assert load_table(path, skip_rows=2, header=False).to_dict("list") == {
+        "column_1": [1, 3],
+        "column_2": [2, 4],
+    }
     assert load_table(path, skip_rows=2, header=True).to_dict("list") == {"1": [3], "2": [4]}
     assert load_table(saved("1,2\n3,4\n5,6\n"), header=True).columns.tolist() == ["1", "2"]
     assert load_table(saved("a,b\n1,2\n"), header=False).shape == (2, 2)
@@ -143,7 +160,11 @@ def test_a_line_that_names_the_separator(saved, first):
 
 def test_runs_of_spaces_separate(saved):
     housing = " 0.00632  18.00   2.310  0\n 0.02731   0.00   7.070  0\n 0.02729   0.00   7.070  1\n"
-    assert load_table(saved(housing, "housing.data"))["column_1"].tolist() == [0.00632, 0.02731, 0.02729]
+    assert load_table(saved(housing, "housing.data"))["column_1"].tolist() == [
+        0.00632,
+        0.02731,
+        0.02729,
+    ]
     cars = '18.0   8   130.0    70\t"chevrolet chevelle"\n15.0   8   ?   70\t"buick skylark 320"\n'
     frame = load_table(saved(cars + cars, "auto-mpg.data"))
     assert frame["column_5"].tolist()[:2] == ["chevrolet chevelle", "buick skylark 320"]
@@ -226,7 +247,8 @@ def test_names_lose_blanks_at_both_ends(saved, tmp_path):
 def test_all_columns_are_listed_with_similar_ones_first():
     columns = [f"x{k}" for k in range(30)] + ["Price"]
     with pytest.raises(
-        TableError, match=r"no column 'prize'; did you mean 'Price'\? Its columns are 'Price', 'x0', .*'x29'\."
+        TableError,
+        match=r"no column 'prize'; did you mean 'Price'\? Its columns are 'Price', 'x0', .*'x29'\.",
     ):
         column_named("prize", columns)
     assert column_named(" Price ", columns) == "Price"
@@ -276,12 +298,18 @@ def test_the_first_byte_that_cannot_be_decoded(encoding, monkeypatch):
     monkeypatch.setattr(encodings, "_CHUNK", 7)
     content = "名前,都市\n".encode(encoding) * 20
     assert undecodable_byte(io.BytesIO(content), encoding) is None
-    bad = content + {"utf-8": b"\xff", "cp932": b"\x81\xff", "utf-16": b"\x00\xdc"}[encoding] + content
+    bad = (
+        content
+        + {"utf-8": b"\xff", "cp932": b"\x81\xff", "utf-16": b"\x00\xdc"}[encoding]
+        + content
+    )
     assert undecodable_byte(io.BytesIO(bad), encoding)[0] == len(content)
 
 
 def test_few_letters_are_western():
-    assert [encoding_of(text.encode("cp1252"), True) for text in ("5 €", "a,é", "größe;stück")] == ["cp1252"] * 3
+    assert [encoding_of(text.encode("cp1252"), True) for text in ("5 €", "a,é", "größe;stück")] == [
+        "cp1252"
+    ] * 3
     assert encoding_of("5\x81ü".encode("latin-1"), True) == "latin-1"
 
 
@@ -338,11 +366,15 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch, name):
     n_read = []
     original = sources._LimitedLines.readinto
     monkeypatch.setattr(
-        sources._LimitedLines, "readinto", lambda self, buffer: n_read.append(len(buffer)) or original(self, buffer)
+        sources._LimitedLines,
+        "readinto",
+        lambda self, buffer: n_read.append(len(buffer)) or original(self, buffer),
     )
     content = (b'{"a": 1}\n{"b": "' if "json" in name else b"a,b\n1,2\n") + b"x" * 2**24
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with pytest.raises(TableError, match="has a line of more than 2 MiB, which is no row of a table"):
+    with pytest.raises(
+        TableError, match="has a line of more than 2 MiB, which is no row of a table"
+    ):
         load_table(tmp_path / name)
     assert sum(n_read) < 2**22
 
@@ -366,7 +398,9 @@ def test_new_files_are_read_like_the_one_of_the_fit():
     named = TextOptions(training=Training(("1", "7")))
     found = dialect_of(b"of 2020,,\n1,7,x\n5,6,7\n2,3,4\n", True, named)
     assert (found.names, found.n_lines) == (("1", "7", "x"), 2)
-    skipped = TextOptions(training=Training(("column_1",), ("column_1", "column_2"), "column_2", skip_rows=1))
+    skipped = TextOptions(
+        training=Training(("column_1",), ("column_1", "column_2"), "column_2", skip_rows=1)
+    )
     assert dialect_of(b"8,9\n1,2\n", True, skipped).n_lines == 0
     assert dialect_of(b"8\n1,2\n", True, skipped).n_lines == 1
 
@@ -380,7 +414,11 @@ def test_the_command_reports_and_repeats_what_it_did(tmp_path, capsys, monkeypat
     options = ["--no-rivals", "--out", "m.skops"]
     assert main(["fit", "t.csv", "--target", " column_3 ", *options]) == 0
     out = capsys.readouterr().out
-    for note in ("Skipped 1 line before the first row: 'A report'.", "is left out: ';;99'", NO_HEADER.format(3)):
+    for note in (
+        "Skipped 1 line before the first row: 'A report'.",
+        "is left out: ';;99'",
+        NO_HEADER.format(3),
+    ):
         assert note in out
     (tmp_path / "new.csv").write_text("0,5;0,25\n")
     assert main(["predict", "m.skops", "new.csv"]) == 0

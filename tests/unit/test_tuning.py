@@ -6,7 +6,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import bochner.features
-from bochner import Gaussian, LandmarkFeatures, OptimalAlignment, PacBayes, SpectralFeatures, tune_on_validation
+from bochner import (
+    Gaussian,
+    LandmarkFeatures,
+    OptimalAlignment,
+    PacBayes,
+    SpectralFeatures,
+    tune_on_validation,
+)
 
 
 @pytest.fixture
@@ -20,11 +27,15 @@ def parts(seed):
 def test_the_best_of_the_grid_is_returned_fitted_from_one_pass(parts, monkeypatch, seed):
     passes = []
     real = bochner.features.spectral.alignment_sums
-    monkeypatch.setattr(bochner.features.spectral, "alignment_sums", lambda *a: passes.append(1) or real(*a))
+    monkeypatch.setattr(
+        bochner.features.spectral, "alignment_sums", lambda *a: passes.append(1) or real(*a)
+    )
     features = SpectralFeatures(Gaussian(0.5), PacBayes(), n_candidates=300, random_state=seed)
     learners = [PacBayes(0.1), PacBayes(10.0), OptimalAlignment(radius=1.0)]
     predictors = [LogisticRegression(C=0.1), LogisticRegression(C=10)]
-    tuned = tune_on_validation(features, predictors, {"learner": learners, "n_components": [4, 16]}, *parts)
+    tuned = tune_on_validation(
+        features, predictors, {"learner": learners, "n_components": [4, 16]}, *parts
+    )
     assert len(passes) == 1
     assert len(tuned.table) == 12
     assert tuned.score == max(row["score"] for row in tuned.table)

@@ -64,7 +64,9 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("model", "answer", "keywords"), CALLS)
-def test_one_call_gives_one_warning_however_many_blocks_there_are(model, answer, keywords, request, monkeypatch):
+def test_one_call_gives_one_warning_however_many_blocks_there_are(
+    model, answer, keywords, request, monkeypatch
+):
     monkeypatch.setattr(door, "FRAME_BLOCK", 16)
     answer = getattr(request.getfixturevalue(model), answer)
     frame, _ = table()
@@ -76,9 +78,10 @@ def test_one_call_gives_one_warning_however_many_blocks_there_are(model, answer,
     frame["kind"] = np.where(np.arange(80) % 2, None, [f"k{k}" for k in range(80)])
     frame["same"] = "never"  # a column that is not used
     assert said(answer, frame, **keywords) == [
-        "Values are missing in columns that were complete in training: 'size' (25 % of the rows), 'town' (10 % of the rows); "
-        "levels are unknown from training: 'kind': 'k0', 'k10', 'k12', … (50 % of the rows), 'town': 'Ulm' (10 % of the rows). "
-        + INTERVALS
+        "Values are missing in columns that were complete in training: 'size' (25 % of the rows), "
+        "'town' (10 % of the rows); "
+        "levels are unknown from training: 'kind': 'k0', 'k10', 'k12', … (50 % of the rows), "
+        "'town': 'Ulm' (10 % of the rows). " + INTERVALS
     ]
 
 
@@ -87,7 +90,8 @@ def test_arrays_are_told_by_the_numbers_of_columns():
     model = SpectralRegressor(**SETTINGS).fit(X, X[:, 0])
     X[:15, 1] = np.nan
     assert said(model.predict, X) == [
-        f"Values are missing in columns that were complete in training: 'x1' (25 % of the rows). {INTERVALS}"
+        "Values are missing in columns that were complete in training: 'x1' (25 % of the rows). "
+        f"{INTERVALS}"
     ]
 
 

@@ -4,14 +4,27 @@ import numpy as np
 import pytest
 
 import bochner
-from bochner import CurlFree, Decomposable, DivergenceFree, Gaussian, Helmholtz, Matern, OperatorRidge, ProductPrior
+from bochner import (
+    CurlFree,
+    Decomposable,
+    DivergenceFree,
+    Gaussian,
+    Helmholtz,
+    Matern,
+    OperatorRidge,
+    ProductPrior,
+)
 
 
 def fitted(kernel, n_features=3, n_outputs=None, seed=0, **settings):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(60, n_features))
-    Y = 10 * rng.normal(size=(60, n_outputs or n_features))  # pure noise: the laws hold for any weights
-    return OperatorRidge(kernel, n_components=40, alpha=1e-2, random_state=seed, **settings).fit(X, Y), X
+    Y = 10 * rng.normal(
+        size=(60, n_outputs or n_features)
+    )  # pure noise: the laws hold for any weights
+    return OperatorRidge(kernel, n_components=40, alpha=1e-2, random_state=seed, **settings).fit(
+        X, Y
+    ), X
 
 
 def finite_differences(function, X, step=1e-5):
@@ -31,7 +44,10 @@ def test_structure_of_the_jacobian_is_exact(prior, n_features, seed):
     assert np.abs(jacobian - jacobian.transpose(0, 2, 1)).max() < 1e-10 * scale
     assert np.abs(model.curl(X)).max() < 1e-10 * scale
     model, X = fitted(DivergenceFree(prior), n_features, seed=seed)
-    assert np.abs(np.trace(model.jacobian(X), axis1=1, axis2=2)).max() < 1e-10 * np.abs(model.jacobian(X)).max()
+    assert (
+        np.abs(np.trace(model.jacobian(X), axis1=1, axis2=2)).max()
+        < 1e-10 * np.abs(model.jacobian(X)).max()
+    )
     assert np.abs(model.divergence(X)).max() < 1e-10 * np.abs(model.jacobian(X)).max()
 
 
@@ -94,9 +110,9 @@ def test_helmholtz_recovers_the_parts_of_a_known_field():
         return gradient, rotation
 
     gradient, rotation = parts(X)
-    model = OperatorRidge(Helmholtz(Gaussian(0.5)), n_components=300, alpha=1e-3, random_state=0).fit(
-        X, gradient + rotation
-    )
+    model = OperatorRidge(
+        Helmholtz(Gaussian(0.5)), n_components=300, alpha=1e-3, random_state=0
+    ).fit(X, gradient + rotation)
     inner = X[np.abs(X).max(axis=1) < 1.5]
     gradient, rotation = parts(inner)
 
@@ -121,7 +137,9 @@ def test_fields_in_time_differentiate_in_space():
     assert np.abs(curl_free.curl(X)).max() < 1e-10
     slopes = finite_differences(curl_free.scalar_potential, X)
     np.testing.assert_allclose(slopes[:, [2, 0]], curl_free.predict(X), atol=1e-6)
-    divergence_free = OperatorRidge(DivergenceFree(Gaussian(0.5), coordinates=[2, 0]), random_state=0).fit(X, Y)
+    divergence_free = OperatorRidge(
+        DivergenceFree(Gaussian(0.5), coordinates=[2, 0]), random_state=0
+    ).fit(X, Y)
     assert np.abs(divergence_free.divergence(X)).max() < 1e-10
     assert np.abs(divergence_free.jacobian(X)).max() > 0.01
 

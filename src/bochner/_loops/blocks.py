@@ -1,4 +1,6 @@
-"""What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay in cache."""
+"""What is computed on one block of rows: a matrix product, then a fused kernel on tiles that stay
+in cache.
+"""
 
 from typing import Any
 
@@ -7,8 +9,8 @@ import scipy.sparse as sp
 
 from .arrays import working_dtype
 
-# One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or 8 MB)
-# that no method ever holds an n x N matrix.
+# One tile is 1024 rows x 1024 atoms: large enough for BLAS to reach full speed, small enough (4 or
+# 8 MB) that no method ever holds an n x N matrix.
 TILE = 1024
 
 
@@ -19,34 +21,46 @@ def tiles(n, size=None):
 
 
 def atoms_at_once(n_features):
-    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be larger than 64 MB."""
-    return min(TILE, max(1, 2**23 // max(n_features, 1)))  # blocks without a non-zero column have none
+    """Frequencies turned into columns at a time: a whole tile, or fewer where a tile would be
+    larger than 64 MB.
+    """
+    return min(
+        TILE, max(1, 2**23 // max(n_features, 1))
+    )  # blocks without a non-zero column have none
 
 
 class Projector:
-    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once`` atoms at a time."""
+    """X[rows] @ frequencies[atoms]ᵀ / π into one reused buffer, for dense or sparse X, ``at_once``
+    atoms at a time.
+    """
 
     def __init__(self, X, frequencies, at_once=None):
         self.dtype = working_dtype(X)
         self.X = X if X.dtype == self.dtype else X.astype(self.dtype)
         self.frequencies = frequencies
         self.at_once = at_once or atoms_at_once(X.shape[1])
-        self.buffer = np.empty(min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype)
+        self.buffer = np.empty(
+            min(TILE, X.shape[0]) * min(self.at_once, len(frequencies)), self.dtype
+        )
 
     def tiles(self, kept=None, known=False):
         """Yield (rows, atoms, half-turns); the last is only valid until the next one is asked for.
 
-        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if they are there already.
+        With ``kept``, (n_rows, n_atoms), the half-turns are written there and stay; ``known`` if
+        they are there already.
         """
         if kept is not None:
-            columns = None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+            columns = (
+                None if known else (self.frequencies * (1 / np.pi)).astype(self.dtype, copy=False).T
+            )
             for rows in tiles(self.X.shape[0]):
                 if not known:
                     self._project(rows, columns, kept[rows])
                 yield rows, slice(0, len(self.frequencies)), kept[rows]
             return
         for atoms in tiles(len(self.frequencies), self.at_once):
-            # Dividing here, tile by tile, costs 1/1024 of the product and never copies all frequencies.
+            # Dividing here, tile by tile, costs 1/1024 of the product and never copies all
+            # frequencies.
             columns = (self.frequencies[atoms] * (1 / np.pi)).astype(self.dtype, copy=False).T
             if sp.issparse(self.X):
                 columns = np.ascontiguousarray(columns)  # else scipy copies it for every row tile
@@ -79,14 +93,17 @@ def features_block(frequencies, weights, X, out=None):
             pair = np.empty((tile.shape[0], 2 * tile.shape[1]), projector.dtype)
             kernels.paired_columns(tile, root_weights[atoms], pair, 0)
             out[rows, atoms] = pair[:, : tile.shape[1]]
-            out[rows, len(frequencies) + atoms.start : len(frequencies) + atoms.stop] = pair[:, tile.shape[1] :]
+            out[rows, len(frequencies) + atoms.start : len(frequencies) + atoms.stop] = pair[
+                :, tile.shape[1] :
+            ]
     return out
 
 
 def fourier_sums_block(frequencies, X, signal, kept_projection=None):
     """Σ_i signal_i ⊗ (cos, sin)(ω_j·x_i) as (n_signals, 2, n_atoms) in float64; no n x N array.
 
-    ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for ``potential_gradient_block``.
+    ``kept_projection`` (n_rows, n_atoms), when given, is filled with the half-turns for
+    ``potential_gradient_block``.
     """
     from . import kernels
 
@@ -101,10 +118,12 @@ def fourier_sums_block(frequencies, X, signal, kept_projection=None):
 
 
 def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projection=None):
-    """Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) as (n_atoms, n_features) in float64.
+    """Σ_i x_i Σ_k signal_ik (cos(ω_j·x_i) S_kj − sin(ω_j·x_i) C_kj) as (n_atoms, n_features) in
+    float64.
 
-    ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the gradient of
-    Σ_k s_k |û_k|².  ``kept_projection`` (from ``fourier_sums_block``) spares the projection, and is overwritten.
+    ``signed_sums`` holds s_k (C_k, S_k), the Fourier sums over *all* rows; twice the result is the
+    gradient of Σ_k s_k |û_k|². ``kept_projection`` (from ``fourier_sums_block``) spares the
+    projection, and is overwritten.
     """
     from . import kernels
 
@@ -120,14 +139,17 @@ def potential_gradient_block(frequencies, signed_sums, X, signal, kept_projectio
 
 
 def gram_block(features, X, targets=None, row_weights=None):
-    """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without targets."""
+    """Φᵀ diag(h) Φ and Φᵀ diag(h) Y of one block, Φ = ``features(X)``; (gram,) alone without
+    targets.
+    """
     block = features(X)
     scaled_targets: Any = None if targets is None else _columns(targets)
     if row_weights is not None:
         root = np.sqrt(row_weights).astype(block.dtype)[:, None]
         block = block * root
         scaled_targets = None if targets is None else scaled_targets * root
-    # NumPy's product of an array with its own transpose is half of the work, and lets other threads run meanwhile.
+    # NumPy's product of an array with its own transpose is half of the work, and lets other threads
+    # run meanwhile.
     gram = np.matmul(block.T, block).astype(np.float64)
     if targets is None:
         return (gram,)

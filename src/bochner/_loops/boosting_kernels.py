@@ -1,7 +1,9 @@
-"""Fused kernels and row-block functions of the published boosters: value and gradient in one pass over the rows.
+"""Fused kernels and row-block functions of the published boosters: value and gradient in one pass
+over the rows.
 
-Phases and projections are in half-turns, as in ``kernels.py``.  The exponential is a polynomial of our own for the same
-reason as the sine: a call to libm inside the loop keeps LLVM from vectorising it (7x slower).
+Phases and projections are in half-turns, as in ``kernels.py``. The exponential is a polynomial of
+our own for the same reason as the sine: a call to libm inside the loop keeps LLVM from vectorising
+it (7x slower).
 """
 
 import numpy as np
@@ -15,8 +17,9 @@ from .compiling import PART, compiled
 from .intrinsics import same_bits
 from .kernels import _sincos
 
-# exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and leaves it in the low
-# bits, from where a shift makes it the exponent.  Never compile this with reassociation: it would undo the rounding.
+# exp(x) = 2^k exp(r), |r| <= ln 2 / 2.  Adding 1.5 · 2^52 (2^23) rounds to the nearest integer and
+# leaves it in the low bits, from where a shift makes it the exponent.  Never compile this with
+# reassociation: it would undo the rounding.
 _LOG2E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 _ROUND64 = 6755399441055744.0
@@ -26,12 +29,15 @@ _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUND32 = np.float32(12582912.0)
 _E32 = tuple(np.float32(c) for c in _E64[:8])
 
-# Beyond this argument the exponential goes on as its tangent: convex, with a continuous gradient, and finite whatever the
-# weight of a misclassified row.  (The published objective overflows once a weight passes 709.)
+# Beyond this argument the exponential goes on as its tangent: convex, with a continuous gradient,
+# and finite whatever the weight of a misclassified row.  (The published objective overflows once a
+# weight passes 709.)
 TANGENT_FROM = 60.0
-# Rows of one tile of a pass: read by the first product, still in the second-level cache for the second.
+# Rows of one tile of a pass: read by the first product, still in the second-level cache for the
+# second.
 _PASS_BYTES, _FEWEST_PASS_ROWS, _MOST_PASS_ROWS = 2**18, 256, 2048
-# Shorter rows are left to BLAS, which vectorises over rows; over longer ones loops of our own are up to twice as fast.
+# Shorter rows are left to BLAS, which vectorises over rows; over longer ones loops of our own are
+# up to twice as fast.
 _LONG_ROW_BYTES = 128
 _TANGENT32 = np.float32(TANGENT_FROM)
 _LOWEST, _LOWEST32 = -700.0, np.float32(-80.0)
@@ -50,7 +56,9 @@ def _exp_overload(x):
             shifted = x * _LOG2E32 + _ROUND32
             k = shifted - _ROUND32
             r = (x - k * _LN2_HIGH32) - k * _LN2_LOW32
-            e0, e1, e2, e3, e4, e5, e6, e7 = _E32  # once: each time that a tuple is named, all of it is built
+            e0, e1, e2, e3, e4, e5, e6, e7 = (
+                _E32  # once: each time that a tuple is named, all of it is built
+            )
             p = ((e7 * r + e6) * r + e5) * r + e4
             p = (((p * r + e3) * r + e2) * r + e1) * r + e0
             return p * same_bits(np.int32((same_bits(shifted) + np.int32(127)) << np.int32(23)))
@@ -92,7 +100,8 @@ def exponential(x, out):
 
 @compiled
 def exponential_pull(turns, signal, counts, phase, losses):
-    """losses = h e(−ỹ cos θ) and, in place of turns, h ỹ sin θ e'(−ỹ cos θ), with θ = π (turns − phase); e is exp, then its tangent.
+    """losses = h e(−ỹ cos θ) and, in place of turns, h ỹ sin θ e'(−ỹ cos θ), with θ = π (turns −
+    phase); e is exp, then its tangent.
 
     h ``counts``; where it is one, all is as without it, to the last bit.
     """
@@ -131,7 +140,12 @@ def _weighted_rows(weights, rows, out):
     for i in range(0, whole, 4):
         a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
         for k in range(rows.shape[1]):
-            out[k] += weights[i] * a[k] + weights[i + 1] * b[k] + weights[i + 2] * c[k] + weights[i + 3] * d[k]
+            out[k] += (
+                weights[i] * a[k]
+                + weights[i + 1] * b[k]
+                + weights[i + 2] * c[k]
+                + weights[i + 3] * d[k]
+            )
     for i in range(whole, rows.shape[0]):
         row = rows[i]
         for k in range(rows.shape[1]):
@@ -140,7 +154,9 @@ def _weighted_rows(weights, rows, out):
 
 @compiled
 def exponential_pass(rows, signal, counts, direction, phase, gradient):
-    """Σ_i h_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``, reading each tile of rows once."""
+    """Σ_i h_i e(−ỹ_i cos(π (x_i·direction − phase))); adds its gradient in ω to ``gradient``,
+    reading each tile of rows once.
+    """
     n_rows, row_bytes = rows.shape[0], rows.shape[1] * rows.itemsize
     at_once = max(_FEWEST_PASS_ROWS, min(_MOST_PASS_ROWS, _PASS_BYTES // max(row_bytes, 1)))
     turns, losses = np.empty(at_once, rows.dtype), np.empty(at_once, rows.dtype)
@@ -153,7 +169,9 @@ def exponential_pass(rows, signal, counts, direction, phase, gradient):
             np.dot(tile, direction, pull)
         else:
             _row_products(tile, direction, pull)
-        exponential_pull(pull, signal[start:stop], counts[start:stop], phase, losses[: stop - start])
+        exponential_pull(
+            pull, signal[start:stop], counts[start:stop], phase, losses[: stop - start]
+        )
         if row_bytes < _LONG_ROW_BYTES:
             np.dot(pull, tile, part)
         else:
@@ -166,9 +184,11 @@ def exponential_pass(rows, signal, counts, direction, phase, gradient):
 
 @compiled
 def phase_losses(turns, signal, counts, phases, sums):
-    """sums[:, k] += Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle, for all phases at once.
+    """sums[:, k] += Σ_i h_i (e, e', e'') of e(−ỹ_i cos(π (turns_i − phases_k))) in the phase angle,
+    for all phases at once.
 
-    The loop runs over phases, side by side in the registers: cos(a − b) from cos a, sin a needs no further sine.
+    The loop runs over phases, side by side in the registers: cos(a − b) from cos a, sin a needs no
+    further sine.
     """
     n_phases = phases.shape[0]
     cosines = np.empty(n_phases, turns.dtype)
@@ -194,7 +214,8 @@ def phase_losses(turns, signal, counts, phases, sums):
 
 @compiled
 def searched_phase(turns, signal, counts, grid, around, incoming, margin):
-    """Return the phase of least loss: a grid, two finer ones, a Newton step, and a check of its value.
+    """Return the phase of least loss: a grid, two finer ones, a Newton step, and a check of its
+    value.
 
     Equal to sums by ``phase_losses`` in the steps of ``boosting.gbrff2._search_in_blocks``, without
     the calls from Python between them: for a thousand rows these take half of the time.
@@ -240,7 +261,7 @@ def cosine_values(turns, phase, out):
         out[i] = c
 
 
-# --- functions of one block of rows, for row_sum and row_map ---------------------------------------------------------
+# --- functions of one block of rows, for row_sum and row_map --------------------------------------
 
 
 def half_turns_block(frequency, X, out):
@@ -254,7 +275,9 @@ def half_turns_block(frequency, X, out):
 
 
 def exponential_block(frequency, phase, X, signal, counts):
-    """Σ_i h_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, one pass over X: each tile of rows is read while in cache."""
+    """Σ_i h_i e(−ỹ_i cos(ω·x_i − b)) and its gradient in ω, one pass over X: each tile of rows is
+    read while in cache.
+    """
     dtype = working_dtype(X)
     direction = (frequency / np.pi).astype(dtype)
     shift = dtype(phase / np.pi)
@@ -262,14 +285,18 @@ def exponential_block(frequency, phase, X, signal, counts):
     signal, counts = (np.ascontiguousarray(part, dtype=dtype) for part in (signal, counts))
     if not sp.issparse(X):
         rows = np.ascontiguousarray(X, dtype=dtype)
-        return np.float64(exponential_pass(rows, signal, counts, direction, shift, gradient)), gradient
+        return np.float64(
+            exponential_pass(rows, signal, counts, direction, shift, gradient)
+        ), gradient
     turns, losses = X @ direction, np.empty(X.shape[0], dtype)
     exponential_pull(turns, signal, counts, shift, losses)
     return losses.sum(dtype=np.float64), (X.T @ turns).astype(np.float64)
 
 
 def phase_losses_block(phases, turns, signal, counts):
-    """(3, n_phases): Σ_i h_i e(−ỹ_i cos(πt_i − b)) for each phase b and its first two derivatives in b, in float64."""
+    """(3, n_phases): Σ_i h_i e(−ỹ_i cos(πt_i − b)) for each phase b and its first two derivatives
+    in b, in float64.
+    """
     sums = np.zeros((3, len(phases)))
     shifts = (phases / np.pi).astype(turns.dtype)
     signal, counts = (np.ascontiguousarray(part, dtype=turns.dtype) for part in (signal, counts))

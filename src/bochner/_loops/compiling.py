@@ -18,19 +18,23 @@ _FLAGS: Any = {
     "fastmath": {"contract", "nnan", "ninf", "nsz", "arcp"},
     "no_cfunc_wrapper": True,  # nobody calls a kernel from C
 }
-# A sum along a row is vectorised only where additions may change their order: for kernels that sum, and do not take an exponential.
+# A sum along a row is vectorised only where additions may change their order: for kernels that sum,
+# and do not take an exponential.
 _SUMMING = _FLAGS | {"fastmath": {*_FLAGS["fastmath"], "reassoc"}}
-# What only other kernels call needs no way in from Python, which takes longer to compile than a short loop.
+# What only other kernels call needs no way in from Python, which takes longer to compile than a
+# short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _warned = False
 
 
 def compiled(function: Callable | None = None, *, sums: bool = False, part: bool = False) -> Any:
-    """A kernel, compiled at its first call for the types it is given; ``sums`` may add in any order, a ``part`` is called by kernels only.
+    """A kernel, compiled at its first call for the types it is given; ``sums`` may add in any
+    order, a ``part`` is called by kernels only.
 
-    Where numba finds no folder for its cache (packages that are read-only, and no home), or cannot write there, kernels are compiled anew in
-    each process.  A folder of temporary files would not do in its place: a cache is code, and others may write there.
+    Where numba finds no folder for its cache (packages that are read-only, and no home), or cannot
+    write there, kernels are compiled anew in each process. A folder of temporary files would not do
+    in its place: a cache is code, and others may write there.
     """
     if function is None:
         return lambda function: compiled(function, sums=sums, part=part)
@@ -47,10 +51,12 @@ _UNUSABLE = OSError, EOFError, UnpicklingError
 
 
 class _Cache(FunctionCache):
-    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the same.
+    """numba's cache; what cannot be read is compiled, and what cannot be written is used all the
+    same.
 
-    numba asks for the date and size of a kernel's own file.  Kernels call those of other files, and installers give all files one date: here
-    what is kept holds as long as no file with kernels changes.
+    numba asks for the date and size of a kernel's own file. Kernels call those of other files, and
+    installers give all files one date: here what is kept holds as long as no file with kernels
+    changes.
     """
 
     def __init__(self, function):
@@ -83,8 +89,14 @@ def cache_place() -> str:
         kind = type(_Cache(_warn)._impl.locator).__name__.lstrip("_")
     except RuntimeError:
         return "kept nowhere, compiled anew in each process"
-    places = {"UserProvided": "in NUMBA_CACHE_DIR", "InTree": "beside the package", "UserWide": "in the user's cache"}
-    return "kept " + next((words for name, words in places.items() if kind.startswith(name)), f"by {kind}")
+    places = {
+        "UserProvided": "in NUMBA_CACHE_DIR",
+        "InTree": "beside the package",
+        "UserWide": "in the user's cache",
+    }
+    return "kept " + next(
+        (words for name, words in places.items() if kind.startswith(name)), f"by {kind}"
+    )
 
 
 def _warn(error):
@@ -93,7 +105,9 @@ def _warn(error):
     if not _warned:
         _warned = True
         warnings.warn(
-            f"Compiled code cannot be kept for the next process, which will compile it again for some seconds ({error}). Set the "
-            "environment variable NUMBA_CACHE_DIR to a folder where you, and nobody else, may write.",
+            "Compiled code cannot be kept for the next process, which will compile it again for "
+            f"some seconds ({error}). Set the "
+            "environment variable NUMBA_CACHE_DIR to a folder where you, and nobody else, may "
+            "write.",
             stacklevel=3,
         )

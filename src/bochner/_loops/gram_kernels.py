@@ -1,16 +1,20 @@
-"""Fused kernels of closed-form Gram matrices: products over columns without an exponential for each pair of rows.
+"""Fused kernels of closed-form Gram matrices: products over columns without an exponential for each
+pair of rows.
 
-With u = exp(t) and v = exp(−t) of scaled, centered columns t, exp(−|t_i − t_k|) = min(u_i v_k, v_i u_k): n exponentials a column
-instead of n².  A column whose range is too wide for these products to be finite takes the exponential of each difference, in kernels of
-its own (``wide_``), which few fits need.  Columns are stored as (columns, rows), so that the innermost loops run along memory.
+With u = exp(t) and v = exp(−t) of scaled, centered columns t, exp(−|t_i − t_k|) = min(u_i v_k, v_i
+u_k): n exponentials a column instead of n². A column whose range is too wide for these products to
+be finite takes the exponential of each difference, in kernels of its own (``wide_``), which few
+fits need. Columns are stored as (columns, rows), so that the innermost loops run along memory.
 
-Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 + t) or e⁻ᵗ (1 + t + t²/3) for ``order`` 0, 1, 2: the Matérn kernels of
-ν = 1/2, 3/2, 5/2 when t has been scaled by √(2ν) / length.  Where one loop serves several orders, κ(t) = e⁻ᵗ (1 + c t + q t²), and
-−t κ'(t) = e⁻ᵗ t (1 − c + (c − 2q) t + q t²).
+Every factor is a_j + b_j κ(|t_i − t_k|), where κ(t) = e⁻ᵗ, e⁻ᵗ (1 + t) or e⁻ᵗ (1 + t + t²/3) for
+``order`` 0, 1, 2: the Matérn kernels of ν = 1/2, 3/2, 5/2 when t has been scaled by √(2ν) / length.
+Where one loop serves several orders, κ(t) = e⁻ᵗ (1 + c t + q t²), and −t κ'(t) = e⁻ᵗ t (1 − c + (c
+− 2q) t + q t²).
 
-A first fit waits for these to be compiled, and most of that time goes by the number of statements.  So loops stand in one function
-(LLVM would optimize the body of a function once for itself, and again where it is called), and go over ``range``s of unsigned numbers
-instead of slices: these can neither be negative, which keeps LLVM from vectorizing, nor take as long to compile as a slice does.
+A first fit waits for these to be compiled, and most of that time goes by the number of statements.
+So loops stand in one function (LLVM would optimize the body of a function once for itself, and
+again where it is called), and go over ``range``s of unsigned numbers instead of slices: these can
+neither be negative, which keeps LLVM from vectorizing, nor take as long to compile as a slice does.
 See ``kernels.py`` for the other rules that such kernels follow.
 """
 
@@ -43,11 +47,13 @@ def product_rows(
     spare,
     out,
 ):
-    """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster than, a loop over columns j.
+    """out[i, k] = Π_j (a_j + b_j κ(|t_ij − t_kj|)) for first <= i < last; equal to, and much faster
+    than, a loop over columns j.
 
-    Unless ``fresh``, what is in ``out`` is multiplied by it.  ``spare`` is room for three rows.
-    ``third`` is 1/3 for order 2, and None for the others: few fits need the loop of order 2, and without a number it is not compiled.
-    ``symmetric``: only k <= i is wanted; of what lies right of the diagonal at most three columns are filled, none beyond k = last − 1.
+    Unless ``fresh``, what is in ``out`` is multiplied by it. ``spare`` is room for three rows.
+    ``third`` is 1/3 for order 2, and None for the others: few fits need the loop of order 2, and
+    without a number it is not compiled. ``symmetric``: only k <= i is wanted; of what lies right of
+    the diagonal at most three columns are filled, none beyond k = last − 1.
     """
     n_others = out.shape[1]
     one = out.dtype.type(1)
@@ -58,9 +64,13 @@ def product_rows(
                 stop = smaller(stop, smaller(i + 4, last))
             if stop <= start:
                 continue
-            # Four rows at a time: what is read of a column serves all of them.
-            # The last rows of a block may be fewer than four: copies of its last one are thrown away.
-            i1, i2, i3 = smaller(i + 1, last - 1), smaller(i + 2, last - 1), smaller(i + 3, last - 1)
+            # Four rows at a time: what is read of a column serves all of them. The last rows of a
+            # block may be fewer than four: copies of its last one are thrown away.
+            i1, i2, i3 = (
+                smaller(i + 1, last - 1),
+                smaller(i + 2, last - 1),
+                smaller(i + 3, last - 1),
+            )
             r0 = out[i]
             r1 = out[i1] if i1 == i + 1 else spare[0]
             r2 = out[i2] if i2 == i + 2 else spare[1]
@@ -110,7 +120,11 @@ def product_rows(
 def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
     """``product_rows`` for wide columns, times what is in ``out``."""
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
-    one, c, q = out.dtype.type(1), out.dtype.type(smaller(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
+    one, c, q = (
+        out.dtype.type(1),
+        out.dtype.type(smaller(order, 1)),
+        out.dtype.type(1 / 3 if order == 2 else 0),
+    )
     for i in range(first, last):
         span = range(i + 1 if symmetric else out.shape[1])
         for j in range(times.shape[0]):
@@ -121,11 +135,14 @@ def wide_rows(times, other_times, a, b, order, first, last, symmetric, out):
 
 
 @compiled(sums=True)
-def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, first, last, rate_sums, weight_sums):
-    """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums; ``pull`` becomes pull ∘ K.
+def product_slopes(
+    times, ups, downs, a, b, order, third, plain, gram, pull, first, last, rate_sums, weight_sums
+):
+    """Σ_{k < i} pull_ik ∂K_ik/∂ log r_j and ∂ log w_j for first <= i < last, added to the sums;
+    ``pull`` becomes pull ∘ K.
 
-    ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to divide by.
-    ``third`` as in ``product_rows``.
+    ``plain``: a = 0, b = 1 and order 0, the kernel exp(−Σ_j t_j), whose slope −K t_j has nothing to
+    divide by. ``third`` as in ``product_rows``.
     """
     zero, one, c = pull.dtype.type(0), pull.dtype.type(1), pull.dtype.type(smaller(order, 1))
     for start in range(0, last, _TILE):
@@ -165,14 +182,18 @@ def product_slopes(times, ups, downs, a, b, order, third, plain, gram, pull, fir
 
 @compiled(part=True)
 def _decays(time, times, b, lowest, out):
-    """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left to tell from zero."""
+    """out = b exp(−|time − times|), by an exponential each; below exp(``lowest``) nothing is left
+    to tell from zero.
+    """
     for k in range(out.shape[0]):
         out[k] = b * _exp(larger(-abs(time - times[k]), lowest))
 
 
 @compiled(sums=True, part=True)
 def _wide_sums(row, decays, time, times, rest, share, c, q):
-    """Σ_k of what ``product_slopes`` adds for one row and one column, whose decays b exp(−t) are given."""
+    """Σ_k of what ``product_slopes`` adds for one row and one column, whose decays b exp(−t) are
+    given.
+    """
     rate_sum, weight_sum = row.dtype.type(0), row.dtype.type(0)
     one = row.dtype.type(1)
     for k in range(decays.shape[0]):
@@ -186,7 +207,9 @@ def _wide_sums(row, decays, time, times, rest, share, c, q):
 
 @compiled
 def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
-    """``product_slopes`` for wide columns of a kernel that is not plain, after it: ``pull`` is pull ∘ K already."""
+    """``product_slopes`` for wide columns of a kernel that is not plain, after it: ``pull`` is pull
+    ∘ K already.
+    """
     lowest = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST)
     c, q = pull.dtype.type(smaller(order, 1)), pull.dtype.type(1 / 3 if order == 2 else 0)
     decays = np.empty(last, pull.dtype)
@@ -200,7 +223,9 @@ def wide_slopes(times, a, b, order, pull, first, last, rate_sums, weight_sums):
 
 @compiled
 def squared_distance_rows(times, other_times, first, last, symmetric, spare, out):
-    """out[i, k] += Σ_j (t_ij − t_kj)² for the entries that ``product_rows`` fills; nothing cancels, whatever the offset."""
+    """out[i, k] += Σ_j (t_ij − t_kj)² for the entries that ``product_rows`` fills; nothing cancels,
+    whatever the offset.
+    """
     n_others = out.shape[1]
     for start in range(0, n_others, _TILE):
         for i in range(first, last, 2):
@@ -223,9 +248,11 @@ def squared_distance_rows(times, other_times, first, last, symmetric, spare, out
 
 @compiled
 def profile_rows(out, order, first, last, symmetric):
-    """In place, the kernel of squared distances s for first <= i < last: exp(−s/2) for ``order`` None, else the Matérn kernel at t = √s.
+    """In place, the kernel of squared distances s for first <= i < last: exp(−s/2) for ``order``
+    None, else the Matérn kernel at t = √s.
 
-    Up to the diagonal where the matrix is ``symmetric``.  As None has a type of its own, each of the two loops is compiled when it is needed.
+    Up to the diagonal where the matrix is ``symmetric``. As None has a type of its own, each of the
+    two loops is compiled when it is needed.
     """
     lowest = out.dtype.type(_LOWEST32 if out.itemsize == 4 else _LOWEST)
     for i in range(first, last):
@@ -235,7 +262,11 @@ def profile_rows(out, order, first, last, symmetric):
             for k in span:
                 row[k] = _exp(larger(-half * row[k], lowest))
         else:
-            one, c, q = out.dtype.type(1), out.dtype.type(smaller(order, 1)), out.dtype.type(1 / 3 if order == 2 else 0)
+            one, c, q = (
+                out.dtype.type(1),
+                out.dtype.type(smaller(order, 1)),
+                out.dtype.type(1 / 3 if order == 2 else 0),
+            )
             for k in span:
                 t = np.sqrt(row[k])
                 row[k] = (one + t * (c + q * t)) * _exp(larger(-t, lowest))
@@ -243,11 +274,15 @@ def profile_rows(out, order, first, last, symmetric):
 
 @compiled
 def matern_slope_rows(squares, order, first, last, pull):
-    """In place, pull · ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last; the diagonal is set to zero.
+    """In place, pull · ∂k/∂s of the Matérn kernels left of the diagonal for first <= i < last; the
+    diagonal is set to zero.
 
     For order 0 the slope is infinite at s = 0, where it meets differences of zero: zero is put.
     """
-    lowest, tiny = pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST), pull.dtype.type(1e-30)
+    lowest, tiny = (
+        pull.dtype.type(_LOWEST32 if pull.itemsize == 4 else _LOWEST),
+        pull.dtype.type(1e-30),
+    )
     zero, half = pull.dtype.type(0), pull.dtype.type(0.5)
     # −κ'(t) / 2t = e⁻ᵗ (p + r t) / 2 for orders 1 and 2.
     p, r = pull.dtype.type(1 / 3 if order == 2 else 1), pull.dtype.type(1 / 3 if order == 2 else 0)
@@ -269,8 +304,9 @@ def matern_slope_rows(squares, order, first, last, pull):
 def skinny_rows(matrix, columns, start, stop, out):
     """out[:, start:stop] = columns @ matrix[start:stop, :n].T for few columns (n_columns, n).
 
-    BLAS copies the matrix for such products; here it is read once, and what is read of four rows and four columns serves sixteen sums.
-    Where fewer are left, the last one is taken again: it is written the same number twice.
+    BLAS copies the matrix for such products; here it is read once, and what is read of four rows
+    and four columns serves sixteen sums. Where fewer are left, the last one is taken again: it is
+    written the same number twice.
     """
     n_columns, n = columns.shape
     zero = matrix.dtype.type(0)
@@ -278,7 +314,11 @@ def skinny_rows(matrix, columns, start, stop, out):
         i1, i2, i3 = smaller(i + 1, stop - 1), smaller(i + 2, stop - 1), smaller(i + 3, stop - 1)
         r0, r1, r2, r3 = matrix[i, :n], matrix[i1, :n], matrix[i2, :n], matrix[i3, :n]
         for j in range(0, n_columns, 4):
-            j1, j2, j3 = smaller(j + 1, n_columns - 1), smaller(j + 2, n_columns - 1), smaller(j + 3, n_columns - 1)
+            j1, j2, j3 = (
+                smaller(j + 1, n_columns - 1),
+                smaller(j + 2, n_columns - 1),
+                smaller(j + 3, n_columns - 1),
+            )
             c0, c1, c2, c3 = columns[j], columns[j1], columns[j2], columns[j3]
             s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
             s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero

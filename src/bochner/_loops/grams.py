@@ -1,7 +1,9 @@
-"""Closed-form Gram matrices of two kinds of kernel, and their slopes in one rate and one weight per column.
+"""Closed-form Gram matrices of two kinds of kernel, and their slopes in one rate and one weight per
+column.
 
-A ``ProductKernel`` is a product over columns, a ``RadialKernel`` a function of one weighted distance.  Both are given rows in
-float32 or float64 and answer in that precision; blocks of rows are shared by threads.
+A ``ProductKernel`` is a product over columns, a ``RadialKernel`` a function of one weighted
+distance. Both are given rows in float32 or float64 and answer in that precision; blocks of rows are
+shared by threads.
 """
 
 from contextlib import closing
@@ -15,13 +17,15 @@ from .threads import ordered_map
 
 # Beyond this t, exp(t_i) exp(−t_k) is no longer finite (or its inverse no longer a normal number).
 _WIDEST = {np.dtype(np.float32): 43.0, np.dtype(np.float64): 340.0}
-# Rows of one task, and the entries below which there is only one: a second thread wakes up in the time that these take.
+# Rows of one task, and the entries below which there is only one: a second thread wakes up in the
+# time that these take.
 _ROWS, _ALONE = 64, 2**16
 # From this many columns on, distances by matrix products are faster than by differences.
 _MANY_COLUMNS = 48
 # Up to so many columns a product is faster than that of BLAS.
 _SKINNY = 48
-# From this many columns of two values on, these are taken apart: their product is the exponential of one distance.
+# From this many columns of two values on, these are taken apart: their product is the exponential
+# of one distance.
 _TWO_VALUED = 3
 
 # Numbers of points whose scaled copies are in memory at a time.
@@ -32,11 +36,13 @@ GAUSSIAN = -1  # the order of exp(−s/2) among the Matérn orders 0, 1, 2
 
 @dataclass(frozen=True)
 class ProductKernel:
-    """k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j); where ``weights`` is None, exp(−Σ_j r_j |x_j − z_j|) (order 0).
+    """k(x, z) = Π_j (1 + w_j κ(r_j |x_j − z_j|)) / (1 + w_j); where ``weights`` is None, exp(−Σ_j
+    r_j |x_j − z_j|) (order 0).
 
-    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r ``rates``.  The factor of a column of two values
-    (an indicator) is one or some ρ_j: the product over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a Gaussian kernel, which
-    matrix products give for many columns in the time of a few.
+    κ is the Matérn kernel of ``order`` 0, 1 or 2: e⁻ᵗ, e⁻ᵗ (1 + t), e⁻ᵗ (1 + t + t²/3); r
+    ``rates``. The factor of a column of two values (an indicator) is one or some ρ_j: the product
+    over all of these is exp(−Σ_j (−log ρ_j) [x_j ≠ z_j]), a Gaussian kernel, which matrix products
+    give for many columns in the time of a few.
     """
 
     rates: np.ndarray
@@ -44,7 +50,9 @@ class ProductKernel:
     order: int
 
     def gram(self, X, Z=None, *, lower=False):
-        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is some finite numbers."""
+        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper
+        half is some finite numbers.
+        """
         symmetric = Z is None
         if X.shape[0] == 0 or (not symmetric and Z.shape[0] == 0):
             return _matrix(X, Z)
@@ -55,10 +63,14 @@ class ProductKernel:
             return self._multiply(_matrix(X, Z), X, Z, lower, fresh=True)
         rest = ~two_valued
         near = self._near(two_valued, gaps)
-        out = near.gram(X[:, two_valued], None if symmetric else Z[:, two_valued], lower=lower or rest.any())
+        out = near.gram(
+            X[:, two_valued], None if symmetric else Z[:, two_valued], lower=lower or rest.any()
+        )
         if not rest.any():
             return out
-        return self._rest(two_valued)._multiply(out, X[:, rest], None if symmetric else Z[:, rest], lower, fresh=False)
+        return self._rest(two_valued)._multiply(
+            out, X[:, rest], None if symmetric else Z[:, rest], lower, fresh=False
+        )
 
     def _multiply(self, out, X, Z, lower, fresh):
         """``out`` times the kernel, in place; ``fresh``: the kernel itself."""
@@ -79,10 +91,11 @@ class ProductKernel:
         return _filled(out, fill, symmetric, lower)
 
     def slopes(self, X, gram, pull):
-        """Σ_ik pull_ik ∂K_ik/∂ log r_j and ∂ log w_j (None without weights): two vectors, or one and None.
+        """Σ_ik pull_ik ∂K_ik/∂ log r_j and ∂ log w_j (None without weights): two vectors, or one
+        and None.
 
-        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and ``pull`` is overwritten by
-        their product.
+        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and
+        ``pull`` is overwritten by their product.
         """
         two_valued, gaps = _two_valued(X, X)
         if two_valued is not None:
@@ -108,18 +121,24 @@ class ProductKernel:
         return rate_slopes, None if self.weights is None else weight_slopes
 
     def _slopes_apart(self, X, gram, pull, two_valued, gaps):
-        """``slopes``; those of columns of two values by Σ_ik B_ik [x_ij ≠ x_kj] = 2 Σ_i (b_i x_ij − x_ij (Bx)_ij) for x_ij = 0 or 1, b = B1."""
+        """``slopes``; those of columns of two values by Σ_ik B_ik [x_ij ≠ x_kj] = 2 Σ_i (b_i x_ij −
+        x_ij (Bx)_ij) for x_ij = 0 or 1, b = B1.
+        """
         rate_slopes, weight_slopes = np.zeros(len(self.rates)), np.zeros(len(self.rates))
         if two_valued.all():
             with np.errstate(all="ignore"):
                 pull *= gram
         else:
-            rest = self._rest(two_valued).slopes(np.ascontiguousarray(X[:, ~two_valued]), gram, pull)
+            rest = self._rest(two_valued).slopes(
+                np.ascontiguousarray(X[:, ~two_valued]), gram, pull
+            )
             rate_slopes[~two_valued] = rest[0]
             weight_slopes[~two_valued] = 0 if rest[1] is None else rest[1]
         own = X[:, two_valued]
         own = (own != own.min(axis=0)).astype(X.dtype)
-        products = symmetric_product(pull, np.column_stack([own, np.ones(len(X), X.dtype)])).astype(np.float64)
+        products = symmetric_product(pull, np.column_stack([own, np.ones(len(X), X.dtype)])).astype(
+            np.float64
+        )
         apart = 2 * (products[:, -1] @ own - np.sum(own * products[:, :-1], axis=0))
         times = self.rates[two_valued] * gaps
         if self.weights is None:
@@ -128,7 +147,9 @@ class ProductKernel:
         kappa, slope = _matern(times, self.order)
         weights = self.weights[two_valued]
         rate_slopes[two_valued] = apart * weights * slope / (1 + weights * kappa)
-        weight_slopes[two_valued] = apart * (weights * kappa / (1 + weights * kappa) - weights / (1 + weights))
+        weight_slopes[two_valued] = apart * (
+            weights * kappa / (1 + weights * kappa) - weights / (1 + weights)
+        )
         return rate_slopes, weight_slopes
 
     def _near(self, two_valued, gaps):
@@ -148,13 +169,17 @@ class ProductKernel:
     def _shares(self, dtype):
         if self.weights is None:
             return np.zeros(len(self.rates), dtype), np.ones(len(self.rates), dtype)
-        return (1 / (1 + self.weights)).astype(dtype), (self.weights / (1 + self.weights)).astype(dtype)
+        return (1 / (1 + self.weights)).astype(dtype), (self.weights / (1 + self.weights)).astype(
+            dtype
+        )
 
     def _third(self, dtype):
         return dtype.type(1 / 3) if self.order == 2 else None
 
     def _columns(self, X, Z):
-        """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are too wide for eᵗ."""
+        """(t, eᵗ, e⁻ᵗ) of both sides as (columns, rows), t = r (x − center), and which columns are
+        too wide for eᵗ.
+        """
         lowest, highest = _range(X, Z)
         center = lowest / 2 + highest / 2
         limit = _WIDEST[X.dtype]
@@ -165,13 +190,17 @@ class ProductKernel:
 
 @dataclass(frozen=True)
 class RadialKernel:
-    """k(x, z) = f(s), s = Σ_j r_j² (x_j − z_j)²: exp(−s/2) for ``order`` GAUSSIAN, else the Matérn kernel κ(√s) of order 0, 1 or 2."""
+    """k(x, z) = f(s), s = Σ_j r_j² (x_j − z_j)²: exp(−s/2) for ``order`` GAUSSIAN, else the Matérn
+    kernel κ(√s) of order 0, 1 or 2.
+    """
 
     rates: np.ndarray
     order: int
 
     def gram(self, X, Z=None, *, lower=False):
-        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper half is left undefined."""
+        """k(x, z), (n_samples, n_other_samples); without Z symmetric, and with ``lower`` its upper
+        half is left undefined.
+        """
         symmetric = Z is None
         if _is_long(Z):
             return _by_parts(self, X, Z)
@@ -190,18 +219,28 @@ class RadialKernel:
     def slopes(self, X, gram, pull):
         """Σ_ik pull_ik ∂K_ik/∂ log r_j, and None: there are no weights.
 
-        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and ``pull`` is overwritten.
+        ``gram`` is ``self.gram(X)``; of both symmetric matrices only the lower half is read, and
+        ``pull`` is overwritten.
 
-        With B = pull ∘ f'(s) and b its row sums, the sum is 4 (Σ_i b_i t_ij² − Σ_i t_ij (Bt)_ij), t = r (x − mean).
+        With B = pull ∘ f'(s) and b its row sums, the sum is 4 (Σ_i b_i t_ij² − Σ_i t_ij (Bt)_ij), t
+        = r (x − mean).
         """
-        _on_blocks(self._halve(gram, pull) if self.order == GAUSSIAN else self._weigh(X, pull), len(X), len(X))
+        _on_blocks(
+            self._halve(gram, pull) if self.order == GAUSSIAN else self._weigh(X, pull),
+            len(X),
+            len(X),
+        )
         scaled = self._scaled(X, X.mean(axis=0, dtype=np.float64))
-        products = symmetric_product(pull, np.column_stack([scaled, np.ones(len(X), X.dtype)])).astype(np.float64)
+        products = symmetric_product(
+            pull, np.column_stack([scaled, np.ones(len(X), X.dtype)])
+        ).astype(np.float64)
         scaled = scaled.astype(np.float64)
         return 4 * (products[:, -1] @ scaled**2 - np.sum(scaled * products[:, :-1], axis=0)), None
 
     def _halve(self, gram, pull):
-        """A function that multiplies some rows of ``pull`` by f'(s) = −f(s) / 2, up to the diagonal, which is set to zero."""
+        """A function that multiplies some rows of ``pull`` by f'(s) = −f(s) / 2, up to the
+        diagonal, which is set to zero.
+        """
 
         def halve(rows):
             own = pull[rows, : rows.stop]
@@ -226,7 +265,8 @@ class RadialKernel:
         return ((X - center) * self.rates).astype(X.dtype)
 
     def _squares(self, X, Z):
-        """A function that puts the squared distances of some rows of X from those of Z into those rows of a matrix of zeros.
+        """A function that puts the squared distances of some rows of X from those of Z into those
+        rows of a matrix of zeros.
 
         Where Z is X, only up to the diagonal.
         """
@@ -251,7 +291,9 @@ class RadialKernel:
             block += left_norms[rows, None]
             block += right_norms[:stop]
             np.maximum(block, 0, out=block)
-            if symmetric:  # a row's distance from itself is zero, whatever the rounding of products says
+            if (
+                symmetric
+            ):  # a row's distance from itself is zero, whatever the rounding of products says
                 np.fill_diagonal(block[:, rows], 0)
 
         return by_products
@@ -265,7 +307,9 @@ def _is_long(Z):
 def _by_parts(kernel, X, Z):
     """The matrix by columns, for a few rows of Z at a time."""
     n_rows = max(1, _LONG // Z.shape[1])
-    return np.concatenate([kernel.gram(X, Z[first : first + n_rows]) for first in range(0, len(Z), n_rows)], axis=1)
+    return np.concatenate(
+        [kernel.gram(X, Z[first : first + n_rows]) for first in range(0, len(Z), n_rows)], axis=1
+    )
 
 
 def _matern(times, order):
@@ -276,7 +320,9 @@ def _matern(times, order):
 
 
 def _two_valued(X, Z):
-    """Which columns hold two values at most, the same in both, and how far these are apart; (None, None) where there are too few."""
+    """Which columns hold two values at most, the same in both, and how far these are apart; (None,
+    None) where there are too few.
+    """
     lowest = np.minimum(X.min(axis=0, initial=np.inf), Z.min(axis=0, initial=np.inf))
     highest = np.maximum(X.max(axis=0, initial=-np.inf), Z.max(axis=0, initial=-np.inf))
     found = np.all((lowest == X) | (highest == X), axis=0)
@@ -289,12 +335,16 @@ def _two_valued(X, Z):
 
 
 def skinny_product(matrix, vectors):
-    """The upper left of a symmetric ``matrix`` (C-ordered) times few vectors, which are rows and as long as it is to be taken: rows again."""
+    """The upper left of a symmetric ``matrix`` (C-ordered) times few vectors, which are rows and as
+    long as it is to be taken: rows again.
+    """
     size = vectors.shape[1]
     if len(vectors) > _SKINNY:
         return vectors @ matrix[:size, :size]
     out, vectors = np.empty_like(vectors, order="C"), np.ascontiguousarray(vectors)
-    _on_blocks(lambda rows: kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out), size, size)
+    _on_blocks(
+        lambda rows: kernels.skinny_rows(matrix, vectors, rows.start, rows.stop, out), size, size
+    )
     return out
 
 
@@ -315,11 +365,17 @@ def _powers(X, center, rates, limit):
     # In float64 also for float32 rows: rounding t before the exponential would be magnified by it.
     bounded = np.clip(times, -limit, limit)
     dtype = X.dtype
-    return times.astype(dtype, copy=False), np.exp(bounded).astype(dtype), np.exp(-bounded).astype(dtype)
+    return (
+        times.astype(dtype, copy=False),
+        np.exp(bounded).astype(dtype),
+        np.exp(-bounded).astype(dtype),
+    )
 
 
 def _filled(out, fill, symmetric, lower):
-    """``fill`` on blocks of rows; of a symmetric matrix it gives the lower half, which is copied while it is in the cache."""
+    """``fill`` on blocks of rows; of a symmetric matrix it gives the lower half, which is copied
+    while it is in the cache.
+    """
 
     def fill_and_copy(rows):
         fill(rows)
@@ -335,6 +391,7 @@ def _on_blocks(work, n_rows, n_others):
     blocks = [slice(start, min(start + _ROWS, n_rows)) for start in range(0, n_rows, _ROWS)]
     if n_rows * n_others <= _ALONE:
         return [work(rows) for rows in blocks]
-    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+    # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has
+    # left.
     with closing(ordered_map(work, blocks)) as results:
         return list(results)

@@ -1,6 +1,8 @@
-"""Single instructions for kernels, in place of functions that numba would compile for each type before the kernel itself.
+"""Single instructions for kernels, in place of functions that numba would compile for each type
+before the kernel itself.
 
-Only kernels call these; a kernel that needs none of numba's own functions compiles in half the time.
+Only kernels call these; a kernel that needs none of numba's own functions compiles in half the
+time.
 """
 
 from typing import Any
@@ -17,7 +19,9 @@ _OTHER_KIND = {
 
 
 def _cast(typing_context, x):
-    """The whole number with the bits of a float, or the other way round: what ``view`` of NumPy's numbers does."""
+    """The whole number with the bits of a float, or the other way round: what ``view`` of NumPy's
+    numbers does.
+    """
 
     def generate(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))

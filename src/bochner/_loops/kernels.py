@@ -1,8 +1,9 @@
 """Fused numeric kernels: everything that happens between two matrix products.
 
-All kernels take a *projection in half-turns*, P = X Wᵀ / π, so that range reduction is ``t - rint(t)``:
-exact, branch-free, and vectorised by LLVM.  They run on one thread and release the interpreter lock;
-``rows.py`` spreads row blocks over threads, which keeps BLAS and the kernels from fighting for cores.
+All kernels take a *projection in half-turns*, P = X Wᵀ / π, so that range reduction is ``t -
+rint(t)``: exact, branch-free, and vectorised by LLVM. They run on one thread and release the
+interpreter lock; ``rows.py`` spreads row blocks over threads, which keeps BLAS and the kernels from
+fighting for cores.
 
 Non-finite numbers must be rejected before (``_validation``): the kernels assume there are none.
 """
@@ -13,11 +14,18 @@ from numba.extending import overload
 
 from .compiling import PART, compiled
 
-# sin(πr) = r · S(r²) and cos(πr) = C(r²) on |r| <= 1/2: polynomials through the Chebyshev nodes of r² in [0, 1/4],
-# computed with 60 digits.  Truncation error: 7e-9 and 3e-10 (float32), 4e-19 and 4e-18 (float64).
+# sin(πr) = r · S(r²) and cos(πr) = C(r²) on |r| <= 1/2: polynomials through the Chebyshev nodes of
+# r² in [0, 1/4], computed with 60 digits.  Truncation error: 7e-9 and 3e-10 (float32), 4e-19 and
+# 4e-18 (float64).
 _S32 = tuple(
     np.float32(c)
-    for c in (3.1415926400772034, -5.167710076668315, 2.550077386528912, -0.5982904112834275, 0.07765591227601387)
+    for c in (
+        3.1415926400772034,
+        -5.167710076668315,
+        2.550077386528912,
+        -0.5982904112834275,
+        0.07765591227601387,
+    )
 )
 _C32 = tuple(
     np.float32(c)
@@ -110,7 +118,9 @@ def sincos(half_turns, sines, cosines):
 
 @compiled
 def paired_columns(projection, root_weights, out, first_atom):
-    """out[:, first : first + m] = cos(πP) ∘ √w and, half the width further, sin(πP) ∘ √w, for a tile of m atoms."""
+    """out[:, first : first + m] = cos(πP) ∘ √w and, half the width further, sin(πP) ∘ √w, for a
+    tile of m atoms.
+    """
     n_rows, n_tile_atoms = projection.shape
     n_atoms = out.shape[1] // 2
     for i in range(n_rows):
@@ -148,7 +158,8 @@ def add_fourier_sums(projection, signal, sums):
 def potential_pull(projection, signal, sums):
     """In place, P[i, j] <- Σ_k signal[i, k] (cos(πP) sums[k, 1, j] − sin(πP) sums[k, 0, j]).
 
-    With ``sums`` the (signed) Fourier sums of the signal, 2 Pᵀ X is the gradient of the Fourier potential.
+    With ``sums`` the (signed) Fourier sums of the signal, 2 Pᵀ X is the gradient of the Fourier
+    potential.
     """
     n_rows, n_atoms = projection.shape
     cosines = np.empty(n_atoms, projection.dtype)

@@ -1,4 +1,6 @@
-"""The landmark map on one block of rows: similarities to landmarks that each have frequencies of their own."""
+"""The landmark map on one block of rows: similarities to landmarks that each have frequencies of
+their own.
+"""
 
 import numpy as np
 
@@ -6,11 +8,12 @@ from .blocks import Projector, atoms_at_once
 
 
 def landmark_block(frequencies, phases, weights, X, out):
-    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]) as (n_rows, n_variants · n_landmarks).
+    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]) as (n_rows, n_variants ·
+    n_landmarks).
 
-    ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians, ``weights`` one or more sets (n_variants,
-    n_landmarks, D).  One matrix product and one cosine per frequency and row, on tiles that hold whole landmarks; equal
-    to, and much faster than, a loop over landmarks.
+    ``frequencies`` is (n_landmarks, D, n_features), ``phases`` in radians, ``weights`` one or more
+    sets (n_variants, n_landmarks, D). One matrix product and one cosine per frequency and row, on
+    tiles that hold whole landmarks; equal to, and much faster than, a loop over landmarks.
     """
     from . import landmark_kernels
 
@@ -24,4 +27,6 @@ def landmark_block(frequencies, phases, weights, X, out):
         part = np.empty((len(tile), len(weights), some.stop - some.start), projector.dtype)
         landmark_kernels.landmark_similarities(tile, half_turns[some], own_weights, part)
         for variant in range(len(weights)):
-            out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = part[:, variant]
+            out[rows, variant * n_landmarks + some.start : variant * n_landmarks + some.stop] = (
+                part[:, variant]
+            )

@@ -16,7 +16,8 @@ def _dot(left, right):
 
 @compiled
 def landmark_similarities(projection, phases, weights, out):
-    """out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])) for a tile of whole landmarks.
+    """out[i, v, l] = Σ_m weights[v, l, m] cos(π (P[i, l D + m] − phases[l, m])) for a tile of whole
+    landmarks.
 
     Several sets v of weights on the same frequencies cost one cosine all together.
     """

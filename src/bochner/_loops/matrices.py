@@ -1,7 +1,9 @@
-"""Matrices in place: products, inverses and triangular systems, of symmetric ones in the lower half alone; all C-ordered.
+"""Matrices in place: products, inverses and triangular systems, of symmetric ones in the lower half
+alone; all C-ordered.
 
-BLAS and LAPACK are called by address: ctypes gives up Python's lock meanwhile, which SciPy's own wrappers keep, so that
-several threads can each work on a matrix.  A C-ordered array is its transpose to Fortran, and its lower half the upper one there.
+BLAS and LAPACK are called by address: ctypes gives up Python's lock meanwhile, which SciPy's own
+wrappers keep, so that several threads can each work on a matrix. A C-ordered array is its transpose
+to Fortran, and its lower half the upper one there.
 """
 
 import ctypes
@@ -23,7 +25,9 @@ def _routine(library, name):
 
 
 def _call(library, name, *arguments):
-    """The routine for the precision of the first array among ``arguments``; numbers are handed by reference."""
+    """The routine for the precision of the first array among ``arguments``; numbers are handed by
+    reference.
+    """
     dtype = next(given.dtype for given in arguments if isinstance(given, np.ndarray))
     real = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}[dtype]
 
@@ -42,16 +46,23 @@ def _call(library, name, *arguments):
 def symmetric_product(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """S @ columns."""
     right = np.ascontiguousarray(columns.T, dtype=lower.dtype)
-    out, (k, n) = np.zeros_like(right), right.shape  # not empty: BLAS may take nothing times NaN for NaN
+    out, (k, n) = (
+        np.zeros_like(right),
+        right.shape,
+    )  # not empty: BLAS may take nothing times NaN for NaN
     _call("blas", "symm", _LEFT, _UPPER, n, k, 1.0, lower, n, right, n, 0.0, out, n)
     return out.T
 
 
-def add_outer_products(lower: np.ndarray, columns: np.ndarray, alpha: float, beta: float = 1.0) -> None:
+def add_outer_products(
+    lower: np.ndarray, columns: np.ndarray, alpha: float, beta: float = 1.0
+) -> None:
     """S ← beta S + alpha columns columnsᵀ, in place."""
     columns = np.ascontiguousarray(columns, dtype=lower.dtype)
     n, k = columns.shape
-    _call("blas", "syrk", _UPPER, _TRANSPOSED, n, k, float(alpha), columns, k, float(beta), lower, n)
+    _call(
+        "blas", "syrk", _UPPER, _TRANSPOSED, n, k, float(alpha), columns, k, float(beta), lower, n
+    )
 
 
 def inner_products(columns: np.ndarray) -> np.ndarray:
@@ -76,14 +87,18 @@ def solve_lower(triangle: np.ndarray, rows: np.ndarray, transposed: bool = False
 
 
 def factorize(lower: np.ndarray) -> bool:
-    """S ← its lower Cholesky factor, in place; False, and S spoiled, where it is not positive definite in its precision."""
+    """S ← its lower Cholesky factor, in place; False, and S spoiled, where it is not positive
+    definite in its precision.
+    """
     n, failed = len(lower), ctypes.c_int(0)
     _call("lapack", "potrf", _UPPER, n, lower, n, failed)
     return failed.value == 0
 
 
 def invert(lower: np.ndarray) -> float | None:
-    """S ← S⁻¹, in place; returns ½ log det S, None (and S spoiled) where S is not positive definite in its precision."""
+    """S ← S⁻¹, in place; returns ½ log det S, None (and S spoiled) where S is not positive definite
+    in its precision.
+    """
     if not factorize(lower):
         return None
     half_log_determinant = float(np.sum(np.log(np.diag(lower).astype(np.float64))))
@@ -92,7 +107,9 @@ def invert(lower: np.ndarray) -> float | None:
 
 
 def mirror(lower: np.ndarray) -> np.ndarray:
-    """The lower half copied to the upper one, in place; tile by tile, because a whole temporary would double the memory."""
+    """The lower half copied to the upper one, in place; tile by tile, because a whole temporary
+    would double the memory.
+    """
     for start in range(0, len(lower), _TILE):
         mirror_rows(lower, slice(start, start + _TILE))
     return lower

@@ -1,9 +1,9 @@
 """Threads: how many there may be, and how they share the items of a loop.
 
-An interruption may strike between any two lines of the calling thread, and must neither keep BLAS at one thread nor leave a
-helper waiting for ever.  So all that threads tell each other goes through ``SimpleQueue``, whose steps are not interrupted half-way
-(those of ``Condition`` and ``Future`` are), helpers do not outlive the program, and waits that an interruption can make vain have
-an end.
+An interruption may strike between any two lines of the calling thread, and must neither keep BLAS
+at one thread nor leave a helper waiting for ever. So all that threads tell each other goes through
+``SimpleQueue``, whose steps are not interrupted half-way (those of ``Condition`` and ``Future``
+are), helpers do not outlive the program, and waits that an interruption can make vain have an end.
 """
 
 import os
@@ -18,7 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 # Seconds that a thread waits for another one that an interruption may have taken away.
 _LONGEST_WAIT = 5.0
-# From so many flops (20 ms of a core) on a factorization is worth waking up a second thread of BLAS.
+# From so many flops (20 ms of a core) on a factorization is worth waking up a second thread of
+# BLAS.
 _SHARED_FLOPS = 1e9
 
 _row_threads: ContextVar[int | None] = ContextVar("row_threads", default=None)
@@ -29,7 +30,9 @@ _blas_threads_before: list = []  # (library, its number of threads) while anybod
 
 
 def thread_count():
-    """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and joblib's workers."""
+    """As many threads as BLAS may use now: obeys OMP_NUM_THREADS, ``threadpool_limits`` and
+    joblib's workers.
+    """
     if (kept := _row_threads.get()) is not None:
         return kept
     if (
@@ -52,7 +55,9 @@ def _blas_libraries():
 
 
 def single_threaded_blas():
-    """BLAS on one thread while our own threads share the rows; threads of both kinds at once are far slower."""
+    """BLAS on one thread while our own threads share the rows; threads of both kinds at once are
+    far slower.
+    """
     return _blas_held_at(1)
 
 
@@ -60,13 +65,17 @@ def single_threaded_blas():
 def at_most_threads(n_threads: int | None):
     """So many threads for rows, BLAS and OpenMP, all cores for −1; None leaves them as they are.
 
-    BLAS has one number of threads for the whole program: of several fits at once the smallest number counts for all.
+    BLAS has one number of threads for the whole program: of several fits at once the smallest
+    number counts for all.
     """
     if n_threads is None:
         yield
         return
     n_threads = _core_count() if n_threads == -1 else min(n_threads, _core_count())
-    with _blas_held_at(n_threads), ThreadpoolController().limit(limits=n_threads, user_api="openmp"):
+    with (
+        _blas_held_at(n_threads),
+        ThreadpoolController().limit(limits=n_threads, user_api="openmp"),
+    ):
         yield
 
 
@@ -74,7 +83,9 @@ def at_most_threads(n_threads: int | None):
 def _blas_held_at(n_threads):
     with _blas_lock:
         if not _blas_threads_before:
-            _blas_threads_before.extend([(library, library.num_threads) for library in _blas_libraries()])
+            _blas_threads_before.extend(
+                [(library, library.num_threads) for library in _blas_libraries()]
+            )
         for library, _ in _blas_threads_before:
             library.set_num_threads(min([n_threads, *_blas_limits]))
         _blas_limits.append(n_threads)
@@ -96,14 +107,19 @@ def _give_blas_threads_back():
 
 
 def threads_for_matrices(flops: float):
-    """BLAS on one thread while a matrix is factorized for so little work: two would wait for each other, and go on doing so for a while afterwards."""
+    """BLAS on one thread while a matrix is factorized for so little work: two would wait for each
+    other, and go on doing so for a while afterwards.
+    """
     return nullcontext() if flops >= _SHARED_FLOPS else single_threaded_blas()
 
 
 @contextmanager
 def threads_for_rows_only():
-    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where BLAS's threads cost much more than they do."""
-    # A context variable is not seen by the helpers, so what a block calls in turn stays on its thread.
+    """All threads for blocks of rows, one for BLAS: for loops that also solve tiny problems, where
+    BLAS's threads cost much more than they do.
+    """
+    # A context variable is not seen by the helpers, so what a block calls in turn stays on its
+    # thread.
     token = _row_threads.set(thread_count())
     try:
         with single_threaded_blas():
@@ -114,10 +130,12 @@ def threads_for_rows_only():
 
 @contextmanager
 def threads_of_others():
-    """While compiled loops of scikit-learn run, which limit BLAS and start OpenMP's threads themselves.
+    """While compiled loops of scikit-learn run, which limit BLAS and start OpenMP's threads
+    themselves.
 
-    Their limit lies within ours, so that of fits at the same time none gives back what another one has taken.  OpenMP's threads do not
-    survive a fork, and the child would wait for them for ever: it has one.
+    Their limit lies within ours, so that of fits at the same time none gives back what another one
+    has taken. OpenMP's threads do not survive a fork, and the child would wait for them for ever:
+    it has one.
     """
     with single_threaded_blas():
         if not _is_fork:
@@ -127,7 +145,7 @@ def threads_of_others():
             yield
 
 
-# --- helpers ---------------------------------------------------------------------------------------------------------
+# --- helpers --------------------------------------------------------------------------------------
 
 _requests: SimpleQueue = SimpleQueue()
 _n_helpers = 0
@@ -162,18 +180,22 @@ def _serve(requests):
 
 
 def ordered_map(function, items):
-    """Like ``map``, on several threads, the calling one among them, with only a few results waiting to be taken.
+    """Like ``map``, on several threads, the calling one among them, with only a few results waiting
+    to be taken.
 
-    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler may take milliseconds)
-    costs little.  After an error or an interruption no item is begun, and those in work are waited for.
+    A thread takes the next item when it has done its last, so one that wakes up late (a scheduler
+    may take milliseconds) costs little. After an error or an interruption no item is begun, and
+    those in work are waited for.
     """
     items = list(items)
-    # BLAS is held at one thread meanwhile, so what a block calls in turn finds one thread and asks nobody for help.
+    # BLAS is held at one thread meanwhile, so what a block calls in turn finds one thread and asks
+    # nobody for help.
     n_threads = min(thread_count(), len(items))
     if n_threads <= 1:
         yield from map(function, items)
         return
-    # Helpers reach the function through what is left: one that wakes up when all is done must not have kept its arrays alive.
+    # Helpers reach the function through what is left: one that wakes up when all is done must not
+    # have kept its arrays alive.
     left = deque((k, partial(function, item)) for k, item in enumerate(items))
     room: SimpleQueue = SimpleQueue()
     finished: SimpleQueue = SimpleQueue()

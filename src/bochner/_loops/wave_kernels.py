@@ -1,7 +1,9 @@
-"""Fused kernels of sums of waves: evaluation, the closed form of one round, the gradients of joint descent.
+"""Fused kernels of sums of waves: evaluation, the closed form of one round, the gradients of joint
+descent.
 
-Phases and projections are in half-turns, as in ``kernels.py``.  Each kernel does all that its rows need without returning to
-Python, so that threads run side by side.  What several outputs share is left to matrix products.
+Phases and projections are in half-turns, as in ``kernels.py``. Each kernel does all that its rows
+need without returning to Python, so that threads run side by side. What several outputs share is
+left to matrix products.
 """
 
 import numpy as np
@@ -24,12 +26,14 @@ def trigonometry(turns, sines, cosines):
         sincos(turns[i], sines[i], cosines[i])
 
 
-# --- one round of boosting -------------------------------------------------------------------------------------------
+# --- one round of boosting ------------------------------------------------------------------------
 
 
 @compiled(sums=True)
 def wave_sums(turns, gradient, curvature, cosines, sines, sums):
-    """Σ_i g cos, g sin, h cos², h cos sin of π turns for each wave (row of ``turns``), and the cosines and sines themselves."""
+    """Σ_i g cos, g sin, h cos², h cos sin of π turns for each wave (row of ``turns``), and the
+    cosines and sines themselves.
+    """
     for j in range(turns.shape[0]):
         t, c_row, s_row = turns[j], cosines[j], sines[j]
         zero = 0 * t[0]
@@ -47,7 +51,9 @@ def wave_sums(turns, gradient, curvature, cosines, sines, sums):
 
 @compiled
 def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffness):
-    """pull = (g + h f) f' and stiffness = h f'² row by row, f = A cos + B sin, f' its derivative in the angle."""
+    """pull = (g + h f) f' and stiffness = h f'² row by row, f = A cos + B sin, f' its derivative in
+    the angle.
+    """
     for i in range(cosines.shape[0]):
         value = cosine * cosines[i] + sine * sines[i]
         slope = sine * cosines[i] - cosine * sines[i]
@@ -55,7 +61,7 @@ def wave_slopes(cosines, sines, gradient, curvature, cosine, sine, pull, stiffne
         stiffness[i] = curvature[i] * slope * slope
 
 
-# --- joint descent ---------------------------------------------------------------------------------------------------
+# --- joint descent --------------------------------------------------------------------------------
 
 
 @compiled
@@ -69,7 +75,9 @@ def standardized_rows(X, picked, shift, scale, out):
 
 @compiled(sums=True, part=True)
 def _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores):
-    """scores_i = b + x_i·v + Σ_j A_j cos(ω_j·x_i) + B_j sin(ω_j·x_i) for one output; leaves ω_j·x_i / π in ``turns``."""
+    """scores_i = b + x_i·v + Σ_j A_j cos(ω_j·x_i) + B_j sin(ω_j·x_i) for one output; leaves ω_j·x_i
+    / π in ``turns``.
+    """
     np.dot(rows, frequencies.T, turns)
     np.dot(rows, slopes, scores)
     per_half_turn = turns.dtype.type(1 / np.pi)
@@ -84,7 +92,9 @@ def _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, 
 
 
 @compiled
-def gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores):
+def gathered_forward(
+    X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores
+):
     """``standardized_rows``, then ``_joint_forward``."""
     standardized_rows(X, picked, shift, scale, rows)
     _joint_forward(rows, frequencies, cosines, sines, slopes, intercept, turns, scores)
@@ -92,11 +102,20 @@ def gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slope
 
 @compiled
 def joint_backward(
-    rows, turns, pull, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
+    rows,
+    turns,
+    pull,
+    cosines,
+    sines,
+    frequency_gradient,
+    cosine_gradient,
+    sine_gradient,
+    slope_gradient,
 ):
     """Gradients of Σ_i pull_i f(x_i) in ω, A, B and v for the f of ``_joint_forward``.
 
-    Overwrites the turns with pull_i (B_j cos − A_j sin).  Sines are computed again: cheaper than storing them.
+    Overwrites the turns with pull_i (B_j cos − A_j sin). Sines are computed again: cheaper than
+    storing them.
     """
     n_waves = turns.shape[1]
     cosine_gradient[:] = 0
@@ -127,11 +146,23 @@ def logistic_gradient(
     X, picked, shift, scale, targets, weights, frequencies, cosines, sines, slopes, intercept,
     rows, turns, scores, pull, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient,
 ):  # fmt: skip
-    """The weighted logistic loss's gradients without a stop between forward and backward; leaves scores and pull."""
-    gathered_forward(X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores)
+    """The weighted logistic loss's gradients without a stop between forward and backward; leaves
+    scores and pull.
+    """
+    gathered_forward(
+        X, picked, shift, scale, frequencies, cosines, sines, slopes, intercept, rows, turns, scores
+    )
     _logistic_pull(targets, scores, weights, pull)
     joint_backward(
-        rows, turns, pull, cosines, sines, frequency_gradient, cosine_gradient, sine_gradient, slope_gradient
+        rows,
+        turns,
+        pull,
+        cosines,
+        sines,
+        frequency_gradient,
+        cosine_gradient,
+        sine_gradient,
+        slope_gradient,
     )
 
 
@@ -140,9 +171,11 @@ def adam_step(
     vector, gradient, first, second, rates, decays, penalties,
     remaining, mean_scale, root_scale, first_decay, second_decay,
 ):  # fmt: skip
-    """θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place, for the gradient g + penalties θ.
+    """θ ← (1 − remaining · decays) θ − remaining · rates · m̂ / (√v̂ + ε) in place, for the
+    gradient g + penalties θ.
 
-    m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias corrections.
+    m̂ = mean_scale · m and √v̂ = root_scale · √v are the running means of g and g² with Adam's bias
+    corrections.
     """
     one = vector.dtype.type(1)
     tiny = vector.dtype.type(1e-8)
@@ -154,12 +187,14 @@ def adam_step(
         vector[k] = (one - remaining * decays[k]) * vector[k] - remaining * rates[k] * direction
 
 
-# --- sums ------------------------------------------------------------------------------------------------------------
+# --- sums -----------------------------------------------------------------------------------------
 
 
 @compiled(sums=True)
 def _tiled_sums(rows, directions, signal, sums):
-    """Σ_i signal_ik (cos, sin)(π x_i·d_j) into (n_signals, 2, n_atoms) of float64; directions (n_features, n_atoms), by tiles of rows."""
+    """Σ_i signal_ik (cos, sin)(π x_i·d_j) into (n_signals, 2, n_atoms) of float64; directions
+    (n_features, n_atoms), by tiles of rows.
+    """
     n_rows, n_waves = rows.shape[0], directions.shape[1]
     at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
     tile = np.empty((min(at_once, n_rows), n_waves), rows.dtype)
@@ -177,7 +212,9 @@ def _tiled_sums(rows, directions, signal, sums):
 
 
 def few_fourier_sums(frequencies, X, signal):
-    """``fourier_sums_block`` in one compiled call, for frequencies so few that threads would wait for each other between its tiles."""
+    """``fourier_sums_block`` in one compiled call, for frequencies so few that threads would wait
+    for each other between its tiles.
+    """
     if sp.issparse(X) or len(frequencies) > TILE:
         return fourier_sums_block(frequencies, X, signal)
     dtype = working_dtype(X)
@@ -188,12 +225,14 @@ def few_fourier_sums(frequencies, X, signal):
     return sums
 
 
-# --- evaluation ------------------------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------
 
 
 @compiled(sums=True)
 def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores):
-    """scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions (n_features, n_waves), by tiles of rows."""
+    """scores_i = b + x_i·v + Σ_j a_j cos(π (x_i·d_j − shift_j)) for one output; directions
+    (n_features, n_waves), by tiles of rows.
+    """
     n_rows, n_waves = rows.shape[0], directions.shape[1]
     at_once = max(64, _TILE_BYTES // (n_waves * rows.itemsize))
     tile = np.empty((min(at_once, n_rows), n_waves), rows.dtype)
@@ -212,7 +251,9 @@ def wave_scores(rows, directions, shifts, amplitudes, slopes, intercept, scores)
 
 
 def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=None):
-    """intercept + x·slopes + Σ_j amplitudes_jk cos(ω_j·x − phases_jk) as (n_rows, n_outputs), tile by tile."""
+    """intercept + x·slopes + Σ_j amplitudes_jk cos(ω_j·x − phases_jk) as (n_rows, n_outputs), tile
+    by tile.
+    """
     dtype = working_dtype(X)
     rows = X if sp.issparse(X) else np.ascontiguousarray(X)
     rows = rows.astype(dtype, copy=False)
@@ -229,7 +270,9 @@ def expansion_block(frequencies, phases, amplitudes, slopes, intercept, X, out=N
         result += rows @ slopes.astype(dtype)
     if not len(frequencies):
         return result
-    coefficients = np.concatenate([amplitudes * np.cos(phases), amplitudes * np.sin(phases)]).astype(dtype)
+    coefficients = np.concatenate(
+        [amplitudes * np.cos(phases), amplitudes * np.sin(phases)]
+    ).astype(dtype)
     at_once = max(64, min(_TILE_BYTES // len(frequencies), 4 * TILE))
     for tile in tiles(rows.shape[0], at_once):
         turns = np.asarray(rows[tile] @ directions)

@@ -1,4 +1,6 @@
-"""What a library runs on, in words that may be shown to strangers: versions, processor, threads; no paths and no names of users or machines."""
+"""What a library runs on, in words that may be shown to strangers: versions, processor, threads; no
+paths and no names of users or machines.
+"""
 
 import os
 import platform
@@ -33,7 +35,9 @@ def machine() -> dict[str, str]:
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        return next(
+            line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         return platform.processor() or os.environ.get("PROCESSOR_IDENTIFIER", "unknown")
 
@@ -73,7 +77,11 @@ def environment() -> dict[str, Any]:
         declared = {}
     installed = versions({package for packages in declared.values() for package in packages})
     blas = [
-        {key: pool[key] for key in ("internal_api", "version", "num_threads", "threading_layer") if pool.get(key)}
+        {
+            key: pool[key]
+            for key in ("internal_api", "version", "num_threads", "threading_layer")
+            if pool.get(key)
+        }
         for pool in threadpool_info()
         if pool["user_api"] == "blas"
     ]
@@ -94,7 +102,8 @@ def environment() -> dict[str, Any]:
 def environment_text(facts: dict[str, Any]) -> str:
     """The same as lines that can be pasted into a report."""
     libraries = [
-        f"{one['internal_api']} {one.get('version', '')}, {one['num_threads']} threads" for one in facts["BLAS"]
+        f"{one['internal_api']} {one.get('version', '')}, {one['num_threads']} threads"
+        for one in facts["BLAS"]
     ]
     variables = [f"{name}={value}" for name, value in facts["variables"].items()]
     lines = {
@@ -107,6 +116,8 @@ def environment_text(facts: dict[str, Any]) -> str:
     }
     for extra, packages in facts["packages"].items():
         name = "dependencies" if extra == "always" else f"extra {extra}"
-        lines[name] = ", ".join(f"{package} {found or 'missing'}" for package, found in packages.items())
+        lines[name] = ", ".join(
+            f"{package} {found or 'missing'}" for package, found in packages.items()
+        )
     width = max(map(len, lines))
     return "\n".join(f"{name:{width}}  {value}" for name, value in lines.items())

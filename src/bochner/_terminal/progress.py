@@ -7,7 +7,8 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# Who wants to know of each step by its description, and says True to stop; threads of their own tell nobody.
+# Who wants to know of each step by its description, and says True to stop; threads of their own
+# tell nobody.
 _listener: ContextVar[Callable[[str], bool] | None] = ContextVar("listener", default=None)
 
 
@@ -27,18 +28,24 @@ def step_done(description: str) -> bool:
     return listener is not None and listener(description)
 
 
-# The bar that is drawn: there is one at most, and what goes on inside its stages only adds words to it.
+# The bar that is drawn: there is one at most, and what goes on inside its stages only adds words to
+# it.
 _shown: list[Any] = []
 
 
 def track(
-    items: Iterable[T], description: str, total: int | None = None, status: Callable[[], str] | None = None
+    items: Iterable[T],
+    description: str,
+    total: int | None = None,
+    status: Callable[[], str] | None = None,
 ) -> Generator[T, None, None]:
-    """Iterate over ``items``, with a bar on standard error when that is a terminal and ``rich`` is installed.
+    """Iterate over ``items``, with a bar on standard error when that is a terminal and ``rich`` is
+    installed.
 
-    ``status`` is asked after each item for a few words (a loss, a margin) to show beside the bar.  The bar belongs to the
-    iteration: closing or interrupting it leaves the terminal clean.  Within ``stages`` there is no second bar: the first one says
-    what is going on.  Somebody who is ``listening`` may end it after any item.
+    ``status`` is asked after each item for a few words (a loss, a margin) to show beside the bar.
+    The bar belongs to the iteration: closing or interrupting it leaves the terminal clean. Within
+    ``stages`` there is no second bar: the first one says what is going on. Somebody who is
+    ``listening`` may end it after any item.
     """
     if _listener.get() is not None:
         for item in items:
@@ -56,7 +63,9 @@ def track(
         yield from items
         return
     with bar as progress:
-        task = progress.add_task(description, total=total)  # without a total rich would count to 100
+        task = progress.add_task(
+            description, total=total
+        )  # without a total rich would count to 100
         for item in progress.track(items, total=total, task_id=task):
             yield item
             if status is not None:
@@ -71,7 +80,9 @@ class Stages:
         self.task = None if bar is None else bar.add_task("")
 
     def begin(self, words: str, n_left: int | None = None) -> None:
-        """The stage before is done, this one begins; ``n_left`` are the stages from this one on, where that is known by now."""
+        """The stage before is done, this one begins; ``n_left`` are the stages from this one on,
+        where that is known by now.
+        """
         self.done, self.words = self.done + 1, words
         if self.bar is not None:
             total = {} if n_left is None else {"total": self.done + n_left}
@@ -85,7 +96,9 @@ class Stages:
 
 @contextmanager
 def stages() -> Iterator[Stages]:
-    """One bar over the whole of some work, with what is being done and the time left; within another one, that one."""
+    """One bar over the whole of some work, with what is being done and the time left; within
+    another one, that one.
+    """
     if _shown:
         yield _shown[-1]
         return

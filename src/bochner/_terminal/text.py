@@ -11,7 +11,9 @@ def is_number(value: Any) -> bool:
 
 
 def cell_number(cell: Any) -> Any:
-    """The number behind a cell of a summary's table, its mean where it has a spread; None where there is none."""
+    """The number behind a cell of a summary's table, its mean where it has a spread; None where
+    there is none.
+    """
     number: Any = cell.get("mean") if isinstance(cell, dict) else cell
     return number if is_number(number) and math.isfinite(number) else None
 

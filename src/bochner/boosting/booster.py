@@ -1,4 +1,6 @@
-"""What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs, stopping."""
+"""What FourierBoostingClassifier and FourierBoostingRegressor share: parameters, rounds, epochs,
+stopping.
+"""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
@@ -36,10 +38,12 @@ from .importances import IMPORTANCE_ROWS, derivative_importances
 from .predicting import ExpansionPredictor
 from .rounds import WaveSearch
 
-# Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting alone, in the input's dtype,
-# whose result depends on weighted sums only (so weights and repeated rows are the same thing).
+# Above this many rows a fit is a sample, pilots and joint epochs in float32; below it boosting
+# alone, in the input's dtype, whose result depends on weighted sums only (so weights and repeated
+# rows are the same thing).
 LARGE = FEW_ROWS
-# Rows kept apart at most: a mean over as many is exact enough to stop on, and the rest is better learned from.
+# Rows kept apart at most: a mean over as many is exact enough to stop on, and the rest is better
+# learned from.
 _MOST_APART = 10_000
 _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 # Weights below this, and their inverses, are lost or infinite in float32 sums.
@@ -49,7 +53,8 @@ _LEAST_WEIGHT = 1e-20
 class JointEpochs(BaseEstimator):
     """Epochs of joint descent on all waves over all rows, wherever they live.
 
-    Batches of 256 rows, 1024 from 50 000 rows on and 2048 from 100 000 on; more where an epoch would have more than 512 of them.
+    Batches of 256 rows, 1024 from 50 000 rows on and 2048 from 100 000 on; more where an epoch
+    would have more than 512 of them.
 
     Parameters
     ----------
@@ -102,7 +107,8 @@ class EarlyStopping(BaseEstimator):
     Parameters
     ----------
     fraction : float, default 0.1
-        Share of the rows that is kept apart, at most 10 000 of them, of each class its share; 0 keeps none and runs all rounds and epochs.
+        Share of the rows that is kept apart, at most 10 000 of them, of each class its share; 0
+        keeps none and runs all rounds and epochs.
     patience : int, default 20
         Rounds without a better loss after which boosting stops.
 
@@ -126,10 +132,14 @@ class EarlyStopping(BaseEstimator):
             check_share(self.fraction, "fraction")
         check_count(self.patience, "patience")
 
-    def rows_apart(self, n_rows: int, strata: Any, n_strata: int, rng: Seed, weights: Any = None) -> np.ndarray:
-        """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and weights.
+    def rows_apart(
+        self, n_rows: int, strata: Any, n_strata: int, rng: Seed, weights: Any = None
+    ) -> np.ndarray:
+        """Sorted numbers of the rows that are kept apart, of codes ``strata`` (or None) and
+        weights.
 
-        Rows without weight judge nothing; a class (or table) too small to give one row of its share is learned from whole.
+        Rows without weight judge nothing; a class (or table) too small to give one row of its share
+        is learned from whole.
         """
         if self.fraction == 0:
             return np.empty(0, int)
@@ -147,7 +157,11 @@ class EarlyStopping(BaseEstimator):
 class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     """What classifier and regressor share: parameters, rounds, epochs, stopping."""
 
-    _defaults: ClassVar = {"search": WaveSearch(), "epochs": JointEpochs(), "stopping": EarlyStopping()}
+    _defaults: ClassVar = {
+        "search": WaveSearch(),
+        "epochs": JointEpochs(),
+        "stopping": EarlyStopping(),
+    }
 
     _: KW_ONLY
     loss: str
@@ -163,15 +177,18 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
     warm_start: bool = False
     random_state: Any = None
 
-    # --- fitting -------------------------------------------------------------------------------------------------
+    # --- fitting ----------------------------------------------------------------------------------
 
     def _begin(self) -> bool:
-        """Whether this fit goes on from the last one; a new one forgets it, so that a fit that fails leaves nothing half done."""
+        """Whether this fit goes on from the last one; a new one forgets it, so that a fit that
+        fails leaves nothing half done.
+        """
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "expansion_")
         if not continued:
             self.__dict__.pop("expansion_", None)
-            # What a warm start goes on from: the fit in standardised inputs, and how they were standardised.
+            # What a warm start goes on from: the fit in standardised inputs, and how they were
+            # standardised.
             self._grown: Expansion | None = None
             self._standardization: Standardization | None = None
             self._seed = int(as_generator(self.random_state).integers(2**63))
@@ -181,15 +198,21 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             check_more_rounds(self.n_rounds, len(self.expansion_))
         return continued
 
-    @threads_for_rows_only()  # products on the sample are small: threads of BLAS would wait for each other, and for those of the epochs
+    # Products on the sample are small: threads of BLAS would wait for each other, and for those of
+    # the epochs.
+    @threads_for_rows_only()
     def _fit(self, X, y, rows, targets, weights, strata=None, n_strata=1, validation=None):
-        """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was learned on the way.
+        """Boost on a sample, then joint epochs over all rows; leaves ``expansion_`` and what was
+        learned on the way.
 
         X and y are as the user gave them, for callbacks; the rest is what ``fit`` has made of them:
-        ``strata`` are codes of classes, of which each keeps its share of rows apart.  ``validation`` are the user's own
-        ``ValidationRows``, in place of some of the rows that are kept apart.
+        ``strata`` are codes of classes, of which each keeps its share of rows apart. ``validation``
+        are the user's own ``ValidationRows``, in place of some of the rows that are kept apart.
         """
-        search, epochs = self._component("search", WaveSearch), self._component("epochs", JointEpochs)
+        search, epochs = (
+            self._component("search", WaveSearch),
+            self._component("epochs", JointEpochs),
+        )
         rng = np.random.default_rng([self._seed, 0])
         large, n_epochs = len(rows) > LARGE, epochs.count(len(rows))
         dtype = np.float32 if large or n_epochs or rows.dtype == np.float32 else np.float64
@@ -203,20 +226,26 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         held_out = splitting.rows_apart(len(rows), strata, n_strata, rng, candidates)
         apart = held_out if equal is None else equal.with_copies(held_out)
         drawn = others_at_most(self.max_rows, len(rows), apart, rng)
-        sample, standardization = draw_sample(rows, targets, weights, drawn, self._standardization, dtype)
+        sample, standardization = draw_sample(
+            rows, targets, weights, drawn, self._standardization, dtype
+        )
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
         rounds = replace(rounds, whole_loss=self._whole_loss(rounds, sample))
         n_pilots = self._pilots_for(len(rows)) if isinstance(self.n_pilots, str) else self.n_pilots
         if n_pilots and self._grown is None:
             factors = rounds.pilot_factors(sample, n_pilots, rng)
             sample = sample.scaled(factors)
-            standardization = Standardization(standardization.shift, standardization.scale * factors)
+            standardization = Standardization(
+                standardization.shift, standardization.scale * factors
+            )
         checked = None
         if len(held_out):
             checked, _ = draw_sample(rows, targets, weights, held_out, standardization, dtype)
         elif validation is not None:
             given, everything = validation, row_numbers(len(validation.rows))
-            checked, _ = draw_sample(given.rows, given.targets, given.weights, everything, standardization, dtype)
+            checked, _ = draw_sample(
+                given.rows, given.targets, given.weights, everything, standardization, dtype
+            )
         fit = rounds.start(sample) if self._grown is None else self._grown
         tasks = FitTasks(self, max(self.n_rounds - len(fit), 0) + n_epochs, X, y)
 
@@ -224,7 +253,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             whole = self._in_units_of_the_target(fit)
             return {"expansion_": whole.after_scaling(standardization.shift, standardization.scale)}
 
-        fit, stopped = self._boost(rounds, fit, sample, checked, stopping.patience, tasks, published)
+        fit, stopped = self._boost(
+            rounds, fit, sample, checked, stopping.patience, tasks, published
+        )
         if n_epochs and len(fit) and not stopped:
             parameters = WaveParameters.of(fit)
             descent = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None)
@@ -240,7 +271,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             rows.assert_all_finite()
         self._grown, self._standardization = fit, standardization
         self.expansion_, self.n_rounds_ = published(fit)["expansion_"], len(fit)
-        # What all classes have in common moves no probability; outputs are compared in their standardised units.
+        # What all classes have in common moves no probability; outputs are compared in their
+        # standardised units.
         centered = isinstance(self.loss_, Multinomial)
         scores = fit.mixed(np.eye(fit.n_outputs) - 1 / fit.n_outputs) if centered else fit
         some = sample.some(IMPORTANCE_ROWS, rng)
@@ -249,7 +281,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         return self
 
     def _boost(self, rounds, fit, sample, checked, patience, tasks, published):
-        """Rounds until ``n_rounds``; with a validation part, back to its best round when it has not improved for a while."""
+        """Rounds until ``n_rounds``; with a validation part, back to its best round when it has not
+        improved for a while.
+        """
         begun, waves = len(fit), []
         losses, validation_losses = list(self.train_loss_), list(self.validation_loss_)
         best_loss, best_round = np.inf, begun
@@ -258,7 +292,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             best_loss = rounds.mean_loss(checked, valid_scores)
         asked = patience_over = False
         found = rounds.waves(sample, sample.scores(fit), self._seed, begun)
-        for t, (wave, scores) in zip(track(range(begun, self.n_rounds), type(self).__name__), found):
+        for t, (wave, scores) in zip(
+            track(range(begun, self.n_rounds), type(self).__name__), found
+        ):
             waves.append(wave)
             losses.append(rounds.mean_loss(sample, scores))
             if checked is not None:
@@ -279,13 +315,16 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         largest = 1.0 if weights is None else np.max(weights)
         if not _LEAST_WEIGHT < largest < 1 / _LEAST_WEIGHT:
             raise ValueError(
-                f"A row of weight h counts as h rows, and the largest sample_weight is {largest:.1e}, which float32 sums lose. "
+                "A row of weight h counts as h rows, and the largest sample_weight is "
+                f"{largest:.1e}, which float32 sums lose. "
                 "Write sample_weight / sample_weight.mean()."
             )
         different = without_repetitions(rows, target, weights, in_order=True)
         return different.rows, different.target, different.weights
 
-    def _validation_rows(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> ValidationRows | None:
+    def _validation_rows(
+        self, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> ValidationRows | None:
         """The user's own validation rows, read as X and y are; None where there are none."""
         if not validation_given(X_val, y_val, sample_weight_val):
             return None
@@ -294,10 +333,13 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             rows.assert_all_finite()
             if len(rows) * rows.n_features > MOST_NUMBERS:
                 raise ValueError(
-                    f"X_val has {len(rows)} rows of {rows.n_features} columns, and is judged by whole. "
+                    f"X_val has {len(rows)} rows of {rows.n_features} columns, and is judged by "
+                    "whole. "
                     f"Give at most {MOST_NUMBERS // rows.n_features} of the rows."
                 )
-            target, weights = self._validation_target(y_val, check_weights(sample_weight_val, len(rows)), len(rows))
+            target, weights = self._validation_target(
+                y_val, check_weights(sample_weight_val, len(rows)), len(rows)
+            )
             rows, target, weights = self._once_each(rows, target, weights)
         return ValidationRows(rows, self._targets(target), weights)
 
@@ -324,7 +366,9 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             return self.prior.resolved(sample.columns.T, sample.weights)
         n_features, n_parts = len(sample.columns), len(_DEFAULT_GAMMAS)
         scales = np.sqrt(2 * np.array(_DEFAULT_GAMMAS) / n_features)
-        return SpectralMixture(np.full(n_parts, 1 / n_parts), np.zeros((n_parts, n_features)), scales)
+        return SpectralMixture(
+            np.full(n_parts, 1 / n_parts), np.zeros((n_parts, n_features)), scales
+        )
 
     def _in_units_of_the_target(self, fit: Expansion) -> Expansion:
         return fit
@@ -335,7 +379,8 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
         refuse_class(self.prior, "prior")
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
             raise TypeError(
-                f"prior must be an object of SpectralPrior, got {self.prior!r}. Write e.g. prior=Gaussian(gamma=0.1)."
+                f"prior must be an object of SpectralPrior, got {self.prior!r}. Write e.g. "
+                "prior=Gaussian(gamma=0.1)."
             )
         for name, default in self._defaults.items():
             self._component(name, type(default)).check_parameters()
@@ -349,16 +394,23 @@ def check_learning_rate(learning_rate: Any) -> None:
     """A share of the optimal step."""
     check_positive(learning_rate, "learning_rate")
     if learning_rate > 1:
-        raise ValueError(f"learning_rate must be at most 1, got {learning_rate}: larger steps may raise the loss.")
+        raise ValueError(
+            f"learning_rate must be at most 1, got {learning_rate}: larger steps may raise the "
+            "loss."
+        )
 
 
 def check_more_rounds(n_rounds: int, done: int) -> None:
     """A warm start only adds rounds."""
     if n_rounds < done:
-        raise ValueError(f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or more.")
+        raise ValueError(
+            f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or "
+            "more."
+        )
 
 
-# What classifier and regressor say of their parameters and attributes, behind those that only one has.
+# What classifier and regressor say of their parameters and attributes, behind those that only one
+# has.
 SHARED_DOCUMENTATION = """
     learning_rate : float in (0, 1], default 0.3
         Share of each optimal step that is taken.

@@ -21,15 +21,18 @@ from .predicting import ExpansionClassifier
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
 class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
-    __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x), amplitudes in closed form.
+    __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x),
+    amplitudes in closed form.
 
-    Several frequencies are scored in one matrix product each round, the best one is refined, and on large data all waves then
-    move together in a few epochs over all rows (float32, streaming: arrays, memory maps, sparse, Dask).
+    Several frequencies are scored in one matrix product each round, the best one is refined, and on
+    large data all waves then move together in a few epochs over all rows (float32, streaming:
+    arrays, memory maps, sparse, Dask).
 
     Parameters
     ----------
     loss : "auto", "logistic", "exponential" or "multinomial", default "auto"
-        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per class) for more.
+        "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per
+        class) for more.
     class_weight : "balanced" or dict of label and weight, default None
         What a row of a class counts; "balanced": as much for every class.
     n_rounds : int, default 100
@@ -60,15 +63,18 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     ) -> FourierBoostingClassifier:
         """Fit to rows X with labels y of any type.
 
-        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X; ``EarlyStopping(fraction=0)``, which would ignore them, is refused.  In a pipeline they are
-        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
-        ``class_weight`` weighs these rows by the same rule.
+        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each
+        round and epoch, and stop the fit as ``stopping`` says, in place of a part of X;
+        ``EarlyStopping(fraction=0)``, which would ignore them, is refused. In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram
+        boosting. ``class_weight`` weighs these rows by the same rule.
         """
         check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
         continued = self._begin()
         rows = check_rows(self, X, reset=not continued)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
+        )
         if continued:
             self._check_same_classes(labels)
         rows, labels, weights = self._once_each(rows, labels, weights)
@@ -84,7 +90,9 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
         labels = Labels.of(y, n_rows, owner=type(self).__name__)
         known, rule = known_labels(labels, self.classes_), self.class_weight
         if isinstance(rule, Mapping):  # it may name classes that are missing here
-            rule = {label: weight for label, weight in rule.items() if label in labels.classes.tolist()}
+            rule = {
+                label: weight for label, weight in rule.items() if label in labels.classes.tolist()
+            }
         costs = labels.costs(rule, weights)
         if costs is not None:
             weights = costs if weights is None else weights * costs
@@ -95,6 +103,7 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
             return Multinomial()
         if n_classes > 2:
             raise ValueError(
-                f"loss={self.loss!r} is for two classes, y has {n_classes}. Write loss='multinomial' or 'auto'."
+                f"loss={self.loss!r} is for two classes, y has {n_classes}. Write "
+                "loss='multinomial' or 'auto'."
             )
         return Exponential() if self.loss == "exponential" else Logistic()

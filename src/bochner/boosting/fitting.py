@@ -1,4 +1,6 @@
-"""The second-order booster behind FourierBoostingClassifier and FourierBoostingRegressor: a sample, a start, rounds, pilots."""
+"""The second-order booster behind FourierBoostingClassifier and FourierBoostingRegressor: a sample,
+a start, rounds, pilots.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _DRAWN_ROUNDS = 32
 _RELEVANCE_ROWS, _MATRIX_ROWS = 2000, 1024
 _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
-# A column with a value so many deviations away is looked at for outliers, and no value counts for more than the second.
+# A column with a value so many deviations away is looked at for outliers, and no value counts for
+# more than the second.
 _WILD, _FARTHEST = 10.0, 100.0
 # A column whose values differ by less than this share of them is constant: the rest is rounding.
 _CONSTANT = 16 * np.finfo(np.float64).eps
@@ -35,7 +38,9 @@ _LARGEST_FREQUENCY = 1e4
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that boosting looks at: standardised (n_features, n_rows), targets (n_rows, n_outputs), weights (n_rows,)."""
+    """Rows that boosting looks at: standardised (n_features, n_rows), targets (n_rows, n_outputs),
+    weights (n_rows,).
+    """
 
     columns: np.ndarray
     targets: np.ndarray
@@ -48,11 +53,17 @@ class Sample:
 
     def take(self, rows: np.ndarray) -> Sample:
         """Some of the rows."""
-        return Sample(np.ascontiguousarray(self.columns[:, rows]), self.targets[rows], self.weights[rows])
+        return Sample(
+            np.ascontiguousarray(self.columns[:, rows]), self.targets[rows], self.weights[rows]
+        )
 
     def some(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """At most ``n_rows`` of the rows, drawn without replacement."""
-        return self if n_rows >= len(self.targets) else self.take(at_most(n_rows, np.arange(len(self.targets)), rng))
+        return (
+            self
+            if n_rows >= len(self.targets)
+            else self.take(at_most(n_rows, np.arange(len(self.targets)), rng))
+        )
 
     def scaled(self, factors: np.ndarray) -> Sample:
         """The same rows with each column multiplied."""
@@ -70,10 +81,12 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rules of boosting on standardised rows: where frequencies come from, how a wave is found, how far to step.
+    """The rules of boosting on standardised rows: where frequencies come from, how a wave is found,
+    how far to step.
 
-    With ``whole_loss``, the mean loss of a constant, the penalty on frequencies counts in units of what is left of it: where little
-    is left there is little noise, and a penalty that stayed as it was would end the search for fine structure.
+    With ``whole_loss``, the mean loss of a constant, the penalty on frequencies counts in units of
+    what is left of it: where little is left there is little noise, and a penalty that stayed as it
+    was would end the search for fine structure.
     """
 
     loss: Loss
@@ -103,9 +116,13 @@ class Rounds:
             for k in range(len(intercept)):
                 matrix = (columns * (sample.weights * curvature[:, k])) @ columns.T
                 right = columns @ (sample.weights * gradient[:, k]) + ridge @ slopes[:, k]
-                step[:, k] = -cho_solve(cho_factor(matrix.astype(np.float64) + ridge), right.astype(np.float64))
+                step[:, k] = -cho_solve(
+                    cho_factor(matrix.astype(np.float64) + ridge), right.astype(np.float64)
+                )
             direction = columns.T @ step.astype(columns.dtype)
-            length = min(exact_step(self.loss, sample.targets, scores, sample.weights, direction), 1.0)
+            length = min(
+                exact_step(self.loss, sample.targets, scores, sample.weights, direction), 1.0
+            )
             slopes += length * step
             scores = scores + scores.dtype.type(length) * direction
             shift = self._intercept_step(sample.targets, scores, weights)
@@ -120,22 +137,33 @@ class Rounds:
         direction = np.broadcast_to(step.astype(scores.dtype), scores.shape)
         return step * min(exact_step(self.loss, targets, scores, weights[:, 0], direction), 1.0)
 
-    def waves(self, sample: Sample, scores: np.ndarray, seed: int, first: int = 0) -> Iterator[tuple[Wave, np.ndarray]]:
-        """Round after round from the ``first`` on, without end: one more wave and the scores with it.
+    def waves(
+        self, sample: Sample, scores: np.ndarray, seed: int, first: int = 0
+    ) -> Iterator[tuple[Wave, np.ndarray]]:
+        """Round after round from the ``first`` on, without end: one more wave and the scores with
+        it.
 
-        Candidates of many rounds are drawn at once, which is faster; a round draws the same wherever one has begun.
+        Candidates of many rounds are drawn at once, which is faster; a round draws the same
+        wherever one has begun.
         """
         n_candidates, share = self.search.n_candidates, self.search.subsample
         for t in count(first):
             turn = t % _DRAWN_ROUNDS
             if t == first or turn == 0:
                 rng = np.random.default_rng([seed, 1, t // _DRAWN_ROUNDS])
-                drawn = self.prior.sample(_DRAWN_ROUNDS * n_candidates, len(sample.columns), rng).frequencies
+                drawn = self.prior.sample(
+                    _DRAWN_ROUNDS * n_candidates, len(sample.columns), rng
+                ).frequencies
             chosen = None
             if share < 1:
-                size, rng = max(2, int(np.ceil(share * len(scores)))), np.random.default_rng([seed, 3, t])
+                size, rng = (
+                    max(2, int(np.ceil(share * len(scores)))),
+                    np.random.default_rng([seed, 3, t]),
+                )
                 chosen = np.sort(rng.choice(len(scores), size, replace=False))
-            wave, scores = self._round(sample, scores, drawn[n_candidates * turn : n_candidates * (turn + 1)], chosen)
+            wave, scores = self._round(
+                sample, scores, drawn[n_candidates * turn : n_candidates * (turn + 1)], chosen
+            )
             yield wave, scores
 
     def _round(self, sample, scores, candidates, chosen):
@@ -143,12 +171,20 @@ class Rounds:
         rows, here = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
-        model = QuadraticModel(gradient * weights, curvature * weights, self.search.amplitude_penalty)
-        wave, values = self._search(rows, here).find(rows.columns, rows.thinned_columns, model, candidates)
+        model = QuadraticModel(
+            gradient * weights, curvature * weights, self.search.amplitude_penalty
+        )
+        wave, values = self._search(rows, here).find(
+            rows.columns, rows.thinned_columns, model, candidates
+        )
         step = self.learning_rate
         if self.search.line_search:
             step *= exact_step(self.loss, rows.targets, here, rows.weights, values)
-        wave = Wave(wave.frequency, step * wave.cosine.astype(np.float64), step * wave.sine.astype(np.float64))
+        wave = Wave(
+            wave.frequency,
+            step * wave.cosine.astype(np.float64),
+            step * wave.sine.astype(np.float64),
+        )
         added = scores.dtype.type(step) * values if chosen is None else wave.values(sample.columns)
         return wave, scores + added
 
@@ -163,9 +199,11 @@ class Rounds:
         return float(np.average(self.loss.values(sample.targets, scores), weights=sample.weights))
 
     def pilot_factors(self, sample: Sample, n_pilots: int, rng: np.random.Generator) -> np.ndarray:
-        """√((1 − f) q/mean(q) + f) for each column, q its relevance in a short boost on some of the rows, repeated; f is 0.01.
+        """√((1 − f) q/mean(q) + f) for each column, q its relevance in a short boost on some of the
+        rows, repeated; f is 0.01.
 
-        Frequencies drawn afterwards look at the columns that matter: automatic relevance determination by gradients.
+        Frequencies drawn afterwards look at the columns that matter: automatic relevance
+        determination by gradients.
         """
         factors = np.ones(len(sample.columns))
         for _ in range(n_pilots):
@@ -176,20 +214,33 @@ class Rounds:
             relevance = pilot.relevance(with_waves(start, waves), rng) * factors**2
             if not np.mean(relevance) > 0:
                 return factors
-            factors = np.sqrt((1 - RELEVANCE_FLOOR) * relevance / np.mean(relevance) + RELEVANCE_FLOOR)
+            factors = np.sqrt(
+                (1 - RELEVANCE_FLOOR) * relevance / np.mean(relevance) + RELEVANCE_FLOOR
+            )
         return factors
 
 
 def at_most(n_rows: int, numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """At most ``n_rows`` of the sorted numbers, drawn without replacement."""
-    return numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
+    return (
+        numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
+    )
 
 
-def others_at_most(n_rows: int, n_all: int, apart: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """At most ``n_rows`` of 0, …, n_all − 1 without the sorted numbers ``apart``, drawn without replacement; sorted."""
+def others_at_most(
+    n_rows: int, n_all: int, apart: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """At most ``n_rows`` of 0, …, n_all − 1 without the sorted numbers ``apart``, drawn without
+    replacement; sorted.
+    """
     n_others = n_all - len(apart)
-    places = np.arange(n_others) if n_others <= n_rows else np.sort(rng.choice(n_others, n_rows, replace=False))
-    # Before a place there are as many numbers apart as have no more than that many others before them.
+    places = (
+        np.arange(n_others)
+        if n_others <= n_rows
+        else np.sort(rng.choice(n_others, n_rows, replace=False))
+    )
+    # Before a place there are as many numbers apart as have no more than that many others before
+    # them.
     return places + np.searchsorted(apart - np.arange(len(apart)), places, side="right")
 
 
@@ -208,8 +259,10 @@ def draw_sample(
     size = len(numbers) * rows.n_features * np.dtype(dtype).itemsize
     if size > _LARGEST_SAMPLE_BYTES:
         raise ValueError(
-            f"Boosting looks at {len(numbers)} rows of {rows.n_features} columns as a dense array of {size / 2**30:.1f} GiB. "
-            f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(numbers) // size)} or less, or reduce the columns first."
+            f"Boosting looks at {len(numbers)} rows of {rows.n_features} columns as a dense array "
+            f"of {size / 2**30:.1f} GiB. "
+            f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(numbers) // size)} or less, or "
+            "reduce the columns first."
         )
     points = as_dense(rows.take(numbers))
     row_weights = np.ones(len(numbers)) if weights is None else weights[numbers]
@@ -217,12 +270,15 @@ def draw_sample(
         standardization = standardization_of(points, row_weights)
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
-    sample = Sample(columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype))
+    sample = Sample(
+        columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype)
+    )
     return sample, standardization
 
 
 def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardization:
-    """Return the weighted mean and inverse deviation of each column; the latter is 0 if it is constant.
+    """Return the weighted mean and inverse deviation of each column; the latter is 0 if it is
+    constant.
 
     Columns are measured from their value in one row, in units of the largest distance from it. So
     no digit is lost to an offset, and no square overflows or underflows.
@@ -246,19 +302,25 @@ def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardizati
     deviation = np.sqrt(np.average(np.square(distances - center), axis=0, weights=weights))
     wild = np.flatnonzero((np.abs(distances - center) > _WILD * deviation).any(axis=0) & ~constant)
     for j in wild:
-        center[j], deviation[j] = _without_outliers(distances[:, [j]], weights, center[j], deviation[j])
+        center[j], deviation[j] = _without_outliers(
+            distances[:, [j]], weights, center[j], deviation[j]
+        )
     deviation = np.where(constant, np.inf, unit * deviation)
     smallest, dtype = int(np.argmin(deviation)), working_dtype(points)
     if deviation[smallest] <= _LARGEST_FREQUENCY / np.finfo(dtype).max:
         raise ValueError(
-            f"The values of column {smallest} differ by at most {unit[smallest]:.1e}, and frequencies for it "
-            f"would be larger than any {np.dtype(dtype).name}. Scale the columns, e.g. by StandardScaler."
+            f"The values of column {smallest} differ by at most {unit[smallest]:.1e}, and "
+            "frequencies for it "
+            f"would be larger than any {np.dtype(dtype).name}. Scale the columns, e.g. by "
+            "StandardScaler."
         )
     return Standardization(np.where(constant, reference, reference + unit * center), 1 / deviation)
 
 
 def _without_outliers(column, weights, center, deviation):
     """Return center and deviation, or those of the quartiles if a few values cause the deviation."""
-    low, median, high = (float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75))
+    low, median, high = (
+        float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75)
+    )
     robust = (high - low) / 1.349  # the deviation, for a normal law
     return (median, robust) if 0 < robust < deviation / 10 else (center, deviation)

@@ -1,4 +1,6 @@
-"""GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al. 2020, Algorithm 2)."""
+"""GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al.
+2020, Algorithm 2).
+"""
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -17,32 +19,36 @@ from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
 from .published import PublishedBooster, in_few_blocks
 
-# A round's cosines are kept between evaluations up to this size, or that of the rows in memory.  Beyond it they are computed again, which
-# takes four times as long.
+# A round's cosines are kept between evaluations up to this size, or that of the rows in memory.
+# Beyond it they are computed again, which takes four times as long.
 _KEPT_BYTES = 2**28
 
 
 @keyword_only_from("0.4", old_order=("n_rounds", "n_components", "prior", "learner"))
 @dataclass(eq=False, repr=False)
 class GBRFF1Classifier(PublishedBooster):
-    r"""Gradient boosting where each weak learner is a small learned kernel around a learned landmark (Algorithm 2).
+    r"""Gradient boosting where each weak learner is a small learned kernel around a learned
+    landmark (Algorithm 2).
 
     .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)), \qquad H = H^0 + \sum_t \alpha^t h^t
 
-    Each round draws ω_1..K, fits the landmark x^t by L-BFGS (Eq. 9), weighs the frequencies by the pseudo-posterior
-    q_j ∝ exp(−β √n · loss_j) (Eq. 10) and steps by α^t.  The printed gradient of Eq. 9 takes the frequencies out of the
-    sum; here each ω_j carries its own sine.  Several classes: one against the rest.
+    Each round draws ω_1..K, fits the landmark x^t by L-BFGS (Eq. 9), weighs the frequencies by the
+    pseudo-posterior q_j ∝ exp(−β √n · loss_j) (Eq. 10) and steps by α^t. The printed gradient of
+    Eq. 9 takes the frequencies out of the sum; here each ω_j carries its own sine. Several classes:
+    one against the rest.
 
-    The steps from here to ``GBRFF2Classifier``, in the authors' scripts: GBRFF0.5 is ``landmark="random"``; with one frequency one free
-    coordinate does as much as all, and is a phase, so GBRFF1.5 is ``GBRFF2Classifier(max_iterations=0)``.
+    The steps from here to ``GBRFF2Classifier``, in the authors' scripts: GBRFF0.5 is
+    ``landmark="random"``; with one frequency one free coordinate does as much as all, and is a
+    phase, so GBRFF1.5 is ``GBRFF2Classifier(max_iterations=0)``.
 
     Parameters
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
     n_components : int, default 10
-        K, the frequencies of a weak learner.  Their waves of all rows are kept during a round, in at most 256 MiB or as much as X takes in
-        memory; where they would need more, they are computed again and again, and a fit takes four times as long.
+        K, the frequencies of a weak learner. Their waves of all rows are kept during a round, in at
+        most 256 MiB or as much as X takes in memory; where they would need more, they are computed
+        again and again, and a fit takes four times as long.
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
         N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
     learner : AlignmentLearner, default ``PacBayes()``
@@ -52,15 +58,16 @@ class GBRFF1Classifier(PublishedBooster):
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     landmark : "learned", "random" or int, default "learned"
-        "learned" moves all coordinates of x^t.  The number of a column leaves all others at 0 and moves this one alone (section 3.3): with
-        ``n_components=1`` it is periodic, and its best value in [−π/ω_c, π/ω_c] is found by a search of the whole period; with more by
-        L-BFGS.  "random" takes a training row and learns no landmark: the GBRFF0.5 of the authors' scripts.
+        "learned" moves all coordinates of x^t. The number of a column leaves all others at 0 and
+        moves this one alone (section 3.3): with ``n_components=1`` it is periodic, and its best
+        value in [−π/ω_c, π/ω_c] is found by a search of the whole period; with more by L-BFGS.
+        "random" takes a training row and learns no landmark: the GBRFF0.5 of the authors' scripts.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much ``predict_proba`` must flatten the
-        margins: they grow with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and
-        margins for odds.
+        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much
+        ``predict_proba`` must flatten the margins: they grow with every round, far beyond the odds.
+        Predicted classes stay those of the paper; False takes half the time, and margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -71,7 +78,8 @@ class GBRFF1Classifier(PublishedBooster):
     expansion_ : Expansion; round by round, class by class, K atoms each
     landmarks_ : (T · n_outputs, n_features), one per weak learner
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
+        standard deviation of each column
     slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
     classes_, n_rounds_, n_features_in_, prior_
 
@@ -135,7 +143,9 @@ class GBRFF1Classifier(PublishedBooster):
         phases = frequencies @ landmark
         losses = total(frequency_losses_block, phases) / n_samples
         equal = np.full(n_frequencies, 1 / n_frequencies)
-        shares = self._component("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
+        shares = (
+            self._component("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
+        )
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
         block = Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies)
         return frequencies, phases, shares, rows.values(block, dtype=np.float64)
@@ -153,7 +163,9 @@ class GBRFF1Classifier(PublishedBooster):
             value, slopes = objective(landmark)
             return value, slopes[[self.landmark]]
 
-        landmark[self.landmark] = fmin_l_bfgs_b(along, np.zeros(1), maxiter=self.max_iterations)[0][0]
+        landmark[self.landmark] = fmin_l_bfgs_b(along, np.zeros(1), maxiter=self.max_iterations)[0][
+            0
+        ]
         return landmark
 
     def _check_rows(self, rows):
@@ -163,11 +175,13 @@ class GBRFF1Classifier(PublishedBooster):
         last = rows.n_features - 1
         if isinstance(self.landmark, str | bool) or not isinstance(self.landmark, Integral):
             raise ValueError(
-                f"landmark must be 'learned', 'random' or the number of a column, got {self.landmark!r}. Write e.g. landmark=0."
+                "landmark must be 'learned', 'random' or the number of a column, got "
+                f"{self.landmark!r}. Write e.g. landmark=0."
             )
         if not 0 <= self.landmark <= last:
             raise ValueError(
-                f"landmark={self.landmark} is no column of X: they are 0 to {last}. Write e.g. landmark=0."
+                f"landmark={self.landmark} is no column of X: they are 0 to {last}. Write e.g. "
+                "landmark=0."
             )
 
     def _check_parameters(self):
@@ -177,7 +191,9 @@ class GBRFF1Classifier(PublishedBooster):
 
 
 def keeps_waves(rows: Rows, n_frequencies: int) -> bool:
-    """Whether the cosines and sines of all rows are kept: whoever has the rows in memory has room for as much again."""
+    """Whether the cosines and sines of all rows are kept: whoever has the rows in memory has room
+    for as much again.
+    """
     if not rows.is_local:
         return False
     number = np.dtype(rows.dtype).itemsize
@@ -186,19 +202,27 @@ def keeps_waves(rows: Rows, n_frequencies: int) -> bool:
 
 
 def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
-    """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows in its place."""
+    """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows
+    in its place.
+    """
     place = rng.choice(len(rows), size=1, p=counts / counts.sum())
     return as_dense(rows.take(place))[0].astype(np.float64)
 
 
 def landmark_block(
-    kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray, counts: np.ndarray
+    kernel: FourierMeasure | None,
+    phases: np.ndarray,
+    rows: Any,
+    signal: np.ndarray,
+    counts: np.ndarray,
 ) -> Any:
-    r"""Summed loss of a landmark and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected gradient).
+    r"""Summed loss of a landmark and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected
+    gradient).
 
     .. math:: \sum_i h_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
-    ``rows`` holds the cosines and sines of ω_j·x_i, or the points themselves when a kernel is given; h ``counts``.
+    ``rows`` holds the cosines and sines of ω_j·x_i, or the points themselves when a kernel is
+    given; h ``counts``.
     """
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
@@ -214,12 +238,18 @@ def landmark_block(
 
 
 def frequency_losses_block(
-    kernel: FourierMeasure | None, phases: np.ndarray, rows: Any, signal: np.ndarray, counts: np.ndarray
+    kernel: FourierMeasure | None,
+    phases: np.ndarray,
+    rows: Any,
+    signal: np.ndarray,
+    counts: np.ndarray,
 ) -> Any:
     """Σ_i h_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) for each frequency (the sum inside Eq. 10)."""
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
-    similarity = pairs[:, :n_frequencies] * np.cos(phases) + pairs[:, n_frequencies:] * np.sin(phases)
+    similarity = pairs[:, :n_frequencies] * np.cos(phases) + pairs[:, n_frequencies:] * np.sin(
+        phases
+    )
     return (counts[:, None] * np.exp(np.minimum(-signal[:, None] * similarity, 60.0))).sum(axis=0)
 
 

@@ -1,4 +1,6 @@
-"""GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020, Algorithm 3)."""
+"""GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020,
+Algorithm 3).
+"""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -34,12 +36,12 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     the best phase of the coarse grid or than ``incoming``, beyond rounding.
 
     The function often has two minima or more, and a bounded scalar search, as in the authors'
-    scripts (``fminbound`` with xtol = 0.01), may end in the wrong one. With random signs and weights
-    (300 cases of 200 rows) it ended more than 1 % above the least value in 37 %. In the 100 rounds
-    of a fit it did so in 18 % (pima), 12 % (german) and 13 % (vehicle). On wine and sonar, whose
-    function has one minimum, it never did. A minimum narrower than the grid can be missed: with
-    log-normal |ỹ| (300 cases of 120 rows) the result was more than 1 % above the least value in none
-    for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
+    scripts (``fminbound`` with xtol = 0.01), may end in the wrong one. With random signs and
+    weights (300 cases of 200 rows) it ended more than 1 % above the least value in 37 %. In the 100
+    rounds of a fit it did so in 18 % (pima), 12 % (german) and 13 % (vehicle). On wine and sonar,
+    whose function has one minimum, it never did. A minimum narrower than the grid can be missed:
+    with log-normal |ỹ| (300 cases of 120 rows) the result was more than 1 % above the least value
+    in none for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
     if len(turns) <= _FEW_TURNS:
@@ -81,20 +83,23 @@ def _phase_losses(phases, *columns):
 @keyword_only_from("0.4", old_order=("n_rounds", "prior", "penalty"))
 @dataclass(eq=False, repr=False)
 class GBRFF2Classifier(PublishedBooster):
-    r"""Gradient boosting where each weak learner is one cosine whose frequency is learned (Algorithm 3).
+    r"""Gradient boosting where each weak learner is one cosine whose frequency is learned
+    (Algorithm 3).
 
     .. math:: H(x) = H^0 + \sum_t \alpha^t \cos(\omega^t \cdot x - b^t)
 
-    Each round draws ω, finds the best phase b on a circle, moves ω by L-BFGS on λ‖ω‖² + mean exp(−ỹ cos(ω·x − b)), and
-    steps by α computed at the moved ω.  The paper leaves b where it was before ω moved; ``rephase`` searches for it
-    again, which never raises the round's objective.  Several classes: one against the rest.
+    Each round draws ω, finds the best phase b on a circle, moves ω by L-BFGS on λ‖ω‖² + mean exp(−ỹ
+    cos(ω·x − b)), and steps by α computed at the moved ω. The paper leaves b where it was before ω
+    moved; ``rephase`` searches for it again, which never raises the round's objective. Several
+    classes: one against the rest.
 
     Parameters
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Where frequencies start, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
+        Where frequencies start, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data,
+        where "scale" is 1/d.
     penalty : float, default 0.0
         λ, the penalty on ‖ω‖²; the paper tries 0 and 2^{-5..-2}.
     rephase : bool, default False
@@ -106,9 +111,9 @@ class GBRFF2Classifier(PublishedBooster):
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much ``predict_proba`` must flatten the
-        margins: they grow with every round, far beyond the odds.  Predicted classes stay those of the paper; False takes half the time, and
-        margins for odds.
+        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much
+        ``predict_proba`` must flatten the margins: they grow with every round, far beyond the odds.
+        Predicted classes stay those of the paper; False takes half the time, and margins for odds.
     warm_start : bool, default False
         Go on from the last fit up to ``n_rounds``.
     random_state : None, int, RandomState or Generator, default None
@@ -118,7 +123,8 @@ class GBRFF2Classifier(PublishedBooster):
     ----------
     expansion_ : Expansion; one atom per round (and class)
     train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per standard deviation of each column
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
+        standard deviation of each column
     slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
     classes_, n_rounds_, n_features_in_, prior_
 
@@ -136,7 +142,8 @@ class GBRFF2Classifier(PublishedBooster):
     rephase: bool = False
 
     def _weak_learner(self, rows, signal, counts, n_samples, rng):
-        # One draw as ``sample`` makes it, without a measure around it: that would take a tenth of a small round.
+        # One draw as ``sample`` makes it, without a measure around it: that would take a tenth of a
+        # small round.
         frequency = self.prior_._frequencies(1, rows.n_features, rng, "iid")[0]
         turns = half_turns(rows, frequency)
         phase = best_phase(turns, signal, counts)
@@ -155,22 +162,28 @@ class GBRFF2Classifier(PublishedBooster):
         check_flag(self.rephase, "rephase")
 
 
-def refined(objective: Callable[[np.ndarray], Any], start: np.ndarray, max_iterations: int) -> np.ndarray:
-    """The frequency after so many iterations of L-BFGS; where its first look would end it, the start itself.
+def refined(
+    objective: Callable[[np.ndarray], Any], start: np.ndarray, max_iterations: int
+) -> np.ndarray:
+    """The frequency after so many iterations of L-BFGS; where its first look would end it, the
+    start itself.
 
-    Rounds that follow when all rows have been told apart have hardly a gradient: for them SciPy would take longer than all the rest.
+    Rounds that follow when all rows have been told apart have hardly a gradient: for them SciPy
+    would take longer than all the rest.
     """
     known = [objective(start)]
     if np.abs(known[0][1]).max() <= _FLAT:
         return start
     # SciPy begins at the start, which has been evaluated.
-    return fmin_l_bfgs_b(lambda w: known.pop() if known else objective(w), start, maxiter=max_iterations, pgtol=_FLAT)[
-        0
-    ]
+    return fmin_l_bfgs_b(
+        lambda w: known.pop() if known else objective(w), start, maxiter=max_iterations, pgtol=_FLAT
+    )[0]
 
 
 def is_small(rows: Rows) -> bool:
-    """Whether rows are so few that all calls between them and a kernel take longer than the kernel: these are left out for them."""
+    """Whether rows are so few that all calls between them and a kernel take longer than the kernel:
+    these are left out for them.
+    """
     return rows.in_memory and rows.source.size <= _FEW_NUMBERS and rows.source.dtype == rows.dtype
 
 
@@ -189,13 +202,22 @@ def cosines(phase: float, turns: np.ndarray) -> np.ndarray:
 
 
 def objective_of(
-    rows: Rows, signal: Any, counts: Any, phase: float, penalty: float, n_samples: float | None = None
+    rows: Rows,
+    signal: Any,
+    counts: Any,
+    phase: float,
+    penalty: float,
+    n_samples: float | None = None,
 ) -> Callable[[np.ndarray], Any]:
-    """``frequency_objective`` as a function of the frequency; what does not change with it is done once."""
+    """``frequency_objective`` as a function of the frequency; what does not change with it is done
+    once.
+    """
     if not is_small(rows):
         n_samples = counts.sum() if n_samples is None else n_samples
         signal, counts = rows.held(signal), rows.held(counts)
-        return partial(frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples)
+        return partial(
+            frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples
+        )
     X = np.ascontiguousarray(rows.source)
     n_samples = counts.sum() if n_samples is None else n_samples
     shift = X.dtype.type(phase / np.pi)
@@ -224,10 +246,14 @@ def frequency_objective(
     frequency: np.ndarray,
     n_samples: float | None = None,
 ) -> Any:
-    """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one pass over the rows.
+    """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one
+    pass over the rows.
 
     The mean is that of rows of weight h, ``counts``; ``n_samples`` is their sum, where it is known.
     """
     value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal, counts)
     n_samples = counts.sum() if n_samples is None else n_samples
-    return value / n_samples + penalty * frequency @ frequency, gradient / n_samples + 2 * penalty * frequency
+    return (
+        value / n_samples + penalty * frequency @ frequency,
+        gradient / n_samples + 2 * penalty * frequency,
+    )

@@ -1,4 +1,6 @@
-"""Scores and weights of the rows between two rounds of the published boosters, and the step along a weak learner."""
+"""Scores and weights of the rows between two rounds of the published boosters, and the step along a
+weak learner.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ LARGEST_LOG_WEIGHT = 30.0
 
 
 def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
-    """α = ½ ln(S₊/S₋), S± = Σ (1 ± y h) w with ``agreement`` = y h in [−1, 1]; minimises the bound √(S₊S₋) on the loss.
+    """α = ½ ln(S₊/S₋), S± = Σ (1 ± y h) w with ``agreement`` = y h in [−1, 1]; minimises the bound
+    √(S₊S₋) on the loss.
 
-    As in Algorithms 2 and 3; the text above them has numerator and denominator exchanged, which raises the loss.
-    A perfect weak learner has S₋ = 0: 10⁻¹⁰ of the total weight is added to both, so |α| stays below 12.
+    As in Algorithms 2 and 3; the text above them has numerator and denominator exchanged, which
+    raises the loss. A perfect weak learner has S₋ = 0: 10⁻¹⁰ of the total weight is added to both,
+    so |α| stays below 12.
     """
     total, edge = weights.sum(), weights @ agreement
     guard = 1e-10 * total
@@ -20,7 +24,8 @@ def bound_minimizer(agreement: np.ndarray, weights: np.ndarray) -> float:
 
 
 class Margins:
-    """Scores H and weights e^(−yH) of the rows in each problem, one class against the rest, (n_problems, n_rows).
+    """Scores H and weights e^(−yH) of the rows in each problem, one class against the rest,
+    (n_problems, n_rows).
 
     A row of ``counts`` h counts as h rows, ``n_samples`` in all.
     """
@@ -32,11 +37,15 @@ class Margins:
         self._shares = counts / self.n_samples
 
     def signal(self, k: int) -> np.ndarray:
-        """ỹ = y e^(−yH).  Not normalised: it stands inside an exponential, so that its scale is part of the objective."""
+        """ỹ = y e^(−yH).  Not normalised: it stands inside an exponential, so that its scale is
+        part of the objective.
+        """
         return self.signs[k] * self.weights[k]
 
     def step(self, k: int, prediction: np.ndarray, learning_rate: float) -> float:
-        """Take a share of the best step along the predictions of a weak learner, and return its length."""
+        """Take a share of the best step along the predictions of a weak learner, and return its
+        length.
+        """
         signs, scores, weights = self.signs[k], self.scores[k], self.weights[k]
         step = learning_rate * bound_minimizer(signs * prediction, self.counts * weights)
         scores += step * prediction

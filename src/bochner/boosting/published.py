@@ -1,4 +1,6 @@
-"""What GBRFF1 and GBRFF2 share (Gautheron et al. 2020): the exponential loss, its weights, the step, one-vs-rest."""
+"""What GBRFF1 and GBRFF2 share (Gautheron et al. 2020): the exponential loss, its weights, the
+step, one-vs-rest.
+"""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
@@ -37,7 +39,8 @@ def in_one_layout(rows: Rows) -> Rows:
     """Return the same rows in C order, dense if they are few.
 
     BLAS rounds differently for each layout, and boosting amplifies rounding round after round. So
-    equal numbers must reach it in one layout, whatever array, frame, file or sparse matrix held them.
+    equal numbers must reach it in one layout, whatever array, frame, file or sparse matrix held
+    them.
     """
     if not isinstance(rows, LocalRows):
         return rows
@@ -49,10 +52,11 @@ def in_one_layout(rows: Rows) -> Rows:
 
 
 def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
-    """Return rows whose blocks depend on their shape alone, for functions that need little memory per row.
+    """Return rows whose blocks depend on their shape alone, for functions that need little memory
+    per row.
 
-    ``width`` is how many numbers a row stands for, by default the number of its columns. Large sparse
-    matrices and rows on a cluster keep their own blocks.
+    ``width`` is how many numbers a row stands for, by default the number of its columns. Large
+    sparse matrices and rows on a cluster keep their own blocks.
     """
     rows = rows if isinstance(rows, Rows) else LocalRows(rows)
     if not isinstance(rows, LocalRows) or not isinstance(rows.source, np.ndarray):
@@ -64,7 +68,9 @@ def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
 
 @dataclass(eq=False, repr=False)
 class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults):
-    """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for several classes."""
+    """What both algorithms share: the exponential loss, its weights, the step, one-vs-rest for
+    several classes.
+    """
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
     _: KW_ONLY
@@ -88,7 +94,9 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         rows = check_rows(self, X, reset=not continued)
         self._check_rows(rows)
         rows = in_one_layout(rows)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
+        )
         different = without_repetitions(rows, labels, weights)
         rows, labels, weights = different.rows, different.target, different.weights
         rows.assert_all_finite()  # a first pass, from which on rows of a cluster are held there
@@ -103,11 +111,15 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         self._boost(rows, signs, counts, continued)
         self.slope_ = self._held_out_slope(rows, signs, labels, counts) if self.calibrated else 1.0
         some = np.linspace(0, len(rows) - 1, min(len(rows), IMPORTANCE_ROWS)).astype(int)
-        self.feature_importances_ = derivative_importances(self.expansion_, rows.take(some), counts[some])
+        self.feature_importances_ = derivative_importances(
+            self.expansion_, rows.take(some), counts[some]
+        )
         return self
 
     def _held_out_slope(self, rows, signs, labels, counts):
-        """The slope that fits rows which a second model, of the same draws, has not learned from; 1 where none can be spared."""
+        """The slope that fits rows which a second model, of the same draws, has not learned from; 1
+        where none can be spared.
+        """
         # Few rows are drawn in the order of their values, so that rows of no weight change nothing.
         different = without_repetitions(rows, labels, counts, in_order=True)
         rng = np.random.default_rng(self._seed)
@@ -119,7 +131,9 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
             return 1.0
         held = np.sort(different.given_numbers(drawn))
         apart = held if equal is None else equal.with_copies(held)
-        other = clone(self).set_params(n_rounds=self.n_rounds_)  # fewer where a callback has stopped
+        other = clone(self).set_params(
+            n_rounds=self.n_rounds_
+        )  # fewer where a callback has stopped
         other.loss_, other.prior_, other._seed = self.loss_, self.prior_, self._seed
         # Rows of weight zero take no part, and no row is copied.
         left = np.array(counts)
@@ -141,7 +155,8 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         if len(expansion) != done * per_round:
             held = len(expansion) // (done * n_outputs)
             raise ValueError(
-                f"warm_start goes on from rounds with {held} frequencies each, but n_components={self._atoms_per_learner()}. "
+                f"warm_start goes on from rounds with {held} frequencies each, but "
+                f"n_components={self._atoms_per_learner()}. "
                 f"Write n_components={held}, or warm_start=False to begin anew."
             )
         check_more_rounds(self.n_rounds, done)
@@ -150,20 +165,27 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
         for t in track(rounds, type(self).__name__) if told else rounds:
             with threads_for_rows_only():
                 weak_learners = [
-                    self._round(rows, margins, k, np.random.default_rng([self._seed, t, k])) for k in range(n_outputs)
+                    self._round(rows, margins, k, np.random.default_rng([self._seed, t, k]))
+                    for k in range(n_outputs)
                 ]
             for k, (frequencies, phases, amplitudes) in enumerate(weak_learners):
                 of_class = np.arange(n_outputs) == k
-                added.append((frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class))
+                added.append(
+                    (frequencies, amplitudes[:, None] * of_class, phases[:, None] * of_class)
+                )
             fresh_losses.append(margins.losses())
         if added:
             frequencies, amplitudes, phases = map(np.concatenate, zip(*added))
-            expansion = expansion.extended(Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept))
+            expansion = expansion.extended(
+                Expansion.of_phases(frequencies, amplitudes, phases, expansion.intercept)
+            )
             losses = np.concatenate([losses, fresh_losses])
         self.expansion_, self.train_loss_, self.n_rounds_ = expansion, losses, len(losses)
 
     def _round(self, rows, margins, k, rng):
-        """One weak learner and the step along it; returns its frequencies, phases and signed amplitudes."""
+        """One weak learner and the step along it; returns its frequencies, phases and signed
+        amplitudes.
+        """
         frequencies, phases, shares, prediction = self._weak_learner(
             rows, margins.signal(k), margins.counts, margins.n_samples, rng
         )
@@ -171,7 +193,9 @@ class PublishedBooster(CallbackSupportMixin, ExpansionClassifier, NestedDefaults
 
     @abstractmethod
     def _weak_learner(self, rows, signal, counts, n_samples, rng):
-        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights ỹ of rows that count n in all."""
+        """(frequencies (K, d), phases (K,), shares (K,), h of the rows) that fit the signed weights
+        ỹ of rows that count n in all.
+        """
 
     def _check_rows(self, rows):
         """Complain about parameters that do not fit the rows."""

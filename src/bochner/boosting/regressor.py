@@ -1,4 +1,6 @@
-"""FourierBoostingRegressor: boosted waves with squared, Huber, quantile or Poisson loss, for one or several outputs."""
+"""FourierBoostingRegressor: boosted waves with squared, Huber, quantile or Poisson loss, for one or
+several outputs.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,20 @@ _MARGIN = 0.5
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
 class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster):
-    __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round, one amplitude per output.
+    __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round,
+    one amplitude per output.
 
-    Predictions stay within the range of the targets and half of it on either side (``target_bounds_``): far from all training rows,
-    where a linear part goes on for ever, one wrong number in a row is not worth more.
+    Predictions stay within the range of the targets and half of it on either side
+    (``target_bounds_``): far from all training rows, where a linear part goes on for ever, one
+    wrong number in a row is not worth more.
 
     Parameters
     ----------
     loss : "squared", "huber", "quantile" or "poisson", default "squared"
         "poisson" predicts exp(score) of non-negative counts.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes linear.
+        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes
+        linear.
     n_rounds : int, default 300
         Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
     Examples
@@ -64,9 +69,11 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     ) -> FourierBoostingRegressor:
         """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs).
 
-        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each round and epoch, and stop the fit as
-        ``stopping`` says, in place of a part of X; ``EarlyStopping(fraction=0)``, which would ignore them, is refused.  In a pipeline they are
-        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram boosting.
+        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each
+        round and epoch, and stop the fit as ``stopping`` says, in place of a part of X;
+        ``EarlyStopping(fraction=0)``, which would ignore them, is refused. In a pipeline they are
+        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram
+        boosting.
         """
         check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
         check_share(self.level, "level")
@@ -88,7 +95,9 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
         values = Values.of(y, n_rows, owner=type(self).__name__)
         least = values.rows.min() if self.loss == "poisson" else 0.0
         if least < 0:
-            raise ValueError(f"loss='poisson' needs non-negative targets, got {least:.3g}. Write loss='squared'.")
+            raise ValueError(
+                f"loss='poisson' needs non-negative targets, got {least:.3g}. Write loss='squared'."
+            )
         return values
 
     def _targets(self, values: Values) -> Any:
@@ -97,7 +106,10 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     def _validation_target(self, y, weights, n_rows):
         values = self._values(y, n_rows)
         if values.rows.shape[1] != len(self._target_shift):
-            raise ValueError(f"y has {values.rows.shape[1]} outputs, the training rows have {len(self._target_shift)}.")
+            raise ValueError(
+                f"y has {values.rows.shape[1]} outputs, the training rows have "
+                f"{len(self._target_shift)}."
+            )
         return values, weights
 
     def _pilots_for(self, n_rows):
@@ -106,7 +118,9 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     def _whole_loss(self, rounds, sample):
         if self.loss == "poisson":  # whose loss may be negative
             return None
-        constant = np.tile(self.loss_.start(sample.targets, sample.weights), (len(sample.targets), 1))
+        constant = np.tile(
+            self.loss_.start(sample.targets, sample.weights), (len(sample.targets), 1)
+        )
         return rounds.mean_loss(sample, constant)
 
     def _mean_and_scale(self, targets, weights):

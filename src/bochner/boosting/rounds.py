@@ -1,8 +1,10 @@
-"""One round of second-order boosting: candidates, closed form for phase and amplitude, refinement of the frequency.
+"""One round of second-order boosting: candidates, closed form for phase and amplitude, refinement
+of the frequency.
 
-For scores H with gradients g and curvatures h, the weak learner a cos(ω·x) + b sin(ω·x) lowers the quadratic model of the loss
-most for (a, b) = −(M + ρI)⁻¹ r, r = Σ g (c, s), M = Σ h (c, s)(c, s)ᵀ, by ½ rᵀ(M + ρI)⁻¹ r: a weighted least-squares
-periodogram.  Rows lie along the last axis here (features, rows), so that one frequency's cosines are contiguous.
+For scores H with gradients g and curvatures h, the weak learner a cos(ω·x) + b sin(ω·x) lowers the
+quadratic model of the loss most for (a, b) = −(M + ρI)⁻¹ r, r = Σ g (c, s), M = Σ h (c, s)(c, s)ᵀ,
+by ½ rᵀ(M + ρI)⁻¹ r: a weighted least-squares periodogram. Rows lie along the last axis here
+(features, rows), so that one frequency's cosines are contiguous.
 """
 
 from __future__ import annotations
@@ -48,9 +50,11 @@ class ClosedForm(NamedTuple):
 
 
 class QuadraticModel:
-    """Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, with ridge ρ on (a, b): what a round lowers, each output on its own.
+    """Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, with ridge ρ on (a, b): what a round lowers,
+    each output on its own.
 
-    ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature (n_rows, 1) when all outputs share it.
+    ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature (n_rows, 1) when all
+    outputs share it.
     """
 
     def __init__(self, gradient: np.ndarray, curvature: np.ndarray, ridge: float):
@@ -58,11 +62,15 @@ class QuadraticModel:
         self._total = curvature.sum(axis=0, dtype=np.float64) + ridge
 
     def solve(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray, ClosedForm]:
-        """Cosines and sines of the waves, rows of ``turns`` (n_waves, n_rows), and their best amplitudes with the gain."""
+        """Cosines and sines of the waves, rows of ``turns`` (n_waves, n_rows), and their best
+        amplitudes with the gain.
+        """
         cosines, sines = np.empty_like(turns), np.empty_like(turns)
         if self.gradient.shape[1] == 1:
             sums = np.empty((4, len(turns), 1), turns.dtype)
-            kernels.wave_sums(turns, self.gradient[:, 0], self.curvature[:, 0], cosines, sines, sums[..., 0])
+            kernels.wave_sums(
+                turns, self.gradient[:, 0], self.curvature[:, 0], cosines, sines, sums[..., 0]
+            )
             r_cosine, r_sine, double, mixed = sums.astype(np.float64)
         else:
             kernels.trigonometry(turns, sines, cosines)
@@ -76,7 +84,9 @@ class QuadraticModel:
         return cosines, sines, ClosedForm(cosine, sine, gain)
 
     def slopes(self, state: _State) -> tuple[np.ndarray, np.ndarray]:
-        """Per row: Σ_k (g + h f) f' and Σ_k h f'², f' the derivative of f in the angle ω·x; X of the first is the gradient in ω."""
+        """Per row: Σ_k (g + h f) f' and Σ_k h f'², f' the derivative of f in the angle ω·x; X of
+        the first is the gradient in ω.
+        """
         dtype = state.cosines.dtype
         cosine, sine = state.fit.cosine.astype(dtype), state.fit.sine.astype(dtype)
         if len(cosine) == 1:
@@ -93,7 +103,8 @@ class QuadraticModel:
 @keyword_only_from("0.4", old_order=("n_candidates", "n_refinements"))
 @dataclass(eq=False, repr=False)
 class WaveSearch(BaseEstimator):
-    """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step along it.
+    """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step
+    along it.
 
     Parameters
     ----------
@@ -104,10 +115,11 @@ class WaveSearch(BaseEstimator):
     amplitude_penalty : float, default 3.0
         Ridge on amplitudes, in units of the summed loss: it counts for less as rows are added.
     frequency_penalty : float, default 0.01
-        Ridge on ‖ω‖² times the number of columns, in units of the summed loss; of values that are regressed (but counts) the unit is
-        the loss that is left, relative to a constant.
+        Ridge on ‖ω‖² times the number of columns, in units of the summed loss; of values that are
+        regressed (but counts) the unit is the loss that is left, relative to a constant.
     line_search : bool, default True
-        Exact search along each wave before the learning rate is applied: the training loss never rises.
+        Exact search along each wave before the learning rate is applied: the training loss never
+        rises.
     subsample : float, default 1.0
         Share of the rows that a round looks at.
 
@@ -140,14 +152,18 @@ class WaveSearch(BaseEstimator):
     def find(
         self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
     ) -> tuple[Wave, np.ndarray]:
-        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some`` are some of the rows, evenly spread."""
+        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some``
+        are some of the rows, evenly spread.
+        """
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
         cosines, sines, fits = model.solve(turns)
         penalized = fits.gain - self._penalty(frequencies)
         best = int(np.argmax(penalized))
         fit = ClosedForm(*(part[best] for part in fits))
-        state = _State(frequencies[best], turns[best], cosines[best], sines[best], fit, penalized[best])
+        state = _State(
+            frequencies[best], turns[best], cosines[best], sines[best], fit, penalized[best]
+        )
         if self.n_refinements:
             if len(columns) <= LARGEST_NEWTON_DIMENSION:
                 state = self._newton(columns, some, model, state)
@@ -158,7 +174,9 @@ class WaveSearch(BaseEstimator):
         return wave, np.outer(state.cosines, cosine) + np.outer(state.sines, sine)
 
     def _penalty(self, frequencies):
-        return self._penalty_weight(frequencies) * np.square(frequencies, dtype=np.float64).sum(axis=-1)
+        return self._penalty_weight(frequencies) * np.square(frequencies, dtype=np.float64).sum(
+            axis=-1
+        )
 
     def _penalty_weight(self, frequencies):
         return self.frequency_penalty * frequencies.shape[-1]
@@ -166,19 +184,25 @@ class WaveSearch(BaseEstimator):
     def _state(self, frequency, turns, model):
         cosines, sines, fit = model.solve(turns[None])
         fit = ClosedForm(*(part[0] for part in fit))
-        return _State(frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency))
+        return _State(
+            frequency, turns, cosines[0], sines[0], fit, fit.gain - self._penalty(frequency)
+        )
 
     def _newton(self, columns, some, model, state):
-        """Damped Gauss–Newton steps on ω, phase and amplitude profiled out; a step that does not gain is shortened or dropped.
+        """Damped Gauss–Newton steps on ω, phase and amplitude profiled out; a step that does not
+        gain is shortened or dropped.
 
-        The matrix only shapes the step, whose gain is measured on all rows: some of them are enough for it.
+        The matrix only shapes the step, whose gain is measured on all rows: some of them are enough
+        for it.
         """
         stride = -(-columns.shape[1] // some.shape[1])
         penalty = 2 * self._penalty_weight(state.frequency)
         for _ in range(self.n_refinements):
             pull, stiffness = model.slopes(state)
             target = columns @ pull + penalty * state.frequency
-            matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(np.float64)
+            matrix = ((some * np.ascontiguousarray(stiffness[::stride])) @ some.T).astype(
+                np.float64
+            )
             matrix *= stride
             damping = penalty + 1e-3 * np.trace(matrix) / len(columns) + 1e-12
             matrix.flat[:: len(columns) + 1] += damping
@@ -188,7 +212,9 @@ class WaveSearch(BaseEstimator):
             direction = step.astype(columns.dtype)
             moved = (direction / np.pi).astype(columns.dtype) @ columns
             for length in map(columns.dtype.type, _STEPS):
-                trial = self._state(state.frequency + length * direction, state.turns + length * moved, model)
+                trial = self._state(
+                    state.frequency + length * direction, state.turns + length * moved, model
+                )
                 if trial.objective > state.objective:
                     break
             else:
@@ -201,14 +227,18 @@ class WaveSearch(BaseEstimator):
 
         def at(frequency):
             frequency = frequency.astype(columns.dtype)
-            return self._state(frequency, (frequency / np.pi).astype(columns.dtype) @ columns, model)
+            return self._state(
+                frequency, (frequency / np.pi).astype(columns.dtype) @ columns, model
+            )
 
         def objective(frequency):
             here = at(frequency)
             slope = (columns @ model.slopes(here)[0]).astype(np.float64)
             return -float(here.objective), slope + 2 * self._penalty_weight(frequency) * frequency
 
-        best, _, _ = fmin_l_bfgs_b(objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements)
+        best, _, _ = fmin_l_bfgs_b(
+            objective, state.frequency.astype(np.float64), maxiter=2 * self.n_refinements
+        )
         trial = at(best)
         return trial if trial.objective > state.objective else state
 
@@ -225,15 +255,18 @@ class _State(NamedTuple):
 def exact_step(
     loss: Loss, targets: np.ndarray, scores: np.ndarray, weights: np.ndarray, direction: np.ndarray
 ) -> float:
-    """argmin over s >= 0 of Σ w ℓ(y, H + s f), by safeguarded secants on its derivative, started at 1.
+    """argmin over s >= 0 of Σ w ℓ(y, H + s f), by safeguarded secants on its derivative, started at
+    1.
 
-    The derivative at the returned step is not positive and at most 1 % of the one at 0: the near side of the minimum, so any
-    share of the step lowers the loss, convexity granted.
+    The derivative at the returned step is not positive and at most 1 % of the one at 0: the near
+    side of the minimum, so any share of the step lowers the loss, convexity granted.
     """
     weighted = weights[:, None] * direction
 
     def slope(step):
-        return float(np.vdot(weighted, loss.gradient(targets, scores + scores.dtype.type(step) * direction)))
+        return float(
+            np.vdot(weighted, loss.gradient(targets, scores + scores.dtype.type(step) * direction))
+        )
 
     low, low_slope = 0.0, slope(0.0)
     if low_slope >= 0:
@@ -250,7 +283,8 @@ def exact_step(
     for _ in range(12):
         if -low_slope <= small:
             break
-        # Half the tolerance short of the secant's root: on the near side more often than not, then one step is enough.
+        # Half the tolerance short of the secant's root: on the near side more often than not, then
+        # one step is enough.
         share = (-low_slope - 0.5 * small) / (high_slope - low_slope)
         middle = low + (high - low) * min(max(share, 0.02), 0.98)
         middle_slope = slope(middle)

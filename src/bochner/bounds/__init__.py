@@ -12,7 +12,12 @@ from .alignment import (
 )
 from .bound import Bound
 from .margin import competitive_ratio, margin, margin_objective, margin_regret, potential_deviation
-from .operator import ApproximationConstants, log_failure_probability, operator_uniform, promised_components
+from .operator import (
+    ApproximationConstants,
+    log_failure_probability,
+    operator_uniform,
+    promised_components,
+)
 from .risk import binomial_tail, empirical_bernstein, pac_bayes_kl
 
 __all__ = [

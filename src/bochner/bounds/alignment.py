@@ -1,12 +1,16 @@
-r"""Guarantees on the alignment loss of a learned kernel (Letarte et al. 2019), and the divergences they are made of.
+r"""Guarantees on the alignment loss of a learned kernel (Letarte et al. 2019), and the divergences
+they are made of.
 
-Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m); the result holds with probability 1 − ``delta`` over
-the sample, for all posteriors Q at once, as long as the prior P and t were fixed without looking at the sample.
+Each function adds a complexity to ``empirical`` = Σ_m Q_m L̂(ω_m); the result holds with
+probability 1 − ``delta`` over the sample, for all posteriors Q at once, as long as the prior P and
+t were fixed without looking at the sample.
 
-``form="safe"`` (default) is what can be proved, ``form="paper"`` what is printed.  Where they differ:
+``form="safe"`` (default) is what can be proved, ``form="paper"`` what is printed. Where they
+differ:
 
 - Theorems 1 and 3 and Corollary 2 are printed with t²/(2n); Hoeffding's lemma gives t²/(8n) for losses in [0, 1], and
-  for pairs, averaged over permutations into ⌊n/2⌋ independent ones, t²/(8 ⌊n/2⌋).  The safe form is tighter here.
+  for pairs, averaged over permutations into ⌊n/2⌋ independent ones, t²/(8 ⌊n/2⌋). The safe form is
+  tighter here.
 - Theorem 4 is printed with moments of order μ, but Hölder's inequality needs order μ / (μ − 1).  Printed for μ > 2 it
   is false: a simulation in the tests violates it.
 - Theorem 4 and Corollary 5 use Var L̂ <= 1/(4n).  A row enters 2 (n − 1) ordered pairs, so bounded differences give
@@ -44,7 +48,8 @@ def kl_divergence(posterior: np.ndarray, prior: np.ndarray) -> float:
 
 
 def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) -> float:
-    """D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1, of weights brought to mass one; μ = 2 is the chi-square divergence.
+    """D_μ(Q ‖ P) = Σ_m P_m (Q_m / P_m)^μ − 1, of weights brought to mass one; μ = 2 is the
+    chi-square divergence.
 
     Parameters
     ----------
@@ -73,10 +78,14 @@ def power_divergence(posterior: np.ndarray, prior: np.ndarray, mu: float = 2.0) 
 
 def _distributions(posterior, prior):
     """Validate two vectors of weights over the same hypotheses, and scale them to mass one."""
-    posterior, prior = check_vector(posterior, "posterior", smallest=0.0), check_vector(prior, "prior", smallest=0.0)
+    posterior, prior = (
+        check_vector(posterior, "posterior", smallest=0.0),
+        check_vector(prior, "prior", smallest=0.0),
+    )
     if posterior.shape != prior.shape:
         raise ValueError(
-            f"posterior {posterior.shape} and prior {prior.shape} must be vectors over the same hypotheses."
+            f"posterior {posterior.shape} and prior {prior.shape} must be vectors over the same "
+            "hypotheses."
         )
     if not (np.any(posterior) and np.any(prior)):
         raise ValueError("posterior and prior need a positive weight each, got only zeros.")
@@ -93,7 +102,8 @@ def first_order(
     in_sample: bool = True,
     form: str = "safe",
 ) -> Bound:
-    """Theorem 1: one fixed point x_i against random rows, (KL + t²/(8 m) + ln(1/δ)) / t with m rows.
+    """Theorem 1: one fixed point x_i against random rows, (KL + t²/(8 m) + ln(1/δ)) / t with m
+    rows.
 
     Parameters
     ----------
@@ -118,7 +128,9 @@ def first_order(
     0.762
     """
     # A union over one point.
-    return landmark(empirical, divergence, n_samples, 1, delta=delta, t=t, in_sample=in_sample, form=form)
+    return landmark(
+        empirical, divergence, n_samples, 1, delta=delta, t=t, in_sample=in_sample, form=form
+    )
 
 
 def landmark(
@@ -152,8 +164,9 @@ def landmark(
     in_sample : bool, default True
         A landmark of the sample has n − 1 rows to be compared with, one from elsewhere n.
     independent : bool, default True
-        Whether the landmarks were chosen without looking at the values of the sample: random rows, or points of another sample.
-        Centroids of a clustering were not; rows chosen by any rule are when ``n_landmarks`` counts all n.
+        Whether the landmarks were chosen without looking at the values of the sample: random rows,
+        or points of another sample. Centroids of a clustering were not; rows chosen by any rule are
+        when ``n_landmarks`` counts all n.
     form : "safe" or "paper", default "safe"
         Proved, or as printed.
 
@@ -167,7 +180,11 @@ def landmark(
     n_rows = n_samples - 1 if in_sample else n_samples
     spread = t**2 / ((2 if form == "paper" else 8) * n_rows)
     complexity = (divergence + spread + np.log(n_landmarks / delta)) / t
-    reason = "" if independent else "the landmarks depend on the values of the whole sample (e.g. k-means centroids)"
+    reason = (
+        ""
+        if independent
+        else "the landmarks depend on the values of the whole sample (e.g. k-means centroids)"
+    )
     return Bound.of(empirical, complexity, delta, form, reason)
 
 
@@ -180,7 +197,8 @@ def corollary_2(
     t: float | None = None,
     form: str = "safe",
 ) -> Bound:
-    """Corollary 2: all pairs, by a union over n first-order bounds, (2/t) (KL + t²/(8(n − 1)) + ln((n + 1)/δ)).
+    """Corollary 2: all pairs, by a union over n first-order bounds, (2/t) (KL + t²/(8(n − 1)) +
+    ln((n + 1)/δ)).
 
     Parameters
     ----------
@@ -202,7 +220,9 @@ def corollary_2(
     >>> round(corollary_2(0.3, 1.5, 100).complexity, 3)
     0.903
     """
-    empirical, divergence, n_samples, root = _checked(empirical, divergence, n_samples, delta, None, form)
+    empirical, divergence, n_samples, root = _checked(
+        empirical, divergence, n_samples, delta, None, form
+    )
     t = root * np.sqrt(np.log(n_samples)) if t is None else check_positive(t, "t")
     spread = t**2 / ((2 if form == "paper" else 8) * (n_samples - 1))
     complexity = 2 / t * (divergence + spread + np.log((n_samples + 1) / delta))
@@ -260,8 +280,9 @@ def f_divergence(
 ) -> Bound:
     """Theorem 4: all pairs, with D_μ(Q ‖ P) = Σ P (Q/P)^μ − 1 for KL.
 
-    Safe: (D_μ + 1)^{1/μ} (M / δ)^{1 − 1/μ}, where M bounds the moment of order μ' = μ / (μ − 1) of L̂ − L: 1/(2n) for
-    μ <= 2, (2n)^{−μ'/2} for μ >= 2.  Printed for μ <= 2 it is looser, hence true, from n = 4^{(μ−1)/(2−μ)} rows on.
+    Safe: (D_μ + 1)^{1/μ} (M / δ)^{1 − 1/μ}, where M bounds the moment of order μ' = μ / (μ − 1) of
+    L̂ − L: 1/(2n) for μ <= 2, (2n)^{−μ'/2} for μ >= 2. Printed for μ <= 2 it is looser, hence true,
+    from n = 4^{(μ−1)/(2−μ)} rows on.
 
     Parameters
     ----------
@@ -283,7 +304,9 @@ def f_divergence(
     >>> round(f_divergence(0.3, 2.0, 100, mu=1.5).complexity, 3)
     0.965
     """
-    empirical, divergence, n_samples, _ = _checked(empirical, divergence, n_samples, delta, None, form)
+    empirical, divergence, n_samples, _ = _checked(
+        empirical, divergence, n_samples, delta, None, form
+    )
     mu = check_mu(mu)
     spread = (divergence + 1) ** (1 / mu)
     if mu <= 2:
@@ -292,7 +315,11 @@ def f_divergence(
         safe = spread * (2 * n_samples) ** -0.5 * (1 / delta) ** (1 - 1 / mu)
     if form == "safe":
         return Bound.of(empirical, safe, delta, form)
-    moment = (1 / (2 * np.sqrt(n_samples))) ** (mu - 1) if mu <= 2 else (1 / (4 * n_samples)) ** (1 - 1 / mu)
+    moment = (
+        (1 / (2 * np.sqrt(n_samples))) ** (mu - 1)
+        if mu <= 2
+        else (1 / (4 * n_samples)) ** (1 - 1 / mu)
+    )
     printed = moment * spread * (1 / delta) ** (1 - 1 / mu)
     reason = ""
     if mu > 2:
@@ -332,7 +359,9 @@ def check_mu(mu: float) -> float:
     """Validate the order of a power divergence: a finite number above 1."""
     mu = check_positive(mu, "mu")
     if mu <= 1:
-        raise ValueError(f"mu must be above 1, got {mu}: at 1 the divergence vanishes. Write e.g. mu=2.0.")
+        raise ValueError(
+            f"mu must be above 1, got {mu}: at 1 the divergence vanishes. Write e.g. mu=2.0."
+        )
     return mu
 
 
@@ -346,7 +375,13 @@ def of_any_losses(theorem: Any, empirical: float, *arguments: Any, **settings: A
     if abs(empirical - inside) <= ROUNDING:
         return bound
     reason = f"the theorem needs losses between 0 and 1, and their mean is {empirical:.3g}"
-    return replace(bound, value=empirical + bound.complexity, empirical=float(empirical), valid=False, reason=reason)
+    return replace(
+        bound,
+        value=empirical + bound.complexity,
+        empirical=float(empirical),
+        valid=False,
+        reason=reason,
+    )
 
 
 def _checked(empirical, divergence, n_samples, delta, t, form):

@@ -13,16 +13,22 @@ def check_rate(value: Any, name: str = "empirical") -> float:
     """Validate a risk, a mean of losses in [0, 1], and clip rounding beyond the ends."""
     value = _number(value, name, example=0.2)
     if not -ROUNDING <= value <= 1 + ROUNDING:
-        raise ValueError(f"{name} must be a mean of losses between 0 and 1, got {value:.6g}. Write e.g. {name}=0.2.")
+        raise ValueError(
+            f"{name} must be a mean of losses between 0 and 1, got {value:.6g}. Write e.g. "
+            f"{name}=0.2."
+        )
     return min(max(value, 0.0), 1.0)
 
 
 def check_divergence(value: Any, name: str = "divergence") -> float:
-    """Validate a divergence: not negative but for rounding, infinite outside the support of the prior."""
+    """Validate a divergence: not negative but for rounding, infinite outside the support of the
+    prior.
+    """
     value = _number(value, name, example=1.5)
     if value < -ROUNDING:
         raise ValueError(
-            f"{name} must be at least 0, got {value:.6g}. Write e.g. {name}=kl_divergence(posterior, prior)."
+            f"{name} must be at least 0, got {value:.6g}. Write e.g. "
+            f"{name}=kl_divergence(posterior, prior)."
         )
     return max(value, 0.0)
 
@@ -31,9 +37,14 @@ def check_vector(values: Any, name: str, *, smallest: float = -np.inf) -> np.nda
     """Validate a vector of finite numbers, none below ``smallest``, and return it as float64."""
     vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1 or len(vector) == 0:
-        raise ValueError(f"{name} must be a vector of numbers, got shape {vector.shape}. Write e.g. np.ravel(...).")
+        raise ValueError(
+            f"{name} must be a vector of numbers, got shape {vector.shape}. Write e.g. "
+            "np.ravel(...)."
+        )
     if not np.all(np.isfinite(vector)):
-        raise ValueError(f"{name} must be finite, got NaN or infinity. Drop or fill those rows first.")
+        raise ValueError(
+            f"{name} must be finite, got NaN or infinity. Drop or fill those rows first."
+        )
     if vector.min() < smallest:
         raise ValueError(f"{name} must be at least {smallest:g}, got {vector.min():.6g}.")
     return vector

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Bound:
-    """With probability at least ``confidence``, the true quantity is at most ``value`` = ``empirical`` + ``complexity``.
+    """With probability at least ``confidence``, the true quantity is at most ``value`` =
+    ``empirical`` + ``complexity``.
 
     Parameters
     ----------
@@ -41,7 +42,18 @@ class Bound:
     reason: str = ""
 
     @classmethod
-    def of(cls, empirical: Any, complexity: Any, delta: float = 0.0, form: str = "safe", reason: str = "") -> Self:
-        """The bound that fails with probability ``delta``; where a ``reason`` is given it is not valid."""
+    def of(
+        cls,
+        empirical: Any,
+        complexity: Any,
+        delta: float = 0.0,
+        form: str = "safe",
+        reason: str = "",
+    ) -> Self:
+        """The bound that fails with probability ``delta``; where a ``reason`` is given it is not
+        valid.
+        """
         empirical, complexity = float(empirical), float(complexity)
-        return cls(empirical + complexity, empirical, complexity, 1 - delta, form, not reason, reason)
+        return cls(
+            empirical + complexity, empirical, complexity, 1 - delta, form, not reason, reason
+        )

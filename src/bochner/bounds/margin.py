@@ -14,13 +14,15 @@ FORMS = ("safe", "paper")
 def margin_regret(
     n_samples: int, n_rounds: int, C: float = 1.0, *, search_error: float = 0.0, form: str = "safe"
 ) -> Bound:
-    r"""How far the game's objective is above the best one after T rounds (Theorem 4.1), with certainty.
+    r"""How far the game's objective is above the best one after T rounds (Theorem 4.1), with
+    certainty.
 
     .. math:: \max_\alpha F(\alpha, \bar\lambda) - \min_\lambda \max_\alpha F \le \bar\varepsilon / 2 + 3 G D / (2 \sqrt T)
 
-    ε̄ ``search_error``, the mean amount by which the peaks fell short of the highest; D = C √n the diameter of the dual
-    set and G = √n (1 + Cn) the largest gradient, for plays of mass one and steps D / (G √t).  The printed bound
-    3 (C + 2C²) n / (4 √T) takes |Σ_i y_i α_i exp(i ω·x_i)| for at most C, where it can be n C: it can be violated.
+    ε̄ ``search_error``, the mean amount by which the peaks fell short of the highest; D = C √n the
+    diameter of the dual set and G = √n (1 + Cn) the largest gradient, for plays of mass one and
+    steps D / (G √t). The printed bound 3 (C + 2C²) n / (4 √T) takes |Σ_i y_i α_i exp(i ω·x_i)| for
+    at most C, where it can be n C: it can be violated.
 
     Parameters
     ----------
@@ -50,13 +52,16 @@ def margin_regret(
     return Bound.of(error, 3 * (C + 2 * C**2) * n / (4 * np.sqrt(T)), form=form, reason=reason)
 
 
-def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float = 1.0, *, form: str = "safe") -> Bound:
-    r"""The game's objective from the heights of the peaks played (Theorem 4.1, alternate form), with certainty.
+def margin_objective(
+    dual_sums: Any, potentials: Any, n_samples: int, C: float = 1.0, *, form: str = "safe"
+) -> Bound:
+    r"""The game's objective from the heights of the peaks played (Theorem 4.1, alternate form),
+    with certainty.
 
     .. math:: \max_\alpha F(\alpha, \bar\lambda) \le \overline{1^\top \alpha_t} - \bar v / 2 + 3 G D / (2 \sqrt T)
 
-    ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round.  The printed form, ρ + …, with ρ the smallest potential,
-    has neither the sign nor the scale of this.
+    ``dual_sums`` 1ᵀα_t and ``potentials`` v_t of each round. The printed form, ρ + …, with ρ the
+    smallest potential, has neither the sign nor the scale of this.
 
     Parameters
     ----------
@@ -76,10 +81,14 @@ def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float =
     >>> margin_objective([1.0, 1.2], [0.5, 0.3], 10).empirical.__round__(3)
     0.9
     """
-    sums, heights = check_vector(dual_sums, "dual_sums"), check_vector(potentials, "potentials", smallest=0.0)
+    sums, heights = (
+        check_vector(dual_sums, "dual_sums"),
+        check_vector(potentials, "potentials", smallest=0.0),
+    )
     if sums.shape != heights.shape:
         raise ValueError(
-            f"Got {sums.shape} dual sums and {heights.shape} potentials; need one of each for every round."
+            f"Got {sums.shape} dual sums and {heights.shape} potentials; need one of each for "
+            "every round."
         )
     regret = margin_regret(n_samples, len(sums), C, form=form).complexity
     if form == "safe":
@@ -89,7 +98,8 @@ def margin_objective(dual_sums: Any, potentials: Any, n_samples: int, C: float =
 
 
 def competitive_ratio(gap: float, best_margin: float) -> float:
-    """A lower bound of margin / best margin, 1 − gap · M*² (Corollary 4.2), where M* is the best margin.
+    """A lower bound of margin / best margin, 1 − gap · M*² (Corollary 4.2), where M* is the best
+    margin.
 
     The printed 1 − gap is this for M* = 1, and is true whenever M* <= 1.
 
@@ -105,7 +115,10 @@ def competitive_ratio(gap: float, best_margin: float) -> float:
     >>> round(competitive_ratio(0.5, 0.1), 3)
     0.995
     """
-    gap, best_margin = check_positive(gap, "gap", allow_zero=True), check_positive(best_margin, "best_margin")
+    gap, best_margin = (
+        check_positive(gap, "gap", allow_zero=True),
+        check_positive(best_margin, "best_margin"),
+    )
     return max(0.0, 1 - gap * best_margin**2)
 
 
@@ -124,12 +137,12 @@ def margin(
     .. math:: \Pr[y f \le 0] \le \frac1n \#\{y_i f_i \le \theta\}
               + \frac{6 R_\omega R_x + 2}{\theta} \sqrt{R_\lambda / n} + 3 \sqrt{\ln(2K/\delta) / n}
 
-    The theorem covers machines f(x) = ⟨w, φ(x)⟩ without an intercept.  ``thresholds`` θ must be fixed
-    before the data are seen.  The bound holds for the best of K thresholds, by a union bound; the
-    paper minimizes over all θ without one (K = 1).
+    The theorem covers machines f(x) = ⟨w, φ(x)⟩ without an intercept. ``thresholds`` θ must be
+    fixed before the data are seen. The bound holds for the best of K thresholds, by a union bound;
+    the paper minimizes over all θ without one (K = 1).
 
-    The Rademacher complexity is at most (3 R_ω R_x + 1) √(R_λ / n).  The one is E|Σ_i σ_i| / √n, the
-    value at ω = 0: there all cosines are one.  The printed bound leaves it out.
+    The Rademacher complexity is at most (3 R_ω R_x + 1) √(R_λ / n). The one is E|Σ_i σ_i| / √n, the
+    value at ω = 0: there all cosines are one. The printed bound leaves it out.
 
     Parameters
     ----------
@@ -157,10 +170,14 @@ def margin(
     margins = check_vector(margins, "margins")
     thetas = check_vector(np.atleast_1d(thresholds), "thresholds")
     if not np.all(thetas > 0):
-        raise ValueError(f"thresholds must be positive, got {thresholds!r}. Write e.g. thresholds=[0.1, 0.5].")
+        raise ValueError(
+            f"thresholds must be positive, got {thresholds!r}. Write e.g. thresholds=[0.1, 0.5]."
+        )
     check_choice(form, "form", FORMS)
     delta = check_share(delta, "delta", example=0.05)
-    radius = check_positive(frequency_radius, "frequency_radius") * check_positive(data_radius, "data_radius")
+    radius = check_positive(frequency_radius, "frequency_radius") * check_positive(
+        data_radius, "data_radius"
+    )
     n = len(margins)
     union = 1 if form == "paper" else len(thetas)
     empirical = np.array([np.mean(margins <= theta) for theta in thetas])
@@ -192,8 +209,9 @@ def potential_deviation(
 
     .. math:: 2 (24 R_x R_\omega / \varepsilon)^d \exp(-n (\varepsilon/2 - 1/n)^2 / 8)
 
-    The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n; one row, label and all, moves v/n² by at most 4/n.  The printed
-    n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² has neither, nor the factor two for both sides.
+    The 1/n is the bias E[v/n²] = (1 − 1/n) v_ideal + 1/n; one row, label and all, moves v/n² by at
+    most 4/n. The printed n = 8 R_x² R_ω⁴ (d ln(2R_ω/ε) + ln(1/δ)) / ε² has neither, nor the factor
+    two for both sides.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""How far random features are from their operator-valued kernel (Brault, Heinonen, d'Alché-Buc 2016, Theorem 10).
+"""How far random features are from their operator-valued kernel (Brault, Heinonen, d'Alché-Buc
+2016, Theorem 10).
 
 The theorem is a diagnostic: at practical numbers of frequencies it promises little.
 """
@@ -55,9 +56,15 @@ class ApproximationConstants:
 
 
 def log_failure_probability(
-    constants: ApproximationConstants, n_components: int, error: float, diameter: float, *, form: str = "safe"
+    constants: ApproximationConstants,
+    n_components: int,
+    error: float,
+    diameter: float,
+    *,
+    form: str = "safe",
 ) -> float:
-    """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of this diameter.
+    """Return the log of the bound on P(sup ‖K̃ − K‖ >= error) over points in a set of this
+    diameter.
 
     Above 0 the bound is empty.  ``form="safe"`` differs from the printed theorem in two constants:
 
@@ -95,7 +102,9 @@ def log_failure_probability(
     u = 2 * m * np.log(2**1.5 * ratio)
     half = d / 2
     log_constant = (
-        np.log(p) + np.log(half ** (-d / (d + 2)) + half ** (2 / (d + 2))) + (6 * d + 2) / (d + 2) * np.log(2)
+        np.log(p)
+        + np.log(half ** (-d / (d + 2)) + half ** (2 / (d + 2)))
+        + (6 * d + 2) / (d + 2) * np.log(2)
     )
     log_cover = log_constant + 2 / (1 + 2 / d) * np.log(constants.slope * diameter / error)
     if error * u <= (4 if form == "safe" else 2) * (math.e - 1) * b:
@@ -136,9 +145,13 @@ def operator_uniform(
     log_delta = np.log1p(-check_share(confidence, "confidence", example=0.95))
 
     def excess(log_error):
-        return log_failure_probability(constants, n_components, np.exp(log_error), diameter, form=form) - log_delta
+        return (
+            log_failure_probability(constants, n_components, np.exp(log_error), diameter, form=form)
+            - log_delta
+        )
 
-    # The bound decreases in the error, with a jump at the case split: the root is where it falls below δ.
+    # The bound decreases in the error, with a jump at the case split: the root is where it falls
+    # below δ.
     low = high = np.log(constants.sup_norm)
     while excess(low) < 0:
         low -= 5
@@ -149,14 +162,22 @@ def operator_uniform(
     reason = ""
     if error >= constants.sup_norm:
         reason = "true but empty: larger than the kernel itself at this number of frequencies"
-    if form == "paper" and error < operator_uniform(constants, n_components, diameter, confidence=confidence).value:
+    if (
+        form == "paper"
+        and error < operator_uniform(constants, n_components, diameter, confidence=confidence).value
+    ):
         reason = "below what can be proved: the printed ū and the printed case split are too small; use form='safe'"
         return Bound(error, 0.0, error, confidence, form, False, reason)
     return Bound(error, 0.0, error, confidence, form, True, reason)
 
 
 def promised_components(
-    constants: ApproximationConstants, error: float, diameter: float, *, confidence: float = 0.95, form: str = "safe"
+    constants: ApproximationConstants,
+    error: float,
+    diameter: float,
+    *,
+    confidence: float = 0.95,
+    form: str = "safe",
 ) -> int:
     """Return the number of frequencies at which Theorem 10 promises this error.
 
@@ -181,7 +202,8 @@ def promised_components(
     True
     """
     log_delta = np.log1p(-check_share(confidence, "confidence", example=0.95))
-    # The logarithm is linear in D: two values give the line, far apart so that their difference keeps its digits.
+    # The logarithm is linear in D: two values give the line, far apart so that their difference
+    # keeps its digits.
     far = 2**30
     at_zero = log_failure_probability(constants, 0, error, diameter, form=form)
     slope = (at_zero - log_failure_probability(constants, far, error, diameter, form=form)) / far

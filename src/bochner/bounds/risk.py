@@ -1,4 +1,6 @@
-"""Guarantees on a risk: means of bounded losses on rows that the predictor has not seen, and of randomized predictors."""
+"""Guarantees on a risk: means of bounded losses on rows that the predictor has not seen, and of
+randomized predictors.
+"""
 
 from typing import Any
 
@@ -35,7 +37,11 @@ def binomial_tail(n_errors: int, n_samples: int, *, delta: float = 0.05) -> Boun
     if n_errors > n_samples:
         raise ValueError(f"Got {n_errors} errors among {n_samples} rows.")
     check_share(delta, "delta", example=0.05)
-    value = 1.0 if n_errors == n_samples else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
+    value = (
+        1.0
+        if n_errors == n_samples
+        else float(beta.ppf(1 - delta, n_errors + 1, n_samples - n_errors))
+    )
     rate = n_errors / n_samples
     return Bound(value, rate, value - rate, 1 - delta)
 
@@ -67,18 +73,22 @@ def empirical_bernstein(losses: Any, largest: float = 1.0, *, delta: float = 0.0
     n_samples = check_count(len(losses), "the number of losses", minimum=2)
     if losses.min() < 0 or losses.max() > largest:
         raise ValueError(
-            f"Losses lie between {losses.min():.3g} and {losses.max():.3g}, outside [0, {largest:.3g}]: "
+            f"Losses lie between {losses.min():.3g} and {losses.max():.3g}, outside [0, "
+            f"{largest:.3g}]: "
             "the bound holds for bounded losses only. Clip them, or give a larger range."
         )
     log_term = np.log(2 / delta)
-    complexity = np.sqrt(2 * losses.var(ddof=1) * log_term / n_samples) + 7 * largest * log_term / (3 * (n_samples - 1))
+    complexity = np.sqrt(2 * losses.var(ddof=1) * log_term / n_samples) + 7 * largest * log_term / (
+        3 * (n_samples - 1)
+    )
     return Bound.of(losses.mean(), complexity, delta)
 
 
 def pac_bayes_kl(
     empirical: float, divergence: float, n_samples: int, *, delta: float = 0.05, n_tried: int = 1
 ) -> Bound:
-    """The risk R of a randomized predictor: kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n (Maurer 2004), solved for R.
+    """The risk R of a randomized predictor: kl(R̂ ‖ R) <= (KL(Q ‖ P) + ln(2 √n / δ)) / n (Maurer
+    2004), solved for R.
 
     Parameters
     ----------
@@ -91,7 +101,8 @@ def pac_bayes_kl(
     delta : float, default 0.05
         Probability δ that the bound fails, for any posterior.
     n_tried : int, default 1
-        Priors, the best of which is used after seeing the data; they cost ln(n_tried) beside the divergence.
+        Priors, the best of which is used after seeing the data; they cost ln(n_tried) beside the
+        divergence.
 
     Examples
     --------
@@ -129,7 +140,10 @@ def inverse_binary_kls(empirical: np.ndarray, budgets: np.ndarray | float) -> np
         if not between.any():
             return high  # the side that errs upward
         allowed = _binary_kl(empirical, middle) <= budgets
-        low, high = np.where(between & allowed, middle, low), np.where(between & ~allowed, middle, high)
+        low, high = (
+            np.where(between & allowed, middle, low),
+            np.where(between & ~allowed, middle, high),
+        )
 
 
 def _binary_kl(p, q):

@@ -1,4 +1,6 @@
-"""Rows, targets and weights: the only package that knows where rows live (memory, memory maps, Dask, other devices)."""
+"""Rows, targets and weights: the only package that knows where rows live (memory, memory maps,
+Dask, other devices).
+"""
 
 from .batches import BatchPlan, enough_rows
 from .dask.clusters import with_the_scheduler

@@ -1,8 +1,9 @@
 """Batches of rows for descent: the same ones for a seed, wherever the rows live.
 
-Rows are cut into shards, contiguous and of equal length.  In each epoch the short runs of a shard are dealt into windows, the rows of a
-window are shuffled and cut into slices; a batch is one slice of each shard.  All of this follows from the number of rows and the
-seed alone, never from threads, files, partitions or workers; a sum over a batch adds its slices in one order.
+Rows are cut into shards, contiguous and of equal length. In each epoch the short runs of a shard
+are dealt into windows, the rows of a window are shuffled and cut into slices; a batch is one slice
+of each shard. All of this follows from the number of rows and the seed alone, never from threads,
+files, partitions or workers; a sum over a batch adds its slices in one order.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,16 +16,20 @@ import numpy as np
 from .._loops.threads import ordered_map
 from .maps import is_mapped, release_pages
 
-# More steps an epoch would gain little and wait long: on a cluster each one is a message to all workers and back.
+# More steps an epoch would gain little and wait long: on a cluster each one is a message to all
+# workers and back.
 MOST_STEPS = 512
 # Rows of a slice: fewer are done before a second thread has woken up.
 SLICE_ROWS, MOST_SHARDS = 512, 64
-# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a file; rows of a shard at least.
+# Numbers that all windows of one moment may hold: what is shuffled together, and read at once of a
+# file; rows of a shard at least.
 WINDOW_NUMBERS, FEWEST_TOGETHER = 2**23, 1024
-# Rows that stay together until they are shuffled within a window, so that reads of a file are not too short; a window has so many of these
-# runs of each shard, so that rows in the order of their labels are mixed.
+# Rows that stay together until they are shuffled within a window, so that reads of a file are not
+# too short; a window has so many of these runs of each shard, so that rows in the order of their
+# labels are mixed.
 LONGEST_RUN, RUNS = 1024, 64
-# Sums of so many slices are added at once; no more groups of them than this, as on a cluster one task adds the groups.
+# Sums of so many slices are added at once; no more groups of them than this, as on a cluster one
+# task adds the groups.
 ADDED_AT_ONCE = 8
 
 
@@ -40,11 +45,17 @@ class BatchPlan:
     seed: int
 
     @classmethod
-    def of(cls, n_rows: int, n_features: int, batch_size: int, n_kept: int, seed: int) -> "BatchPlan":
-        """Batches of about ``batch_size`` of the ``n_kept`` rows that take part; larger ones where there would be too many."""
+    def of(
+        cls, n_rows: int, n_features: int, batch_size: int, n_kept: int, seed: int
+    ) -> "BatchPlan":
+        """Batches of about ``batch_size`` of the ``n_kept`` rows that take part; larger ones where
+        there would be too many.
+        """
         batch_size = enough_rows(batch_size, n_kept)
         # Two slices from 512 rows on, where a second thread is worth waking up.
-        n_shards = min(MOST_SHARDS, max(-(-batch_size // SLICE_ROWS), 1 + (batch_size >= SLICE_ROWS)))
+        n_shards = min(
+            MOST_SHARDS, max(-(-batch_size // SLICE_ROWS), 1 + (batch_size >= SLICE_ROWS))
+        )
         together = max(WINDOW_NUMBERS // max(n_features, 1), FEWEST_TOGETHER * n_shards)
         run_rows = min(max(together // (RUNS * n_shards), 1), LONGEST_RUN)
         n_steps = max(1, -(-n_kept // batch_size))
@@ -62,7 +73,8 @@ class BatchPlan:
     def window(
         self, epoch: int, shard: int, number: int, kept: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The sorted places within a shard of the rows of one of its windows, and the order in which they are met.
+        """The sorted places within a shard of the rows of one of its windows, and the order in
+        which they are met.
 
         ``kept`` marks the rows of the shard that take part.
         """
@@ -76,7 +88,9 @@ class BatchPlan:
             places = places[np.repeat(dealt, self.run_rows)[: len(places)]]
         if kept is not None:
             places = places[kept[places]]
-        return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(len(places))
+        return places, np.random.default_rng([self.seed, epoch, shard, number]).permutation(
+            len(places)
+        )
 
     def slice_of(self, order: np.ndarray, number: int) -> np.ndarray:
         """The part of a window that goes into one batch."""
@@ -84,12 +98,16 @@ class BatchPlan:
 
 
 def enough_rows(batch_size: int, n_kept: int) -> int:
-    """The rows of a batch: those asked for, or more where an epoch would have more than ``MOST_STEPS`` batches."""
+    """The rows of a batch: those asked for, or more where an epoch would have more than
+    ``MOST_STEPS`` batches.
+    """
     return max(batch_size, -(-n_kept // MOST_STEPS))
 
 
 def kept_rows(apart: np.ndarray, rows: slice) -> np.ndarray | None:
-    """Which of these rows take part, where those of the sorted numbers ``apart`` do not; None where all do."""
+    """Which of these rows take part, where those of the sorted numbers ``apart`` do not; None where
+    all do.
+    """
     first, last = np.searchsorted(apart, [rows.start, rows.stop])
     if first == last:
         return None
@@ -103,13 +121,15 @@ def _component(n_items, number, n_parts):
     return slice(number * n_items // n_parts, (number + 1) * n_items // n_parts)
 
 
-# --- rows on this machine -----------------------------------------------------------------------------------------------
+# --- rows on this machine -------------------------------------------------------------------------
 
 
 def local_batches(
     source: Any, plan: BatchPlan, epoch: int, apart: np.ndarray, signals: tuple
 ) -> Iterator[Callable[[Callable], tuple]]:
-    """The batches of an epoch; each takes a block function and gives the sum of ``block(source, places, *signals)`` over its slices."""
+    """The batches of an epoch; each takes a block function and gives the sum of ``block(source,
+    places, *signals)`` over its slices.
+    """
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
         held = [
@@ -134,7 +154,11 @@ class _Window:
 
     def slice_of(self, plan, number, signals):
         numbers = plan.slice_of(self.numbers, number)
-        return self.source, plan.slice_of(self.places, number), *(signal[numbers] for signal in signals)
+        return (
+            self.source,
+            plan.slice_of(self.places, number),
+            *(signal[numbers] for signal in signals),
+        )
 
 
 def _summed(slices, block):
@@ -159,5 +183,7 @@ def add_all(sums: list) -> tuple:
     """Σ of tuples of arrays, from the first to the last."""
     total = tuple(np.array(part) for part in sums[0])
     for more in sums[1:]:
-        total = tuple(np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True))
+        total = tuple(
+            np.add(a, b, out=a if a.ndim else None) for a, b in zip(total, more, strict=True)
+        )
     return total

@@ -16,12 +16,15 @@ from .tensor_rows import TensorRows, is_tensor
 _MOST_WEIGHT = 1e100
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False) -> Rows:
-    """Return the rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or frame; float32 kept.
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, block_size: int | str = "auto", tensors: bool = False
+) -> Rows:
+    """Return the rows of X for a public estimator: dense, CSR, memory map, zarr, a Dask array or
+    frame; float32 kept.
 
-    Arrays of the array API other than NumPy's are accepted with ``tensors`` only.  scikit-learn checks everything but
-    finiteness, which is checked block by block so that a memory map is never pulled into memory.  Rows that an
-    estimator hands on to another one are taken as they are.
+    Arrays of the array API other than NumPy's are accepted with ``tensors`` only. scikit-learn
+    checks everything but finiteness, which is checked block by block so that a memory map is never
+    pulled into memory. Rows that an estimator hands on to another one are taken as they are.
     """
     X = opened(X)
     if not tensors:
@@ -35,7 +38,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, block_size: int | str = "
         rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
         if not len(rows):
             raise ValueError(
-                f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {type(estimator).__name__}."
+                f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is "
+                f"required by {type(estimator).__name__}."
             )
         if reset:
             estimator.n_features_in_ = rows.n_features
@@ -54,7 +58,8 @@ def refuse_tensors(X: Any, owner: str) -> None:
     if isinstance(X, TensorRows) or is_tensor(X):
         kind = type(X.source if isinstance(X, TensorRows) else X)
         raise TypeError(
-            f"{owner} needs X as a NumPy array, but X is of type {kind.__module__}.{kind.__qualname__}: write "
+            f"{owner} needs X as a NumPy array, but X is of type "
+            f"{kind.__module__}.{kind.__qualname__}: write "
             "X.cpu().numpy() for PyTorch, X.get() for CuPy."
         )
 
@@ -67,10 +72,13 @@ def check_numbers(
     ensure_all_finite: bool | str = True,
     **keywords: Any,
 ) -> Any:
-    """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to NumPy to refuse."""
+    """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to
+    NumPy to refuse.
+    """
     if is_remote(opened(X)):
         raise TypeError(
-            f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an array of zarr. Give X.compute() or X[:]."
+            f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "
+            "array of zarr. Give X.compute() or X[:]."
         )
     refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
@@ -79,10 +87,19 @@ def check_numbers(
             "Write e.g. (X - start) / np.timedelta64(1, 'D') for days."
         )
     assert_unmasked(X, "X")
-    if isinstance(X, (list, tuple)) and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1:
-        raise ValueError("X is a list of rows of different lengths; each row needs one number for each column.")
+    if (
+        isinstance(X, (list, tuple))
+        and len({len(row) for row in X if isinstance(row, (list, tuple))}) > 1
+    ):
+        raise ValueError(
+            "X is a list of rows of different lengths; each row needs one number for each column."
+        )
     numbers = validate_data(
-        estimator, X, dtype=None if dtype is None else list(dtype), ensure_all_finite=False, **keywords
+        estimator,
+        X,
+        dtype=None if dtype is None else list(dtype),
+        ensure_all_finite=False,
+        **keywords,
     )
     if ensure_all_finite:
         names = vars(estimator).get("feature_names_in_")
@@ -91,32 +108,42 @@ def check_numbers(
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is that of every row."""
+    """Non-negative weights of the rows in float64, not all zero; None stays None, and one number is
+    that of every row.
+    """
     if sample_weight is None:
         return None
     given = np.asarray(gathered(sample_weight))
     if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
         given = given.astype(np.float64)
     if given.dtype.kind not in "fiub":
-        raise ValueError(f"sample_weight must hold numbers, one for each row, got {_shortly(given)}.")
+        raise ValueError(
+            f"sample_weight must hold numbers, one for each row, got {_shortly(given)}."
+        )
     if given.ndim and given.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight has shape {given.shape}, but needs one number for each row, shape ({n_rows},)."
+            f"sample_weight has shape {given.shape}, but needs one number for each row, shape "
+            f"({n_rows},)."
         )
     weights = np.broadcast_to(given.astype(np.float64), (n_rows,))
     if not np.all(np.isfinite(weights)):
         row = int(np.argmin(np.isfinite(weights)))
-        raise ValueError(f"sample_weight must be finite, but contains NaN or infinity: {weights[row]} in row {row}.")
+        raise ValueError(
+            f"sample_weight must be finite, but contains NaN or infinity: {weights[row]} in row "
+            f"{row}."
+        )
     if np.any(weights < 0):
         row = int(np.argmin(weights))
         raise ValueError(
-            f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights count rows."
+            f"Negative values in sample_weight, such as {weights[row]:.3g} in row {row}; weights "
+            "count rows."
         )
     if not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     if weights.max() > _MOST_WEIGHT:
         raise ValueError(
-            f"A row of weight h counts as h rows, and the largest sample_weight is {weights.max():.1e}, more than {_MOST_WEIGHT:.0e}. "
+            "A row of weight h counts as h rows, and the largest sample_weight is "
+            f"{weights.max():.1e}, more than {_MOST_WEIGHT:.0e}. "
             "Write sample_weight / sample_weight.mean()."
         )
     return np.array(weights)
@@ -127,16 +154,23 @@ def _shortly(values):
 
 
 def check_gram_inputs(X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Two sets of points for a kernel matrix, dense and two-dimensional; Z = X when it is not given."""
+    """Two sets of points for a kernel matrix, dense and two-dimensional; Z = X when it is not
+    given.
+    """
     X = _points(X, "X")
     Z = X if Z is None else _points(Z, "Z")
     if X.shape[1] != Z.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features but Z has {Z.shape[1]}; a kernel compares points of one space.")
+        raise ValueError(
+            f"X has {X.shape[1]} features but Z has {Z.shape[1]}; a kernel compares points of one "
+            "space."
+        )
     return X, Z
 
 
 def _points(X, name):
     X = as_dense(X)
     if X.ndim != 2:
-        raise ValueError(f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s).")
+        raise ValueError(
+            f"{name} must be two-dimensional (points, features), got {X.ndim} dimension(s)."
+        )
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)

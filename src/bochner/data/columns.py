@@ -34,13 +34,17 @@ def table_column(table: Any, j: int) -> Any:
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column of a frame holds text, categories or objects rather than numbers, truth values or dates."""
+    """Whether a column of a frame holds text, categories or objects rather than numbers, truth
+    values or dates.
+    """
     kind = str(column.dtype).lower()
     return kind.startswith(("object", "str", "category", "categorical", "enum", "utf8"))
 
 
 def column_kind(column: Any) -> str:
-    """By its type, what a column holds: "dates" (or spans of time), "numbers" (or truth values), or "objects", which may be anything."""
+    """By its type, what a column holds: "dates" (or spans of time), "numbers" (or truth values), or
+    "objects", which may be anything.
+    """
     kind = str(column.dtype).lower()
     if kind.startswith(("date", "time", "duration")):
         return "dates"
@@ -48,22 +52,28 @@ def column_kind(column: Any) -> str:
 
 
 def categorical_places(wish: Any, table: Any) -> set[int]:
-    """Return the places of the categorical columns: those of text in a frame, and those that ``wish`` lists.
+    """Return the places of the categorical columns: those of text in a frame, and those that
+    ``wish`` lists.
 
     ``wish`` is "from_dtype", or a list of names or places, or a mask of one truth value per column.
     A listed value that is a column's name means that column, also if it is an integer.
     """
     names = column_names(table)
-    places = {j for j in range(len(names)) if is_frame(table) and _is_category(table_column(table, j))}
+    places = {
+        j for j in range(len(names)) if is_frame(table) and _is_category(table_column(table, j))
+    }
     if isinstance(wish, str):
         if wish != "from_dtype":
-            raise ValueError(f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}.")
+            raise ValueError(
+                f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}."
+            )
         return places
     wish = list(wish)
     if wish and all(isinstance(value, bool | np.bool_) for value in wish):
         if len(wish) != len(names):
             raise ValueError(
-                f"categorical_features is a mask of {len(wish)} truth values, but there are {len(names)} columns. "
+                f"categorical_features is a mask of {len(wish)} truth values, but there are "
+                f"{len(names)} columns. "
                 "Write one truth value for each column, or a list of names."
             )
         return places | set(np.flatnonzero(wish).tolist())
@@ -71,14 +81,17 @@ def categorical_places(wish: Any, table: Any) -> set[int]:
     unknown = [name for name in wish if name not in by_name and not _is_place(name, len(names))]
     if unknown:
         raise ValueError(
-            f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such column. "
+            f"categorical_features lists {', '.join(map(repr, unknown))}, but there is no such "
+            "column. "
             f"The columns are {', '.join(map(repr, names))}."
         )
     return places | {by_name[name] if name in by_name else int(name) for name in wish}
 
 
 def lists_columns(wish: Any) -> bool:
-    """Return True if ``categorical_features`` lists columns, and raise if it is neither a word nor a list."""
+    """Return True if ``categorical_features`` lists columns, and raise if it is neither a word nor
+    a list.
+    """
     if not isinstance(wish, (str, Sequence, np.ndarray)):
         raise TypeError(
             f"categorical_features must be 'from_dtype' or a list of columns, got {wish!r}. "
@@ -103,18 +116,26 @@ def _are_dates(values):
 
 
 def _is_place(value, n_columns):
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < n_columns
+    return (
+        isinstance(value, int | np.integer)
+        and not isinstance(value, bool)
+        and 0 <= value < n_columns
+    )
 
 
 def has_large_integers(X: Any) -> bool:
     """Return True for an array of integers some of which floats cannot tell apart."""
-    if not (isinstance(X, np.ndarray) and X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size):
+    if not (
+        isinstance(X, np.ndarray) and X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size
+    ):
         return False
     return bool(X.max() > EXACT_INTEGERS or X.min() < -EXACT_INTEGERS)
 
 
 def exact_values(column: Any) -> np.ndarray:
-    """Return a column as an array; integers beside missing values as objects if floats cannot tell them apart."""
+    """Return a column as an array; integers beside missing values as objects if floats cannot tell
+    them apart.
+    """
     values = np.asarray(column)
     if values.dtype.kind == "f" and str(column.dtype).lower().startswith(("int", "uint")):
         with np.errstate(invalid="ignore"):
@@ -142,19 +163,25 @@ def float_column(column: Any, name: str, origin: int = 0) -> np.ndarray:
     values = exact_values(column) if origin else np.asarray(column)
     if values.dtype.kind in "Mm":
         days = (
-            values.astype("datetime64[s]" if values.dtype.kind == "M" else "timedelta64[s]").astype(np.float64) / 86400
+            values.astype("datetime64[s]" if values.dtype.kind == "M" else "timedelta64[s]").astype(
+                np.float64
+            )
+            / 86400
         )
         return np.where(np.isnat(values), np.nan, days)
     if origin and values.dtype.kind in "iu":
         return (values.astype(object) - origin).astype(np.float64)
     try:
         if values.dtype.kind == "O":  # nullable numbers, and dates with a time zone
-            values = np.array([np.nan if is_missing(value) else _as_number(value, origin) for value in values])
+            values = np.array(
+                [np.nan if is_missing(value) else _as_number(value, origin) for value in values]
+            )
             origin = 0
         values = values.astype(np.float64) - origin
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Column {name!r} is taken as numbers, but holds values such as {_first_text(values)!r}. Give the same columns in the same "
+            f"Column {name!r} is taken as numbers, but holds values such as "
+            f"{_first_text(values)!r}. Give the same columns in the same "
             "order, of the same types, or name it in categorical_features."
         ) from error
     return np.where(np.isfinite(values), values, np.nan)
@@ -184,12 +211,18 @@ def text_column(column: Any) -> np.ndarray:
         names = np.array([*map(str, column.cat.categories), "missing"], dtype=object)
         return names[np.asarray(column.cat.codes)]
     return np.array(
-        ["missing" if is_missing(value) else str(value) for value in np.asarray(column, dtype=object)], dtype=object
+        [
+            "missing" if is_missing(value) else str(value)
+            for value in np.asarray(column, dtype=object)
+        ],
+        dtype=object,
     )
 
 
 def declared_order(column: Any) -> list[str] | None:
-    """The levels in order of an ordered category of pandas or an Enum of polars, as texts; None where no order is declared."""
+    """The levels in order of an ordered category of pandas or an Enum of polars, as texts; None
+    where no order is declared.
+    """
     if str(column.dtype) == "category":
         return [str(level) for level in column.cat.categories] if column.cat.ordered else None
     if str(column.dtype).startswith("Enum"):
@@ -198,7 +231,8 @@ def declared_order(column: Any) -> list[str] | None:
 
 
 def ordered_numbers(texts: np.ndarray, order: list[str] | None) -> np.ndarray:
-    """The rank of each text in an order, or the number that it says where there is none; NaN for other texts.
+    """The rank of each text in an order, or the number that it says where there is none; NaN for
+    other texts.
 
     >>> ordered_numbers(np.array(["high", "low", "?"], dtype=object), ["low", "high"])
     array([ 1.,  0., nan])
@@ -212,17 +246,21 @@ def ordered_numbers(texts: np.ndarray, order: list[str] | None) -> np.ndarray:
     return np.array([numbers.get(text, np.nan) for text in texts], dtype=np.float64)
 
 
-# --- columns of numbers -----------------------------------------------------------------------------------------------
+# --- columns of numbers ---------------------------------------------------------------------------
 
 
 def counted(values, weights):
-    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows, to the last bit."""
+    """Distinct values in order, and the weight of each: equal for weighted and for repeated rows,
+    to the last bit.
+    """
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, np.bincount(places, weights, minlength=len(distinct))
 
 
 def quantile(distinct, counts, share):
-    """The value that ``share`` of the weight lies below; midway between two where it lies exactly between them."""
+    """The value that ``share`` of the weight lies below; midway between two where it lies exactly
+    between them.
+    """
     below = np.cumsum(counts)
     at = share * below[-1]
     low = np.searchsorted(below, at * (1 - 1e-12))
@@ -233,8 +271,8 @@ def quantile(distinct, counts, share):
 def center_and_scale(distinct, counts, gap):
     """Return (center, scale) of sorted distinct values and how often each occurs.
 
-    All is computed from distances to the smallest value, as shares of half the range: a large offset
-    has no influence, and neither squares nor the range itself can overflow.
+    All is computed from distances to the smallest value, as shares of half the range: a large
+    offset has no influence, and neither squares nor the range itself can overflow.
     """
     low, high = distinct[0], distinct[-1]
     half_range = high / 2 - low / 2
@@ -254,7 +292,9 @@ def center_and_scale(distinct, counts, gap):
 
 
 def rank_knots(distinct, counts):
-    """(2, n_knots): values, evenly spread over the rows where there are many, and the share of the weight below each, half its own included."""
+    """(2, n_knots): values, evenly spread over the rows where there are many, and the share of the
+    weight below each, half its own included.
+    """
     shares = (np.cumsum(counts) - counts / 2) / counts.sum()
     if len(distinct) > _MOST_KNOTS:
         chosen = np.unique(np.searchsorted(shares, np.linspace(shares[0], shares[-1], _MOST_KNOTS)))

@@ -41,7 +41,9 @@ def as_values(owner, y):
 
 
 def targets_and_predictions(y: Any, prediction: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
-    """Validate targets that are compared with predictions: none is missing, and single columns become vectors."""
+    """Validate targets that are compared with predictions: none is missing, and single columns
+    become vectors.
+    """
     prediction = np.asarray(prediction)
     y = given_target(y, len(prediction), owner)
     if y.dtype.kind == "O":
@@ -66,13 +68,16 @@ def check_no_objects(y, owner):
     if y.dtype.kind in "OU":
         values = y.ravel().tolist()
         if any(is_missing(value) for value in values):
-            raise ValueError("Input y contains NaN or other missing values; bochner needs finite targets.")
+            raise ValueError(
+                "Input y contains NaN or other missing values; bochner needs finite targets."
+            )
         texts = [value for value in values if isinstance(value, str)]
         try:
             np.array(texts).astype(np.float64)
         except ValueError as error:
             raise ValueError(
-                f"{owner} needs numbers in y, but they include texts: {error}. Use a classifier for labels."
+                f"{owner} needs numbers in y, but they include texts: {error}. Use a classifier "
+                "for labels."
             ) from error
 
 
@@ -83,7 +88,8 @@ def check_labels(y, advice):
         missing = any(is_missing(value) for value in y)
         if missing or len(kinds) > 1:
             raise ValueError(
-                f"Unknown label type: y mixes {', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "
+                "Unknown label type: y mixes "
+                f"{', '.join(sorted(kinds))}{' with missing values' if missing else ''}. "
                 "Give labels of one type, none of them missing."
             )
     elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):

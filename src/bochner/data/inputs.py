@@ -1,4 +1,6 @@
-"""Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside them."""
+"""Columns of real tables as numbers that a kernel can use: clipped, filled in, categories beside
+them.
+"""
 
 from typing import Any, Self
 
@@ -33,13 +35,15 @@ from .unfamiliar import UnfamiliarCells
 
 
 class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardized columns whose far values are drawn in: z / √(1 + (z / clip)²) with z = (x − mean) / deviation.
+    """Standardized columns whose far values are drawn in: z / √(1 + (z / clip)²) with z = (x −
+    mean) / deviation.
 
-    Near the mean it is the usual standardization; no value leaves ±clip, so that one wrong number in a column (a million where
-    others are below a hundred) does not decide a linear part or flatten a kernel.  Where the deviation told by the
-    quartiles, (q₇₅ − q₂₅) / 1.349, is less than a tenth of the usual one, it and the median take the place of deviation and mean: a single
-    wild value would otherwise shrink all others to one point.
-    A column of two values has them ``gap`` apart, whatever their shares; a constant column becomes zero.
+    Near the mean it is the usual standardization; no value leaves ±clip, so that one wrong number
+    in a column (a million where others are below a hundred) does not decide a linear part or
+    flatten a kernel. Where the deviation told by the quartiles, (q₇₅ − q₂₅) / 1.349, is less than a
+    tenth of the usual one, it and the median take the place of deviation and mean: a single wild
+    value would otherwise shrink all others to one point. A column of two values has them ``gap``
+    apart, whatever their shares; a constant column becomes zero.
 
     Parameters
     ----------
@@ -84,7 +88,9 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Clipped columns in the dtype of X."""
         check_is_fitted(self)
         X = check_numbers(self, X, reset=False)
-        with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
+        with np.errstate(
+            over="ignore"
+        ):  # a huge number far outside becomes infinite, and then ±clip
             z = (X - self.center_) / self.scale_
             return (self.clip * unit_sigmoid(z / self.clip)).astype(X.dtype, copy=False)
 
@@ -95,22 +101,27 @@ class SmoothScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 class TableInputs(TransformerMixin, BaseEstimator):
-    """A table as it is, numbers, categories, booleans and missing values, as one matrix of floats for kernel models.
+    """A table as it is, numbers, categories, booleans and missing values, as one matrix of floats
+    for kernel models.
 
-    Numbers: the median for missing values, with an indicator column where training rows lacked some, scaled as by
-    ``SmoothScaler``, a share of ``ranks`` of that replaced by √12 (F(x) − ½), F(x) the share of training rows below: where rows are
-    crowded they are then drawn apart.  Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent ones share a
-    column, and a level that was not seen while fitting counts as one of those, or as none.  Categories of more than two levels that
-    have an order (ordered ones of pandas, ``Enum`` of polars) or are texts of numbers ("1", "2.5") are a number beside that, the rank of
-    the level or the number that is written, its median where that is missing or unseen.  Columns with fewer than two different
-    values are left out.
+    Numbers: the median for missing values, with an indicator column where training rows lacked
+    some, scaled as by ``SmoothScaler``, a share of ``ranks`` of that replaced by √12 (F(x) − ½),
+    F(x) the share of training rows below: where rows are crowded they are then drawn apart.
+    Categories: one column a level, ``gap`` or zero; levels beyond the ``max_levels`` most frequent
+    ones share a column, and a level that was not seen while fitting counts as one of those, or as
+    none. Categories of more than two levels that have an order (ordered ones of pandas, ``Enum`` of
+    polars) or are texts of numbers ("1", "2.5") are a number beside that, the rank of the level or
+    the number that is written, its median where that is missing or unseen. Columns with fewer than
+    two different values are left out.
 
     Parameters
     ----------
-    categorical_features : "from_dtype", or a list of column names, places, or truth values, default "from_dtype"
-        "from_dtype": columns of text, categories and objects of a pandas or polars frame.  A list adds
-        to these: ["zip"] makes the column "zip" categorical too, whatever its type.  Truth values are a
-        mask, one for each column.  In an array of numbers only listed columns are categorical.
+    categorical_features : "from_dtype", or a list of column names, places, or truth values, default
+        "from_dtype"
+        "from_dtype": columns of text, categories and objects of a pandas or polars frame. A list
+        adds to these: ["zip"] makes the column "zip" categorical too, whatever its type. Truth
+        values are a mask, one for each column. In an array of numbers only listed columns are
+        categorical.
     max_levels : int, default 50
         Levels of a category that have a column of their own, at most.
     clip : float, default 3.0
@@ -123,11 +134,14 @@ class TableInputs(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     numbers_, ordered_, indicators_, categories_ : numbers of the input columns of each kind
-    origins_ : for each of ``numbers_`` an integer that is subtracted first; zero unless a column holds integers beyond 2^53
-    medians_, center_, scale_ : one for each of ``numbers_``, then of ``ordered_``, as in ``SmoothScaler``
+    origins_ : for each of ``numbers_`` an integer that is subtracted first; zero unless a column
+        holds integers beyond 2^53
+    medians_, center_, scale_ : one for each of ``numbers_``, then of ``ordered_``, as in
+        ``SmoothScaler``
     knots_ : for each of ``numbers_`` up to 256 values and F at each; in between F is linear
     orders_ : for each of ``ordered_`` its levels in order, None for texts of numbers
-    levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether the rest share one
+    levels_ : for each of ``categories_`` the levels that have a column; ``others_`` says whether
+        the rest share one
     known_levels_ : for each of ``categories_`` all levels of the training rows
     is_category_ : for each input column whether it was taken as a category
     sources_ : for each column of the result the number of its input column
@@ -162,7 +176,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
         check_positive(self.clip, "clip")
         check_positive(self.gap, "gap")
         if check_positive(self.ranks, "ranks", allow_zero=True) > 1:
-            raise ValueError(f"ranks is a share, from 0 to 1, got {self.ranks!r}. Write e.g. ranks=0.5.")
+            raise ValueError(
+                f"ranks is a share, from 0 to 1, got {self.ranks!r}. Write e.g. ranks=0.5."
+            )
         table = self._table(X, reset=True)
         weights = check_weights(sample_weight, table.shape[0])
         kept = slice(None) if weights is None else weights > 0
@@ -181,7 +197,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
             if len(distinct) > 1:
                 numbers.append(j)
                 origins.append(origin)
-                statistics.append((quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)))
+                statistics.append(
+                    (quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap))
+                )
                 all_knots.append(rank_knots(distinct, counts))
             if known.any() and not known.all():
                 indicators.append(j)
@@ -195,23 +213,39 @@ class TableInputs(TransformerMixin, BaseEstimator):
             all_levels, counts = counted(texts.astype(str), weights)
             levels.append(_frequent_levels(all_levels, counts, self.max_levels))
             known_levels.append(all_levels.tolist())
-            if not (is_frame(table) and is_text(column)):  # a column of numbers that was named: they are no quantity
+            if not (
+                is_frame(table) and is_text(column)
+            ):  # a column of numbers that was named: they are no quantity
                 continue
             order, known = declared_order(column), texts != "missing"
             distinct, counts = counted(ordered_numbers(texts, order)[known], weights[known])
-            if len(distinct) > 2 and np.all(np.isfinite(distinct)):  # of two levels the indicator says it all
+            if len(distinct) > 2 and np.all(
+                np.isfinite(distinct)
+            ):  # of two levels the indicator says it all
                 ordered.append(j)
                 orders.append(order)
-                statistics.append((quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap)))
+                statistics.append(
+                    (quantile(distinct, counts, 0.5), *center_and_scale(distinct, counts, self.gap))
+                )
         told = [k for k, (names, others) in enumerate(levels) if len(names) + others > 0]
         if not (numbers or indicators or told):
             # Nothing varies: one column of zeros, on which a model is a constant.
-            numbers, origins, statistics, all_knots = [0], [0], [(0.0, 0.0, np.inf)], [np.zeros((2, 1))]
-        self.numbers_, self.indicators_ = np.array(numbers, dtype=int), np.array(indicators, dtype=int)
+            numbers, origins, statistics, all_knots = (
+                [0],
+                [0],
+                [(0.0, 0.0, np.inf)],
+                [np.zeros((2, 1))],
+            )
+        self.numbers_, self.indicators_ = (
+            np.array(numbers, dtype=int),
+            np.array(indicators, dtype=int),
+        )
         self.knots_, self.origins_ = all_knots, origins
         self.ordered_, self.orders_ = np.array(ordered, dtype=int), orders
         self.categories_ = np.array([places[k] for k in told], dtype=int)
-        self.medians_, self.center_, self.scale_ = np.array(statistics, dtype=float).reshape(-1, 3).T
+        self.medians_, self.center_, self.scale_ = (
+            np.array(statistics, dtype=float).reshape(-1, 3).T
+        )
         self.levels_ = [levels[k][0] for k in told]
         self.known_levels_ = [known_levels[k] for k in told]
         self.others_ = np.array([levels[k][1] for k in told], dtype=bool)
@@ -226,11 +260,15 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return self._transform(X, whole=True)
 
     def transform_part(self, X: Any) -> np.ndarray:
-        """As ``transform``, for some rows of a table: that none of their categories is known does not mean that the column is another one."""
+        """As ``transform``, for some rows of a table: that none of their categories is known does
+        not mean that the column is another one.
+        """
         return self._transform(X, whole=False)
 
     def _transform(self, X, whole, cells: UnfamiliarCells | None = None):
-        """Return the prepared columns; ``cells`` notes missing values and levels that training rows did not have."""
+        """Return the prepared columns; ``cells`` notes missing values and levels that training rows
+        did not have.
+        """
         check_is_fitted(self)
         table = self._table(X, reset=False)
         out = np.empty((table.shape[0], len(self.sources_)))
@@ -274,7 +312,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 cells.add_missing(self.names_[j], int(np.sum(texts[j] == "missing")))
             unknown -= {"missing"}
             if unknown:
-                cells.add_unknown(self.names_[j], sum(text in unknown for text in texts[j]), unknown)
+                cells.add_unknown(
+                    self.names_[j], sum(text in unknown for text in texts[j]), unknown
+                )
 
     def slopes(self, X: Any, side: int = 0) -> np.ndarray:
         """Return ∂ (prepared column) / ∂ (its number), (n_samples, n_features_in).
@@ -295,7 +335,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
         slopes[:, self.is_category_] = np.nan
         place = {j: k for k, j in enumerate(self.numbers_)}
         for j in np.flatnonzero(~self.is_category_).tolist():
-            values = float_column(table_column(table, j), self.names_[j], self.origins_[place[j]] if j in place else 0)
+            values = float_column(
+                table_column(table, j), self.names_[j], self.origins_[place[j]] if j in place else 0
+            )
             if j in place:
                 with np.errstate(over="ignore"):  # far outside nothing changes any more
                     z = (values - self.center_[place[j]]) / self.scale_[place[j]]
@@ -307,26 +349,39 @@ class TableInputs(TransformerMixin, BaseEstimator):
         return slopes
 
     def _scaled(self, values, k):
-        """Number k of ``numbers_`` and ``ordered_``: the median for missing values, then as by ``SmoothScaler``."""
+        """Number k of ``numbers_`` and ``ordered_``: the median for missing values, then as by
+        ``SmoothScaler``.
+        """
         values = np.where(np.isfinite(values), values, self.medians_[k])
-        with np.errstate(over="ignore"):  # a huge number far outside becomes infinite, and then ±clip
+        with np.errstate(
+            over="ignore"
+        ):  # a huge number far outside becomes infinite, and then ±clip
             z = (values - self.center_[k]) / self.scale_[k]
         scaled = self.clip * unit_sigmoid(z / self.clip)
         if not self._ranked(k):
             return scaled
-        return scaled + self.ranks * (np.sqrt(12) * (np.interp(values, *self.knots_[k]) - 0.5) - scaled)
+        return scaled + self.ranks * (
+            np.sqrt(12) * (np.interp(values, *self.knots_[k]) - 0.5) - scaled
+        )
 
     def _ranked(self, k):
         """Whether ranks have a part in number k; of two values they say nothing."""
         return self.ranks > 0 and k < len(self.knots_) and self.knots_[k].shape[1] > 2
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns: a number's own, ``order_`` of a category, ``missingindicator_`` of a number, and one for each level."""
+        """Names of the columns: a number's own, ``order_`` of a category, ``missingindicator_`` of
+        a number, and one for each level.
+        """
         check_is_fitted(self)
-        names = [self.names_[j] for j in self.numbers_] + [f"order_{self.names_[j]}" for j in self.ordered_]
+        names = [self.names_[j] for j in self.numbers_] + [
+            f"order_{self.names_[j]}" for j in self.ordered_
+        ]
         names += [f"missingindicator_{self.names_[j]}" for j in self.indicators_]
         for j, levels, others in zip(self.categories_, self.levels_, self.others_):
-            names += [f"{self.names_[j]}_{level}" for level in [*levels, *(["(others)"] if others else [])]]
+            names += [
+                f"{self.names_[j]}_{level}"
+                for level in [*levels, *(["(others)"] if others else [])]
+            ]
         return np.array(names, dtype=object)
 
     def _table(self, X, reset):
@@ -337,7 +392,9 @@ class TableInputs(TransformerMixin, BaseEstimator):
             return check_numbers(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         twice = {str(name) for name in X.columns if list(X.columns).count(name) > 1}
         if twice:
-            raise ValueError(f"Columns need different names, but several are called {', '.join(sorted(twice))}.")
+            raise ValueError(
+                f"Columns need different names, but several are called {', '.join(sorted(twice))}."
+            )
         _check_feature_names(self, X, reset=reset)
         if reset:
             self.n_features_in_ = X.shape[1]
@@ -347,29 +404,37 @@ class TableInputs(TransformerMixin, BaseEstimator):
             self._check_kinds(X)
         if X.shape[1] == 0:
             raise ValueError(
-                f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no column."
+                f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has "
+                "no column."
             )
         return X
 
     def _check_kinds(self, frame):
-        """Dates where there were numbers, or the other way round, are another column; one that is all missing may have any type."""
+        """Dates where there were numbers, or the other way round, are another column; one that is
+        all missing may have any type.
+        """
         for j, before in enumerate(self._kinds):
             column = table_column(frame, j)
             if self.is_category_[j] or {before, column_kind(column)} != {"dates", "numbers"}:
                 continue
             if np.any(np.isfinite(float_column(column, self.names_[j]))):
                 raise ValueError(
-                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {column_kind(column)} such as "
-                    f"{np.asarray(column)[0]}. Give the same columns in the same order, of the same types."
+                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds "
+                    f"{column_kind(column)} such as "
+                    f"{np.asarray(column)[0]}. Give the same columns in the same order, of the "
+                    "same types."
                 )
 
     def check_columns(self, frame: Any) -> None:
-        """Refuse a frame, which need not have rows, of other columns than while fitting: by their names, number and types."""
+        """Refuse a frame, which need not have rows, of other columns than while fitting: by their
+        names, number and types.
+        """
         check_is_fitted(self)
         _check_feature_names(self, frame, reset=False)
         if frame.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+                f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
             )
         for j, before in enumerate(self._kinds):
             kind = column_kind(table_column(frame, j))
@@ -378,18 +443,22 @@ class TableInputs(TransformerMixin, BaseEstimator):
                 another = before == "objects" and kind != "objects"
             if another:
                 raise ValueError(
-                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {kind}. Give the same columns in the same "
+                    f"Column {self.names_[j]!r} held {before} while fitting, but now holds {kind}. "
+                    "Give the same columns in the same "
                     "order, of the same types."
                 )
 
     def _check_levels(self, column, codes, j, names):
-        """Numbers or dates where there were categories, and none of them known: another column, not unseen levels."""
+        """Numbers or dates where there were categories, and none of them known: another column, not
+        unseen levels.
+        """
         if not len(names) or np.any(codes >= 0) or column_kind(column) == "objects":
             return
         values = np.asarray(column)
         if np.any(values == values):  # what is all missing may have any type
             raise ValueError(
-                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, but now holds {column_kind(column)} such "
+                f"Column {self.names_[j]!r} held categories such as {names[0]!r} while fitting, "
+                f"but now holds {column_kind(column)} such "
                 f"as {values[0]}. Give the same columns in the same order, of the same types."
             )
 
@@ -413,7 +482,9 @@ def _frequent_levels(levels, counts, max_levels):
 
 
 def _rises(knots, values, side):
-    """Slope of the function that is linear between the knots; at a knot from one side, or the mean of both."""
+    """Slope of the function that is linear between the knots; at a knot from one side, or the mean
+    of both.
+    """
     knots, shares = knots
     rises = np.concatenate([[0.0], np.diff(shares) / np.diff(knots), [0.0]])
     below, above = (rises[np.searchsorted(knots, values, side=end)] for end in ("left", "right"))

@@ -1,4 +1,6 @@
-"""Memory maps: telling them from arrays, making one for what does not fit, and giving their pages back."""
+"""Memory maps: telling them from arrays, making one for what does not fit, and giving their pages
+back.
+"""
 
 import errno
 import mmap
@@ -29,7 +31,9 @@ def _mapped_owner(X):
 
 
 def scratch(shape, dtype, most_bytes):
-    """Room for an array: in memory up to so many bytes, else in a temporary file that goes with the last reference to it."""
+    """Room for an array: in memory up to so many bytes, else in a temporary file that goes with the
+    last reference to it.
+    """
     n_bytes = np.dtype(dtype).itemsize * int(np.prod(shape))
     if n_bytes <= most_bytes:
         return np.empty(shape, dtype)
@@ -45,7 +49,9 @@ def mapped_bytes(file):
 
 
 def release_scratches():
-    """Give back the resident pages of all temporary files; their content stays in the files and their cache."""
+    """Give back the resident pages of all temporary files; their content stays in the files and
+    their cache.
+    """
     for scratch_map in list(_SCRATCHES.values()):
         release_pages(scratch_map, slice(None))
 
@@ -73,7 +79,8 @@ def _reserve(file, n_bytes):
 
 
 def release_pages(array, rows):
-    """Give back the resident pages of a memory-mapped block; its content stays in the file and its cache.
+    """Give back the resident pages of a memory-mapped block; its content stays in the file and its
+    cache.
 
     Without this the pages of a file larger than memory count as ours until the system runs short.
     """

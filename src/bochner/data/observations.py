@@ -18,10 +18,11 @@ from .tensor_rows import is_tensor
 
 
 def independent_rows(X: Any, y: np.ndarray, *, are_labels: bool) -> tuple[np.ndarray | None, str]:
-    """Return the numbers of the rows that count in a statement on (X, y), None for all, and a note on repeated rows.
+    """Return the numbers of the rows that count in a statement on (X, y), None for all, and a note
+    on repeated rows.
 
-    One row stands for all its copies.  ``X`` is anything that an estimator may predict on: numbers in memory, in
-    files or on Dask, frames, and lists of texts or other objects.
+    One row stands for all its copies. ``X`` is anything that an estimator may predict on: numbers
+    in memory, in files or on Dask, frames, and lists of texts or other objects.
     """
     equal = equal_keys(input_keys(X), _target(y, are_labels))
     if equal is None:
@@ -34,7 +35,9 @@ def repeated_in_words(equal: EqualRows) -> str:
     n_rows = len(equal.groups)
     n_repeated = n_rows - len(equal.first)
     meaning = "they count as independent rows" if equal.are_ties else "copies count once"
-    return f"{n_repeated} of {n_rows} rows ({n_repeated / n_rows:.0%}) repeat another row; {meaning}"
+    return (
+        f"{n_repeated} of {n_rows} rows ({n_repeated / n_rows:.0%}) repeat another row; {meaning}"
+    )
 
 
 def input_keys(X: Any) -> np.ndarray:

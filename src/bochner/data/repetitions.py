@@ -1,14 +1,17 @@
-"""Equal rows: merged into one row that counts more, and told apart as copies or as independent observations.
+"""Equal rows: merged into one row that counts more, and told apart as copies or as independent
+observations.
 
 Two rows of a table that agree in every cell and in the target are one of two things.
 
-*Copies* of one observation: the table was exported twice, rows were oversampled or drawn with replacement, or a row has a
-weight above one.  A row is then left out together with all its copies and all its weight, and copies are on the same side
-of every split.  Otherwise a model is evaluated on rows that it has seen.
+*Copies* of one observation: the table was exported twice, rows were oversampled or drawn with
+replacement, or a row has a weight above one. A row is then left out together with all its copies
+and all its weight, and copies are on the same side of every split. Otherwise a model is evaluated
+on rows that it has seen.
 
-*Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or another.  Equal rows are
-then independent observations.  Leaving out all rows of one outcome would leave only the other outcome at these inputs, so
-one observation is left out at a time, and equal rows may be on both sides of a split.
+*Ties*: inputs are discrete, so that the same inputs occur again and again, with one outcome or
+another. Equal rows are then independent observations. Leaving out all rows of one outcome would
+leave only the other outcome at these inputs, so one observation is left out at a time, and equal
+rows may be on both sides of a split.
 
 ``EqualRows`` decides which of the two a table has.
 """
@@ -25,9 +28,11 @@ from .row_keys import column_keys, row_keys
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
 
-# Equal rows are ties if at least this share of the repeated rows has inputs that also occur with another outcome.
+# Equal rows are ties if at least this share of the repeated rows has inputs that also occur with
+# another outcome.
 _CONTESTED_SHARE = 0.15
-# Weights are counts of observations if they are multiples of a common unit, up to this relative error.
+# Weights are counts of observations if they are multiples of a common unit, up to this relative
+# error.
 _ROUNDING = 1e-6
 # The smallest unit that is looked for, relative to the smallest weight.
 _SMALLEST_UNIT = 1e-3
@@ -43,8 +48,9 @@ _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
 class DifferentRows:
     """Rows that differ, their targets and summed weights (None where all count once).
 
-    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is found among these, −1 where it has no weight;
-    both are None for rows that are as they were given.
+    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is
+    found among these, −1 where it has no weight; both are None for rows that are as they were
+    given.
     """
 
     rows: Rows
@@ -69,9 +75,10 @@ def without_repetitions(
 ) -> DifferentRows:
     """One row for each different one, with its summed weight.
 
-    Algorithms that draw rows, or amplify rounding over many rounds, would otherwise end elsewhere for weights than for repeated rows.
-    Rows stand in the order of their values; where nothing is repeated and all weights are one they stay as they are, unless
-    ``in_order`` asks for that order all the same.  So do rows that are many.
+    Algorithms that draw rows, or amplify rounding over many rounds, would otherwise end elsewhere
+    for weights than for repeated rows. Rows stand in the order of their values; where nothing is
+    repeated and all weights are one they stay as they are, unless ``in_order`` asks for that order
+    all the same. So do rows that are many.
     """
     n_rows = len(rows)
     if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
@@ -89,10 +96,19 @@ def without_repetitions(
 
 
 def different(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(number of the first of each different row of numbers, place of each row among these), in the order of their values."""
-    bits = np.ascontiguousarray(table + 0.0, dtype=np.float64).view(np.int64)  # without negative zeros
-    # As whole numbers without sign, the highest byte first, numbers in order have their bytes in order.
-    bits = np.where(bits < 0, ~bits, bits ^ np.int64(np.iinfo(np.int64).min)).view(np.uint64).astype(">u8")
+    """(number of the first of each different row of numbers, place of each row among these), in the
+    order of their values.
+    """
+    bits = np.ascontiguousarray(table + 0.0, dtype=np.float64).view(
+        np.int64
+    )  # without negative zeros
+    # As whole numbers without sign, the highest byte first, numbers in order have their bytes in
+    # order.
+    bits = (
+        np.where(bits < 0, ~bits, bits ^ np.int64(np.iinfo(np.int64).min))
+        .view(np.uint64)
+        .astype(">u8")
+    )
     as_bytes = np.ascontiguousarray(bits).view(f"V{8 * table.shape[1]}").ravel()
     _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
     return first, places.ravel()
@@ -107,15 +123,15 @@ def target_columns(target: Target | None) -> list[np.ndarray]:
     return [target.rows if isinstance(target, Values) else target.similarity().factors]
 
 
-# --- copies or ties -----------------------------------------------------------------------------------------------------
+# --- copies or ties -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class EqualRows:
     """Groups of rows with equal inputs and equal targets.
 
-    ``groups`` (n_rows,) is the group of each row, ``first`` (n_groups,) its first row, ``totals`` (n_groups,) its summed
-    weight; ``unit`` is the weight of one observation.
+    ``groups`` (n_rows,) is the group of each row, ``first`` (n_groups,) its first row, ``totals``
+    (n_groups,) its summed weight; ``unit`` is the weight of one observation.
     """
 
     groups: np.ndarray
@@ -133,10 +149,11 @@ class EqualRows:
         target: Target,
         weights: np.ndarray | None = None,
     ) -> EqualRows:
-        """Decide from the group of each row, its ``inputs`` (equal numbers for equal inputs), its target and its weight.
+        """Decide from the group of each row, its ``inputs`` (equal numbers for equal inputs), its
+        target and its weight.
 
-        Equal rows are ties if the target has few levels, and the inputs of at least 15 % of the repeated rows also occur
-        with another outcome.  Copies of a row never disagree with it.
+        Equal rows are ties if the target has few levels, and the inputs of at least 15 % of the
+        repeated rows also occur with another outcome. Copies of a row never disagree with it.
         """
         weights = np.ones(len(groups)) if weights is None else weights
         totals = np.bincount(groups, weights, minlength=len(first))
@@ -147,12 +164,16 @@ class EqualRows:
         contested = repeated & (n_outcomes[inputs_of_groups.ravel()] > 1)
         few_levels = isinstance(target, Labels) or _n_levels(target, first) <= len(first) / 2
         are_ties = bool(
-            repeated.any() and few_levels and totals[contested].sum() >= _CONTESTED_SHARE * totals[repeated].sum()
+            repeated.any()
+            and few_levels
+            and totals[contested].sum() >= _CONTESTED_SHARE * totals[repeated].sum()
         )
         return cls(groups, first, totals, float(unit), are_ties)
 
     def left_out_weights(self) -> np.ndarray:
-        """Return the weight that leaves the training rows with each row: of all its copies, or of one observation."""
+        """Return the weight that leaves the training rows with each row: of all its copies, or of
+        one observation.
+        """
         totals = self.totals[self.groups]
         return np.minimum(totals, self.unit) if self.are_ties else totals
 
@@ -164,8 +185,8 @@ class EqualRows:
     def split_groups(self) -> np.ndarray:
         """Return a number for each row; rows of the same number belong on the same side of a split.
 
-        Ties have a number of their own each, unless one observation weighs more than one row: in a table of
-        ties that was exported twice, equal rows go together in pairs.
+        Ties have a number of their own each, unless one observation weighs more than one row: in a
+        table of ties that was exported twice, equal rows go together in pairs.
         """
         if not self.are_ties:
             return self.groups
@@ -181,7 +202,9 @@ class EqualRows:
         return np.unique(keys, return_inverse=True)[1].ravel()
 
     def first_of_copies(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return a one for the first row of each group of copies that has a weight, and zeros for the others."""
+        """Return a one for the first row of each group of copies that has a weight, and zeros for
+        the others.
+        """
         present = np.arange(len(self.groups)) if weights is None else np.flatnonzero(weights)
         _, first = np.unique(self.split_groups()[present], return_index=True)
         chosen = np.zeros(len(self.groups))
@@ -201,7 +224,9 @@ def equal_rows(rows: Rows, target: Target, weights: Any = None) -> EqualRows | N
     return equal_keys(row_keys(rows), target, weights)
 
 
-def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = None) -> EqualRows | None:
+def equal_keys(
+    inputs: np.ndarray, target: Target, weights: np.ndarray | None = None
+) -> EqualRows | None:
     """Find equal rows by keys of their inputs, see ``equal_rows``."""
     columns = [np.asarray(column, dtype=np.float64) for column in target_columns(target)]
     keys = column_keys(np.column_stack([inputs, *columns]))
@@ -213,11 +238,15 @@ def equal_keys(inputs: np.ndarray, target: Target, weights: np.ndarray | None = 
 
 
 def held_out_size(n_rows: int, share: int) -> int:
-    """Return how many rows judge a model: a sixth of them, 600 to 2500, but at most one of ``share``."""
+    """Return how many rows judge a model: a sixth of them, 600 to 2500, but at most one of
+    ``share``.
+    """
     return min(max(n_rows // _HELD_OUT_SHARE, _HELD_OUT[0]), _HELD_OUT[1], n_rows // share)
 
 
-def draw_held_out(equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator) -> np.ndarray:
+def draw_held_out(
+    equal: EqualRows | None, n_rows: int, n_held: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return sorted numbers of about ``n_held`` random rows; copies are held out together.
 
     At least one group of copies stays, so that there is something to learn from.
@@ -242,8 +271,9 @@ def _n_levels(target, first):
 def _observation_weight(totals, weights, is_table_of_counts):
     """Return the weight of one observation.
 
-    Rows that are all different have weights that count observations, if these have a common unit: 3, 6 and 9 are one, two
-    and three observations.  Rows that are repeated are one observation each, whose weight is the mean weight.
+    Rows that are all different have weights that count observations, if these have a common unit:
+    3, 6 and 9 are one, two and three observations. Rows that are repeated are one observation each,
+    whose weight is the mean weight.
     """
     present = weights[weights > 0]
     unit = _common_unit(totals[totals > 0])
@@ -253,7 +283,8 @@ def _observation_weight(totals, weights, is_table_of_counts):
 
 
 def _common_unit(totals):
-    """Return the greatest common divisor of positive numbers, or None if there is none of a sensible size.
+    """Return the greatest common divisor of positive numbers, or None if there is none of a
+    sensible size.
 
     >>> float(_common_unit(np.array([1.5, 3.0, 4.5])))
     1.5

@@ -10,8 +10,12 @@ from .repetitions import EqualRows
 _MOST_COPIES = 4000
 
 
-def members(codes: np.ndarray | None, n_codes: int, n_rows: int, weights: np.ndarray | None) -> list[np.ndarray]:
-    """Return the sorted numbers of the rows of each code that have a weight; without codes, one list."""
+def members(
+    codes: np.ndarray | None, n_codes: int, n_rows: int, weights: np.ndarray | None
+) -> list[np.ndarray]:
+    """Return the sorted numbers of the rows of each code that have a weight; without codes, one
+    list.
+    """
     order = np.arange(n_rows) if codes is None else np.argsort(codes, kind="stable")
     if weights is not None:
         order = order[weights[order] > 0]
@@ -20,11 +24,15 @@ def members(codes: np.ndarray | None, n_codes: int, n_rows: int, weights: np.nda
     return np.split(order, np.cumsum(np.bincount(codes[order], minlength=n_codes))[:-1])
 
 
-def split_counts(counts: np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """How often each row counts in two random parts, of which the first has about this share of all.
+def split_counts(
+    counts: np.ndarray, share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """How often each row counts in two random parts, of which the first has about this share of
+    all.
 
-    A row that counts several times is as many rows that are drawn one by one, the last of them perhaps a part of one.  Each of these copies has
-    a random number of its own, and the smallest numbers are the first part.
+    A row that counts several times is as many rows that are drawn one by one, the last of them
+    perhaps a part of one. Each of these copies has a random number of its own, and the smallest
+    numbers are the first part.
     """
     copies = np.minimum(np.ceil(counts), _MOST_COPIES).astype(int)
     numbers = np.random.Generator(np.random.PCG64(int(rng.integers(2**63)))).random(copies.sum())

@@ -1,4 +1,6 @@
-"""Hash keys of rows: equal rows have equal keys, and different rows almost surely have different ones."""
+"""Hash keys of rows: equal rows have equal keys, and different rows almost surely have different
+ones.
+"""
 
 from functools import cache
 from typing import Any
@@ -10,7 +12,8 @@ from .dask.inputs import gathered, is_remote
 from .rows import Block, LocalRows, Rows
 from .tensor_rows import TensorRows
 
-# Keys have 53 bits, so that a float64 can carry them: rows in files and on Dask are mapped to floats.
+# Keys have 53 bits, so that a float64 can carry them: rows in files and on Dask are mapped to
+# floats.
 _SHIFT = np.uint64(11)
 _FOLD = np.uint64(32)
 _NAN = np.uint64(0x7FF8000000000000)
@@ -19,8 +22,8 @@ _NAN = np.uint64(0x7FF8000000000000)
 def row_keys(rows: Rows) -> np.ndarray:
     """Return one key per row as whole numbers in float64: one pass over the rows.
 
-    Two different rows share a key with probability 2⁻⁵³.  Dense and sparse rows, float32 and float64, have the same keys
-    for the same numbers; all NaN are equal, and so are 0 and −0.
+    Two different rows share a key with probability 2⁻⁵³. Dense and sparse rows, float32 and
+    float64, have the same keys for the same numbers; all NaN are equal, and so are 0 and −0.
     """
     if isinstance(rows, TensorRows):
         rows = LocalRows(gathered(rows.source))
@@ -51,7 +54,9 @@ def _keys_block(X: Any, out: np.ndarray) -> None:
 
 
 def _folded_bits(numbers):
-    """Return the bits of numbers as integers; high bits are folded into low ones, which differ too little."""
+    """Return the bits of numbers as integers; high bits are folded into low ones, which differ too
+    little.
+    """
     numbers = np.ascontiguousarray(numbers, dtype=np.float64) + 0.0  # −0 becomes 0
     bits = numbers.view(np.uint64)
     bits[np.isnan(numbers)] = _NAN

@@ -1,8 +1,9 @@
 """Rows: the data at the door, wherever it lives, and what algorithms may ask of it.
 
-``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``.  The blocks depend on the data's shape only and partial
-sums are added in row order, so the result does not depend on the number of threads.  Nothing above this package asks whether rows
-are an array, a sparse matrix, a memory map or a Dask array; another place for rows is another subclass of ``Rows``.
+``rows.sum(block, y)`` is Σ over row blocks of ``block(X_block, y_block)``. The blocks depend on the
+data's shape only and partial sums are added in row order, so the result does not depend on the
+number of threads. Nothing above this package asks whether rows are an array, a sparse matrix, a
+memory map or a Dask array; another place for rows is another subclass of ``Rows``.
 """
 
 from abc import ABC, abstractmethod
@@ -21,18 +22,21 @@ from .._loops.threads import ordered_map
 from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
 
-# Memory that one block of rows may take, whatever the number of rows: input, features and temporaries.
+# Memory that one block of rows may take, whatever the number of rows: input, features and
+# temporaries.
 BLOCK_BYTES = 32 * 2**20
 LARGEST_BLOCK = 4096
 SMALLEST_BLOCK = 256
 # What is read and written for less is done before a second thread has woken up.
 SHARED_BYTES = 2**18
-# Rows read at once from a memory map or a sparse matrix for batches; shuffled within, in random order among themselves.
+# Rows read at once from a memory map or a sparse matrix for batches; shuffled within, in random
+# order among themselves.
 STREAMED_BYTES = 2**25
 
 
 class Block(partial):
-    """A function of a block of rows, its parameters filled in, that says how many bytes it needs for one row beyond the row.
+    """A function of a block of rows, its parameters filled in, that says how many bytes it needs
+    for one row beyond the row.
 
     >>> Block(np.multiply, 2.0, row_bytes=8)(np.arange(3.0))
     array([0., 2., 4.])
@@ -40,18 +44,23 @@ class Block(partial):
 
     row_bytes: int
 
-    def __new__(cls, function: Callable, /, *args: Any, row_bytes: int = 0, **keywords: Any) -> Self:
+    def __new__(
+        cls, function: Callable, /, *args: Any, row_bytes: int = 0, **keywords: Any
+    ) -> Self:
         block = super().__new__(cls, function, *args, **keywords)
         block.row_bytes = max(int(row_bytes), getattr(function, "row_bytes", 0))
         return block
 
 
 class Rows(ABC):
-    """(n_rows, n_features) real numbers: rows that are summed, mapped, taken and shuffled in blocks."""
+    """(n_rows, n_features) real numbers: rows that are summed, mapped, taken and shuffled in
+    blocks.
+    """
 
     source: Any
     block_size: int | str
-    # Whether the rows are on this machine, in memory or in a file, so that a look at some of them costs little.
+    # Whether the rows are on this machine, in memory or in a file, so that a look at some of them
+    # costs little.
     is_local: ClassVar[bool]
 
     @property
@@ -82,18 +91,28 @@ class Rows(ABC):
 
     @abstractmethod
     def sum(self, block: Callable, *signals: Any) -> Any:
-        """Σ over row blocks of ``block(X_block, *signal_blocks)``, an array or a tuple of arrays, added in float64.
+        """Σ over row blocks of ``block(X_block, *signal_blocks)``, an array or a tuple of arrays,
+        added in float64.
 
-        ``signals`` have one entry a row.  A ``Block`` says how many bytes it needs for a row, which bounds the blocks.
+        ``signals`` have one entry a row. A ``Block`` says how many bytes it needs for a row, which
+        bounds the blocks.
         """
 
     @abstractmethod
     def map(
-        self, block: Callable, n_columns: int | None = None, *, dtype: Any = None, out: Any = None, signals: Any = ()
+        self,
+        block: Callable,
+        n_columns: int | None = None,
+        *,
+        dtype: Any = None,
+        out: Any = None,
+        signals: Any = (),
     ) -> Any:
-        """``block(X_block, *signal_blocks, out=out_block)`` for every block, as (n_rows, n_columns), or (n_rows,) for None.
+        """``block(X_block, *signal_blocks, out=out_block)`` for every block, as (n_rows,
+        n_columns), or (n_rows,) for None.
 
-        Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is computed there when asked for.
+        Rows in files and arrays give an array, or fill ``out``; rows on a cluster give what is
+        computed there when asked for.
         """
 
     def values(
@@ -103,7 +122,9 @@ class Rows(ABC):
         return self.map(block, n_columns, dtype=dtype, signals=signals)
 
     def held(self, signal: Any) -> Any:
-        """Return a signal to pass to many sums; rows on a cluster send it to the workers once.  None stays None."""
+        """Return a signal to pass to many sums; rows on a cluster send it to the workers once.
+        None stays None.
+        """
         return signal
 
     @abstractmethod
@@ -111,36 +132,48 @@ class Rows(ABC):
         """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
 
     @abstractmethod
-    def batches(self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None) -> Iterator[tuple]:
+    def batches(
+        self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
+    ) -> Iterator[tuple]:
         """(array, positions in it, row numbers): batches of rows in random order, each row once.
 
-        Arrays in memory are shuffled as a whole; what is streamed comes in blocks, in random order and shuffled within.
-        The array is overwritten after its last batch.  ``kept`` marks the rows that take part.
+        Arrays in memory are shuffled as a whole; what is streamed comes in blocks, in random order
+        and shuffled within. The array is overwritten after its last batch. ``kept`` marks the rows
+        that take part.
         """
 
-    def epochs(self, plan: BatchPlan, apart: np.ndarray, *signals: Any) -> Callable[[int], Iterator[Callable]]:
+    def epochs(
+        self, plan: BatchPlan, apart: np.ndarray, *signals: Any
+    ) -> Callable[[int], Iterator[Callable]]:
         """A function that gives the batches of an epoch by its number.
 
-        A batch takes a block function and gives Σ over its slices of ``block(array, places in it, *signal_slices)``, a tuple of
-        arrays, computed where the rows are.  ``apart`` are sorted numbers of rows that take no part.
+        A batch takes a block function and gives Σ over its slices of ``block(array, places in it,
+        *signal_slices)``, a tuple of arrays, computed where the rows are. ``apart`` are sorted
+        numbers of rows that take no part.
         """
         raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
 
     def spread(self, n_rows: int, weights: np.ndarray | None = None) -> np.ndarray:
-        """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose weight is not zero."""
+        """Numbers of at most ``n_rows`` rows, evenly spread over all of them, or over those whose
+        weight is not zero.
+        """
         if weights is None:
             return spread_places(len(self), n_rows)
         return evenly_spread(np.flatnonzero(weights), n_rows)
 
     def assert_all_finite(self) -> None:  # noqa: B027 (nothing to do unless rows are read later than ``as_rows``)
-        """Raise for NaN and infinity in rows that ``as_rows`` has not checked because reading them would be a pass."""
+        """Raise for NaN and infinity in rows that ``as_rows`` has not checked because reading them
+        would be a pass.
+        """
 
     def sample(self, n_rows: int) -> Any:
         """At most ``n_rows`` rows, evenly spread, in memory (for medians and the like)."""
         return self.take(self.spread(n_rows))
 
     def in_blocks(self, block_size: int | str) -> Self:
-        """The same rows, worked on in blocks of this many; ``"auto"`` leaves the choice to the memory budget."""
+        """The same rows, worked on in blocks of this many; ``"auto"`` leaves the choice to the
+        memory budget.
+        """
         other = copy(self)
         other.block_size = block_size
         return other
@@ -160,10 +193,13 @@ class LocalRows(Rows):
 
     def sum(self, block, *signals):
         total, blocks = None, self._blocks(block)
-        if len(blocks) == 1:  # no other thread to ask, which for a thousand rows takes longer than the sum
+        if (
+            len(blocks) == 1
+        ):  # no other thread to ask, which for a thousand rows takes longer than the sum
             return add_parts(total, self._on_block(block, signals, blocks[0]))
         block_sums = ordered_map(partial(self._on_block, block, signals), blocks)
-        # Closed even where a traceback would keep it alive: helpers must not wait for a reader who has left.
+        # Closed even where a traceback would keep it alive: helpers must not wait for a reader who
+        # has left.
         with closing(block_sums):
             for part in block_sums:
                 total = add_parts(total, part)
@@ -189,7 +225,9 @@ class LocalRows(Rows):
         if not is_mapped(self.source):
             return self.source if len(numbers) == len(self) else self.source[numbers]
         taken = np.empty((len(numbers), self.n_features), self.source.dtype)
-        for block in blocks_of(len(self), self._row_size()):  # only one block of pages is resident at a time
+        for block in blocks_of(
+            len(self), self._row_size()
+        ):  # only one block of pages is resident at a time
             first, last = np.searchsorted(numbers, [block.start, block.stop])
             if first < last:
                 taken[first:last] = self.source[numbers[first:last]]
@@ -211,12 +249,18 @@ class LocalRows(Rows):
         return partial(local_batches, self.source, plan, apart=apart, signals=signals)
 
     def assert_finite(self, name="X", names=None, place=""):
-        """Reject NaN and infinity block by block: the check of a memory map must not pull the file into memory."""
+        """Reject NaN and infinity block by block: the check of a memory map must not pull the file
+        into memory.
+        """
         size = self._row_size()
         # What fits into the cache, or nearly, has been summed before a second thread wakes up.
         each = ordered_map if len(self) * size > BLOCK_BYTES else map
         deque(
-            each(partial(_assert_finite_block, self.source, name, names, place), blocks_of(len(self), size)), maxlen=0
+            each(
+                partial(_assert_finite_block, self.source, name, names, place),
+                blocks_of(len(self), size),
+            ),
+            maxlen=0,
         )
 
     def _on_block(self, block, signals, rows):
@@ -227,7 +271,9 @@ class LocalRows(Rows):
         return parts if isinstance(result, tuple) else parts[0]
 
     def _component(self, rows):
-        """Some rows; all of them as they are, as a slice of a sparse matrix takes longer than a small sum."""
+        """Some rows; all of them as they are, as a slice of a sparse matrix takes longer than a
+        small sum.
+        """
         return self.source if rows == slice(0, len(self)) else self.source[rows]
 
     def _row_size(self):
@@ -236,7 +282,9 @@ class LocalRows(Rows):
         return self.source.dtype.itemsize * int(np.prod(self.source.shape[1:]))
 
     def _blocks(self, block):
-        """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which costs as much as many rows."""
+        """Of sparse rows as few blocks as memory allows: each turns all frequencies over, which
+        costs as much as many rows.
+        """
         if self.block_size != "auto":
             return blocks_of(len(self), size=int(self.block_size))
         size = self._row_size() + (block.row_bytes if isinstance(block, Block) else 0)
@@ -273,10 +321,11 @@ def shuffled_within(start, block, size, rng, kept):
 
 
 def blocks_of(n_rows, row_bytes=0, size=None):
-    """Slices covering ``n_rows``, at most ``BLOCK_BYTES`` each; a few are about equal and a multiple of four, to keep cores busy.
+    """Slices covering ``n_rows``, at most ``BLOCK_BYTES`` each; a few are about equal and a
+    multiple of four, to keep cores busy.
 
-    Many are not made equal: a block of a memory map must end where a page does, or each would leave some behind.
-    No rows are one empty block, whose sum is zero.
+    Many are not made equal: a block of a memory map must end where a page does, or each would leave
+    some behind. No rows are one empty block, whose sum is zero.
     """
     if size is None:
         size = max(1, min(LARGEST_BLOCK, BLOCK_BYTES // row_bytes if row_bytes else LARGEST_BLOCK))
@@ -302,9 +351,13 @@ def row_numbers(n_rows):
 
 
 def add_parts(total, part):
-    """total + part, in place after the first block so that large statistics are not allocated again and again."""
+    """total + part, in place after the first block so that large statistics are not allocated again
+    and again.
+    """
     if isinstance(part, tuple):
-        return tuple(add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True))
+        return tuple(
+            add_parts(t, p) for t, p in zip(total or [None] * len(part), part, strict=True)
+        )
     if total is None:
         return part.copy()  # never add into memory that the block function may still own
     return np.add(total, part, out=total if total.ndim else None)
@@ -322,17 +375,21 @@ def assert_unmasked(values, name):
     """Refuse masked numbers, which would count as the numbers behind the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
-            f"Input {name} contains masked values, which bochner would have to guess. Fill them first, e.g. {name}.filled(0), or leave "
+            f"Input {name} contains masked values, which bochner would have to guess. Fill them "
+            f"first, e.g. {name}.filled(0), or leave "
             "their rows out."
         )
 
 
 def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_nan=False):
-    """Refuse NaN (unless it is allowed) and infinity, naming the first row that holds one and its column."""
+    """Refuse NaN (unless it is allowed) and infinity, naming the first row that holds one and its
+    column.
+    """
     numbers = block.data if sp.issparse(block) else block
     if numbers.dtype.kind != "f":
         return
-    # The sum is finite for almost every finite block and needs no temporary; only then look at each number.
+    # The sum is finite for almost every finite block and needs no temporary; only then look at each
+    # number.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(numbers, dtype=np.float64)):
             return
@@ -344,9 +401,14 @@ def assert_finite(block, name="X", names=None, *, first_row=0, place="", allow_n
     where = f"in row {first_row + row}{place}"
     if column is not None:
         where = f"in column {column if names is None else repr(str(names[column]))}, {where}"
-    advice = "impute first, e.g. make_pipeline(SimpleImputer(), ...)" if kind == "NaN" else "replace or clip it first"
+    advice = (
+        "impute first, e.g. make_pipeline(SimpleImputer(), ...)"
+        if kind == "NaN"
+        else "replace or clip it first"
+    )
     raise ValueError(
-        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite numbers: {advice}."
+        f"Input {name} contains {kind}: first {where}, counted from 0. bochner needs finite "
+        f"numbers: {advice}."
     )
 
 

@@ -1,6 +1,7 @@
 """y, read once: labels, values, or a similarity given as such; estimators say which they mean.
 
-The similarity λ_ij of the targets is what a kernel should look like, as a low-rank factorisation Λ = U diag(s) Uᵀ.
+The similarity λ_ij of the targets is what a kernel should look like, as a low-rank factorisation Λ
+= U diag(s) Uᵀ.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from sklearn.utils.multiclass import type_of_target
 from .._checks import check_choice, check_count, check_positive
 from .._loops.arrays import frozen_array
 from .checks import check_weights
-from .given_targets import MANY_LEVELS, as_values, check_labels, coded, given_target, inconsistent_rows
+from .given_targets import (
+    MANY_LEVELS,
+    as_values,
+    check_labels,
+    coded,
+    given_target,
+    inconsistent_rows,
+)
 
 # Whole numbers with many levels and fewer rows a level than this are hardly meant as classes.
 _ROWS_A_LEVEL = 10
@@ -70,7 +78,10 @@ class TargetSimilarity(Target):
         signs = np.ones(self.factors.shape[1]) if self.signs is None else self.signs
         object.__setattr__(self, "signs", frozen_array(signs, "signs", 1, dtype=np.float64))
         if len(self.signs) != self.factors.shape[1]:
-            raise ValueError(f"Got {self.factors.shape[1]} factors and {len(self.signs)} signs; each factor needs one.")
+            raise ValueError(
+                f"Got {self.factors.shape[1]} factors and {len(self.signs)} signs; each factor "
+                "needs one."
+            )
 
     def __len__(self) -> int:
         return self.factors.shape[0]
@@ -88,12 +99,16 @@ class TargetSimilarity(Target):
 
     @classmethod
     def of_values(cls, y: Any) -> TargetSimilarity:
-        """λ = u_i·u_j for real targets, u the centered rows of y divided by the largest norm among them."""
+        """λ = u_i·u_j for real targets, u the centered rows of y divided by the largest norm among
+        them.
+        """
         return Values.of(y).similarity()
 
     @classmethod
     def of_gram(cls, gram: Any, rank: int | None = None, tolerance: float = 1e-12) -> Self:
-        """A given positive semi-definite Λ, by pivoted Cholesky down to ``tolerance`` · trace or up to ``rank`` columns."""
+        """A given positive semi-definite Λ, by pivoted Cholesky down to ``tolerance`` · trace or up
+        to ``rank`` columns.
+        """
         gram = frozen_array(gram, "gram", 2)
         if gram.shape[0] != gram.shape[1] or not np.allclose(gram, gram.T):
             raise ValueError(f"gram must be square and symmetric, got shape {gram.shape}.")
@@ -127,7 +142,8 @@ class TargetSimilarity(Target):
 class Labels(Target):
     """Class labels as codes into the sorted ``classes``; λ = 2 · [same class] − 1.
 
-    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want of a word.
+    ``guessed`` says that nobody called them labels: whole numbers that were read as labels for want
+    of a word.
     """
 
     classes: np.ndarray
@@ -150,7 +166,8 @@ class Labels(Target):
     ) -> Self:
         """Read y as labels of any type; with ``classes``, a label outside them is an error.
 
-        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for targets that are no labels.
+        ``fewest`` is the number of classes that ``owner`` needs, ``advice`` what to write for
+        targets that are no labels.
         """
         y = given_target(y, n_rows, owner)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -161,19 +178,26 @@ class Labels(Target):
             found = np.unique(y)
             if len(found) < fewest:
                 raise ValueError(
-                    f"{owner} needs at least {fewest} classes, but y has only 1 class: {found.tolist()[0]!r}. "
+                    f"{owner} needs at least {fewest} classes, but y has only 1 class: "
+                    f"{found.tolist()[0]!r}. "
                     "Check how the rows were selected."
                 )
             return cls(found, coded(y, found))
         classes = np.unique(classes)
         strangers = np.setdiff1d(y, classes)
         if len(strangers):
-            raise ValueError(f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was declared.")
+            raise ValueError(
+                f"y holds the labels {strangers.tolist()}, but classes={classes.tolist()} was "
+                "declared."
+            )
         return cls(classes, coded(y, classes))
 
     @classmethod
-    def weighted(cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str) -> tuple[Self, Any]:
-        """What a classifier learns from: labels of two classes or more, and weights of rows, which are those given times those of the classes.
+    def weighted(
+        cls, y: Any, n_rows: int, sample_weight: Any, class_weight: Any, *, owner: str
+    ) -> tuple[Self, Any]:
+        """What a classifier learns from: labels of two classes or more, and weights of rows, which
+        are those given times those of the classes.
 
         Classes that have no weight are left out, as repeated rows would not show them.
         """
@@ -186,12 +210,15 @@ class Labels(Target):
             labels = labels.present(weights)
         if len(labels.classes) < 2:
             raise ValueError(
-                f"{owner} needs at least 2 classes, but all rows with a positive weight have one class: {labels.classes.tolist()}."
+                f"{owner} needs at least 2 classes, but all rows with a positive weight have one "
+                f"class: {labels.classes.tolist()}."
             )
         return labels, weights
 
     def present(self, weights: Any) -> Self:
-        """The classes that have weight; the codes of rows without any may be those of other classes then."""
+        """The classes that have weight; the codes of rows without any may be those of other classes
+        then.
+        """
         if weights is None:
             return self
         present = np.flatnonzero(self.totals(weights))
@@ -205,7 +232,8 @@ class Labels(Target):
         return np.bincount(self.codes, weights, minlength=len(self.classes))
 
     def costs(self, class_weight: Any, weights: Any = None) -> Any:
-        """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or a dictionary of label and weight.
+        """What a row of its class costs, (n_samples,): None, "balanced" (as much for each class) or
+        a dictionary of label and weight.
 
         Labels that a dictionary does not name cost 1.
         """
@@ -217,7 +245,8 @@ class Labels(Target):
             return (counts.sum() / (len(counts) * counts))[self.codes]
         if not isinstance(class_weight, Mapping):
             raise TypeError(
-                f"class_weight must be None, 'balanced' or a dictionary of label and weight, got {class_weight!r}."
+                "class_weight must be None, 'balanced' or a dictionary of label and weight, got "
+                f"{class_weight!r}."
             )
         labels = self.classes.tolist()
         unnamed = [label for label in labels if label not in class_weight]
@@ -244,7 +273,9 @@ class Labels(Target):
         return columns
 
     def signs(self, dtype: Any = np.float64) -> Any:
-        """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the second of two classes."""
+        """±1 columns of the one-vs-rest problems: (n_samples, n_classes), or one column, + for the
+        second of two classes.
+        """
         if len(self.classes) == 2:
             one = np.dtype(dtype).type(1)
             return np.where(self.codes == 1, one, -one)[:, None]
@@ -261,7 +292,9 @@ class Labels(Target):
 
 @dataclass(frozen=True, eq=False)
 class Values(Target):
-    """Real targets: ``rows`` (n_samples, n_outputs), not yet centered or scaled; λ = u_i·u_j, see ``similarity``."""
+    """Real targets: ``rows`` (n_samples, n_outputs), not yet centered or scaled; λ = u_i·u_j, see
+    ``similarity``.
+    """
 
     rows: Any
     one_dimensional: bool = False
@@ -280,17 +313,28 @@ class Values(Target):
         """Read y as finite numbers, one column per output."""
         y = as_values(owner, given_target(y, n_rows, owner))
         if y.ndim > 2:
-            raise ValueError(f"y must have one column per output, (n_samples, n_outputs), got shape {tuple(y.shape)}.")
+            raise ValueError(
+                "y must have one column per output, (n_samples, n_outputs), got shape "
+                f"{tuple(y.shape)}."
+            )
         one_dimensional = y.ndim == 1
         return cls(y[:, None] if one_dimensional else y, one_dimensional)
 
     def take(self, rows: Any) -> Self:
         return replace(self, rows=self.rows[rows])
 
-    def extent(self, center: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """Smallest and largest value of each output, and the largest distance of a row from ``center``; rows without weight do not count."""
+    def extent(
+        self, center: np.ndarray, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Smallest and largest value of each output, and the largest distance of a row from
+        ``center``; rows without weight do not count.
+        """
         present = self.rows if weights is None else self.rows[weights > 0]
-        return present.min(axis=0), present.max(axis=0), float(np.sqrt(np.max(np.sum((present - center) ** 2, axis=1))))
+        return (
+            present.min(axis=0),
+            present.max(axis=0),
+            float(np.sqrt(np.max(np.sum((present - center) ** 2, axis=1)))),
+        )
 
     def similarity(self, weights: np.ndarray | None = None) -> TargetSimilarity:
         mean = np.average(self.rows, axis=0, weights=weights)
@@ -303,10 +347,12 @@ class Values(Target):
 
 
 def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -> Target:
-    """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or ``"auto"`` by its type.
+    """Read y where nobody says what it is: a ``Target`` as it is, ``"labels"``, ``"values"``, or
+    ``"auto"`` by its type.
 
-    Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several columns are values.  Whole numbers
-    of many levels are hardly meant as classes: they are read as values, with a warning.
+    Strings, booleans and whole numbers are labels, as in scikit-learn; other numbers and several
+    columns are values. Whole numbers of many levels are hardly meant as classes: they are read as
+    values, with a warning.
     """
     check_choice(kind, "target", ("auto", "labels", "values"))
     if isinstance(y, Target):
@@ -329,7 +375,8 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -
     n_levels = len(np.unique(y)) if y.dtype.kind in "fiu" else 0
     if n_levels > MANY_LEVELS and n_levels * _ROWS_A_LEVEL > n_rows:
         warnings.warn(
-            f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, not as classes. "
+            f"y holds {n_levels} different whole numbers in {n_rows} rows and is read as values, "
+            "not as classes. "
             "Write target='values' or target='labels' to say which is meant.",
             stacklevel=2,
         )
@@ -338,14 +385,18 @@ def as_target(y: Any, n_rows: int, *, classes: Any = None, kind: str = "auto") -
 
 
 def regressed(target: Target) -> Any:
-    """What the squared loss compares scores with, a column for each output: values, or the corners of labels, which have no order.
+    """What the squared loss compares scores with, a column for each output: values, or the corners
+    of labels, which have no order.
 
-    Whole numbers that were only guessed to be labels are numbers to whoever asks for the squared loss.
+    Whole numbers that were only guessed to be labels are numbers to whoever asks for the squared
+    loss.
     """
     if isinstance(target, Values):
         return target.rows
     if not isinstance(target, Labels):
-        raise ValueError(f'loss="squared" needs numbers or labels, but y is a {type(target).__name__}.')
+        raise ValueError(
+            f'loss="squared" needs numbers or labels, but y is a {type(target).__name__}.'
+        )
     if target.guessed:
         return target.classes.astype(np.float64)[target.codes, None]
     return target.corners()
@@ -354,9 +405,9 @@ def regressed(target: Target) -> Any:
 def simplex_code(n_classes: int) -> np.ndarray:
     """(n_classes − 1, n_classes): column c is the code of class c.
 
-    Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each other as they can be
-    (Mroueh et al. 2012).  The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²) C_{L−1}] with p = L − 1; Brault et al. 2016 print
-    −1/p², which is no simplex.
+    Columns have length one and inner products −1 / (n_classes − 1): classes are as far from each
+    other as they can be (Mroueh et al. 2012). The recursion is C_L = [1, −1/p …; 0, √(1 − 1/p²)
+    C_{L−1}] with p = L − 1; Brault et al. 2016 print −1/p², which is no simplex.
 
     Parameters
     ----------

@@ -1,6 +1,8 @@
-"""The block functions of ``blocks.py`` and its neighbours on arrays of the array API standard, wherever these live.
+"""The block functions of ``blocks.py`` and its neighbours on arrays of the array API standard,
+wherever these live.
 
-Each is a few matrix products and one sine and cosine a frequency, by tiles of frequencies; sums are in float64 where the rows are.
+Each is a few matrix products and one sine and cosine a frequency, by tiles of frequencies; sums are
+in float64 where the rows are.
 """
 
 from .._loops.blocks import features_block, fourier_sums_block, tiles
@@ -56,7 +58,9 @@ def landmarks(xp, frequencies, phases, weights, X):
 @twin_of(expansion_block)
 def expansion(xp, frequencies, phases, amplitudes, slopes, intercept, X):
     cosines, sines = amplitudes * xp.cos(phases), amplitudes * xp.sin(phases)
-    frequencies, cosines, sines, slopes, intercept = _like(xp, X, frequencies, cosines, sines, slopes, intercept)
+    frequencies, cosines, sines, slopes, intercept = _like(
+        xp, X, frequencies, cosines, sines, slopes, intercept
+    )
     result = xp.zeros((X.shape[0], intercept.shape[0]), dtype=X.dtype, device=X.device) + intercept
     if slopes is not None:
         result = result + X @ slopes

@@ -1,7 +1,9 @@
-"""Rows that live in another library's arrays, perhaps on a GPU: what has a twin for such arrays runs where the rows are.
+"""Rows that live in another library's arrays, perhaps on a GPU: what has a twin for such arrays
+runs where the rows are.
 
-``TensorRows`` speaks the array API standard (torch, CuPy, array-api-strict).  A block function without a twin is right all the same:
-its blocks of rows are copied to NumPy, one at a time.  As in scikit-learn, this is asked for by ``array_api_dispatch``.
+``TensorRows`` speaks the array API standard (torch, CuPy, array-api-strict). A block function
+without a twin is right all the same: its blocks of rows are copied to NumPy, one at a time. As in
+scikit-learn, this is asked for by ``array_api_dispatch``.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +23,12 @@ _twins: dict[Callable, Callable] = {}
 
 
 def twin_of(function: Callable) -> Callable[[Callable], Callable]:
-    """Register, as a decorator, what does on arrays of the standard what ``function`` does on NumPy's.
+    """Register, as a decorator, what does on arrays of the standard what ``function`` does on
+    NumPy's.
 
-    A twin takes the parameters of ``function`` after the namespace of the arrays; NumPy arrays among them are on the device by then, and
-    blocks are functions of such arrays.  It returns its result, whatever ``out`` the function has.
+    A twin takes the parameters of ``function`` after the namespace of the arrays; NumPy arrays
+    among them are on the device by then, and blocks are functions of such arrays. It returns its
+    result, whatever ``out`` the function has.
     """
 
     def register(twin: Callable) -> Callable:
@@ -35,7 +39,9 @@ def twin_of(function: Callable) -> Callable[[Callable], Callable]:
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is an array of the standard, not of NumPy, that scikit-learn is told to dispatch on."""
+    """Whether X is an array of the standard, not of NumPy, that scikit-learn is told to dispatch
+    on.
+    """
     if (
         isinstance(X, (np.ndarray, np.generic, list, tuple, Rows))
         or sp.issparse(X)
@@ -52,7 +58,9 @@ def on_host(values: Any) -> Any:
         values = values.detach()
     if "cpu" not in str(compat.device(values)).lower():
         strict = compat.is_array_api_strict_namespace(compat.array_namespace(values))
-        values = compat.to_device(values, compat.array_namespace(values).Device("CPU_DEVICE") if strict else "cpu")
+        values = compat.to_device(
+            values, compat.array_namespace(values).Device("CPU_DEVICE") if strict else "cpu"
+        )
     return np.from_dlpack(values)
 
 
@@ -61,7 +69,8 @@ def _compat():
         import array_api_compat
     except ImportError as error:
         raise ImportError(
-            "Arrays of other libraries than NumPy need array-api-compat. Write pip install 'bochner[arrays]', or give a NumPy array."
+            "Arrays of other libraries than NumPy need array-api-compat. Write pip install "
+            "'bochner[arrays]', or give a NumPy array."
         ) from error
     return array_api_compat
 
@@ -75,7 +84,9 @@ class TensorRows(Rows):
     def __init__(self, source: Any, block_size: int | str = "auto"):
         self.xp = _compat().array_namespace(source)
         if source.ndim != 2:
-            raise ValueError(f"X must be two-dimensional (points, features), got {source.ndim} dimension(s).")
+            raise ValueError(
+                f"X must be two-dimensional (points, features), got {source.ndim} dimension(s)."
+            )
         if not self.xp.isdtype(source.dtype, ("bool", "integral", "real floating")):
             raise ValueError(f"Got an array of dtype {source.dtype}; bochner needs real numbers.")
         precise = source.dtype in (self.xp.float32, self.xp.float64)
@@ -99,13 +110,17 @@ class TensorRows(Rows):
         total, function = None, self._on_block(block)
         for rows in self._blocks(block):
             result = function(rows, signals)
-            parts = tuple(self._exact(part) for part in (result if isinstance(result, tuple) else (result,)))
+            parts = tuple(
+                self._exact(part) for part in (result if isinstance(result, tuple) else (result,))
+            )
             total = add_parts(total, parts if isinstance(result, tuple) else parts[0])
         return total
 
     def map(self, block, n_columns=None, *, dtype=None, out=None, signals=()):
         if out is not None:
-            raise ValueError("out= is for NumPy arrays; the result for other arrays is on their device.")
+            raise ValueError(
+                "out= is for NumPy arrays; the result for other arrays is on their device."
+            )
         shape = (len(self),) if n_columns is None else (len(self), n_columns)
         dtype = np.dtype(self.dtype if dtype is None else dtype)
         function = self._on_block(block, shape[1:], dtype)
@@ -122,7 +137,9 @@ class TensorRows(Rows):
     def batches(self, size, rng, kept=None) -> Iterator[tuple]:
         blocks = self._blocks()
         for i in rng.permutation(len(blocks)):
-            yield from shuffled_within(blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept)
+            yield from shuffled_within(
+                blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept
+            )
 
     def held(self, signal):
         return signal
@@ -137,14 +154,20 @@ class TensorRows(Rows):
     def _blocks(self, block=None):
         if self.block_size != "auto":
             return blocks_of(len(self), size=int(self.block_size))
-        row_bytes = self.dtype.itemsize * self.n_features + (block.row_bytes if isinstance(block, Block) else 0)
+        row_bytes = self.dtype.itemsize * self.n_features + (
+            block.row_bytes if isinstance(block, Block) else 0
+        )
         return blocks_of(len(self), size=max(1, min(BLOCK_ROWS, BLOCK_BYTES // row_bytes)))
 
     def _on_block(self, block, tail=None, dtype=None):
-        """A function of a slice of rows and of the signals: the twin on the device, or the block itself on a copy of the rows."""
+        """A function of a slice of rows and of the signals: the twin on the device, or the block
+        itself on a copy of the rows.
+        """
         twin = self._twin(block)
         if twin is not None:
-            return lambda rows, signals: twin(self.source[rows, :], *(self._here(s[rows]) for s in signals))
+            return lambda rows, signals: twin(
+                self.source[rows, :], *(self._here(s[rows]) for s in signals)
+            )
 
         def copied(rows, signals):
             X = np.ascontiguousarray(on_host(self.source[rows, :]))
@@ -157,19 +180,27 @@ class TensorRows(Rows):
         return copied
 
     def _twin(self, block):
-        """The twin of a block with its parameters on the device, or None where it, or a block within it, has none."""
+        """The twin of a block with its parameters on the device, or None where it, or a block
+        within it, has none.
+        """
         from . import tensor_blocks  # noqa: F401  (registers)
 
-        function, parameters = (block.func, block.args) if isinstance(block, partial) else (block, ())
+        function, parameters = (
+            (block.func, block.args) if isinstance(block, partial) else (block, ())
+        )
         # Keywords of a block are not looked into: none of those that have a twin take any.
         if function not in _twins or (isinstance(block, partial) and block.keywords):
             return None
         here = [self._twin(p) if isinstance(p, Block) else self._here(p) for p in parameters]
-        missing = any(isinstance(p, Block) and twin is None for p, twin in zip(parameters, here, strict=True))
+        missing = any(
+            isinstance(p, Block) and twin is None for p, twin in zip(parameters, here, strict=True)
+        )
         return None if missing else partial(_twins[function], self.xp, *here)
 
     def _here(self, values, dtype=None):
-        """Numbers of NumPy on the device of the rows, all else as it is.  Twins choose the precision: targets need all of theirs."""
+        """Numbers of NumPy on the device of the rows, all else as it is.  Twins choose the
+        precision: targets need all of theirs.
+        """
         if not isinstance(values, np.ndarray):
             return values
         values = np.ascontiguousarray(values if dtype is None else values.astype(dtype, copy=False))
@@ -183,4 +214,6 @@ class TensorRows(Rows):
 
     def _exact(self, part):
         """A partial sum in float64, by NumPy: not every device has float64."""
-        return np.asarray(part if isinstance(part, (np.ndarray, np.generic, float)) else on_host(part), np.float64)
+        return np.asarray(
+            part if isinstance(part, (np.ndarray, np.generic, float)) else on_host(part), np.float64
+        )

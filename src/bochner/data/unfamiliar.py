@@ -14,7 +14,9 @@ _N_LEVELS, _N_COLUMNS = 3, 10
 
 
 class UnfamiliarCells:
-    """Counts of rows with unfamiliar cells, by column; blocks of rows may be added from several threads."""
+    """Counts of rows with unfamiliar cells, by column; blocks of rows may be added from several
+    threads.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,7 +36,9 @@ class UnfamiliarCells:
                 self._missing[column] = self._missing.get(column, 0) + n_rows
 
     def add_unknown(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
-        """Count rows with unknown levels; the first ones in the order of the alphabet are remembered."""
+        """Count rows with unknown levels; the first ones in the order of the alphabet are
+        remembered.
+        """
         if n_rows:
             with self._lock:
                 before, known = self._unknown.get(column, (0, []))
@@ -44,11 +48,14 @@ class UnfamiliarCells:
         """Return the columns, levels and shares of rows in words, None if every cell is familiar."""
         missing = [f"{name!r} ({self._share(n)})" for name, n in sorted(self._missing.items())]
         unknown = [
-            f"{name!r}: {_few(levels)} ({self._share(n)})" for name, (n, levels) in sorted(self._unknown.items())
+            f"{name!r}: {_few(levels)} ({self._share(n)})"
+            for name, (n, levels) in sorted(self._unknown.items())
         ]
         found = []
         if missing:
-            found.append(f"values are missing in columns that were complete in training: {_listed(missing)}")
+            found.append(
+                f"values are missing in columns that were complete in training: {_listed(missing)}"
+            )
         if unknown:
             found.append(f"levels are unknown from training: {_listed(unknown)}")
         if not found:
@@ -65,7 +72,9 @@ def _few(levels):
 
 
 def _listed(items):
-    return ", ".join(items[:_N_COLUMNS]) + f" and {len(items) - _N_COLUMNS} more" * (len(items) > _N_COLUMNS)
+    return ", ".join(items[:_N_COLUMNS]) + f" and {len(items) - _N_COLUMNS} more" * (
+        len(items) > _N_COLUMNS
+    )
 
 
 _open: ContextVar[UnfamiliarCells | None] = ContextVar("unfamiliar cells", default=None)
@@ -84,7 +93,9 @@ def collect_unfamiliar(cells: UnfamiliarCells | None = None) -> Iterator[Unfamil
 
 @contextmanager
 def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
-    """Warn once, at the end of the block, of the cells noted in it; inside ``collect_unfamiliar`` only collect."""
+    """Warn once, at the end of the block, of the cells noted in it; inside ``collect_unfamiliar``
+    only collect.
+    """
     collector = _open.get()
     cells = UnfamiliarCells() if collector is None else collector
     yield cells
@@ -94,9 +105,13 @@ def warn_of_unfamiliar() -> Iterator[UnfamiliarCells]:
 
 
 def _levels_to_the_caller():
-    """Stack level, for ``warnings.warn`` in the calling function, of the first frame outside this package."""
+    """Stack level, for ``warnings.warn`` in the calling function, of the first frame outside this
+    package.
+    """
     frame, level = sys._getframe(1), 1
     own = (__name__.partition(".")[0], "contextlib")
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own:
+    while (
+        frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own
+    ):
         frame, level = frame.f_back, level + 1
     return level

@@ -1,4 +1,6 @@
-"""What each known data set must look like: the checksum of its file, its shape, and where else the same rows can be had."""
+"""What each known data set must look like: the checksum of its file, its shape, and where else the
+same rows can be had.
+"""
 
 from dataclasses import dataclass
 
@@ -36,15 +38,27 @@ _COPIES = {
 _FILES = {
     "ads": ((3279, 1554), None),
     "ads_dedup": ((1966, 1554), "b2e794c9db9a4310f5328f5dfb893421e9a7b845ae64a9a8f87c646c9e479e56"),
-    "ads_sample818": ((818, 1554), "aa5406d65df0c4368c5f6f5ab6868eb65b319c9d98e3e7d3376287749684a991"),
+    "ads_sample818": (
+        (818, 1554),
+        "aa5406d65df0c4368c5f6f5ab6868eb65b319c9d98e3e7d3376287749684a991",
+    ),
     "adult": ((48842, 105), "d5b6f53b35a8a8260313d559f1f95e0e474b851f1950b4692eac2c5e5ea23b33"),
     "australian": ((690, 14), "d89e2cf7cbfb303c3e23a5bf7717ddb13dfe9b284d1dd7b41c7994cf8bd42b4c"),
     "balance": ((625, 4), "04f21c6dfabfd5af155b824221805c88fdcc10187ef8688e3ec1f2588aacc543"),
-    "bankmarketing": ((45211, 51), "ff73a5b621db32b2d6181dd44e774a4d35fda09b4ee485c528062337e890a60a"),
+    "bankmarketing": (
+        (45211, 51),
+        "ff73a5b621db32b2d6181dd44e774a4d35fda09b4ee485c528062337e890a60a",
+    ),
     "bupa": ((345, 6), "bfa0b9bea72d3d9b8e817d809199196ef0ee9fe942011763f014a1b234feff93"),
     "california": ((20640, 8), "9be07e4f20c54ff2b92e53414d2d87f48b1bed7b01327e1b3e746c5643e2aaad"),
-    "cifar10_hog": ((60000, 512), "314ccbf2aa63154140c5e83d167e1e2f81ce7c33266e4b2c26bb83797ff9fc94"),
-    "covertype_93k": ((92962, 54), "4f375234cb23ee2bf54593caa6a7133fc6bf0ac148c4ca5967c7718c65c3027f"),
+    "cifar10_hog": (
+        (60000, 512),
+        "314ccbf2aa63154140c5e83d167e1e2f81ce7c33266e4b2c26bb83797ff9fc94",
+    ),
+    "covertype_93k": (
+        (92962, 54),
+        "4f375234cb23ee2bf54593caa6a7133fc6bf0ac148c4ca5967c7718c65c3027f",
+    ),
     "farm": ((4143, 54877), "f46687febe761a17a67aad8c823c0a5b35cc0fc518f40dd879791eee08cc6c80"),
     "german": ((1000, 23), "1ba9e4c0498796b8567c70d56a034e17c28116f13a6caf5a03632ca5c794c556"),
     "heart": ((270, 13), "ce041fcd5b147cf6a16381255e080ed72e91cbad4648c4c6a3c012e6a0985e44"),
@@ -63,7 +77,12 @@ _FILES = {
     "uci_kin40k": ((40000, 8), "60f775dcbc9a44163dfab154faf2ddac48bb9f803592cb4eda1d9d80adae4e52"),
     "vehicle": ((846, 18), "e039cd6e98c1e90645a03890c9b67e705e8737dae48eb4c24478360ec421b406"),
     "wdbc": ((569, 30), "31b08821c169a10f0b273546e18207ebc8953bee80c7bf96834f18b3d14f76dc"),
-    "winds_coads": ((107557, 3), "6ac0b7f56cfd4ab4e2739d815ed8cdc5e143a09962ade88048bb182fede8739a"),
+    "winds_coads": (
+        (107557, 3),
+        "6ac0b7f56cfd4ab4e2739d815ed8cdc5e143a09962ade88048bb182fede8739a",
+    ),
     "wine": ((178, 13), "dba0e02b84f11b6466229d7d52795c46ac85a64fdcb0f67a552200b565dd05a8"),
 }
-CATALOG = {name: Entry(shape, sha256, _COPIES.get(name)) for name, (shape, sha256) in _FILES.items()}
+CATALOG = {
+    name: Entry(shape, sha256, _COPIES.get(name)) for name, (shape, sha256) in _FILES.items()
+}

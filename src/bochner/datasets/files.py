@@ -54,7 +54,8 @@ def cache_folder() -> Path:
 
 
 def where(name: str) -> str:
-    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by network) or "nowhere".
+    """How ``load(name)`` would get the data set: "file", "scikit-learn", "cache", "OpenML" (by
+    network) or "nowhere".
 
     Parameters
     ----------
@@ -80,12 +81,14 @@ def where(name: str) -> str:
 def load(name: str) -> Bunch:
     """Data set ``name`` as a Bunch.
 
-    ``data`` (dense or CSR), ``target`` (class numbers, or regression targets), ``source`` (a sentence), and where they exist
-    ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first rows are the official training part), ``class_names``,
-    ``feature_names``.  Files of known data sets are checked against their checksums.
+    ``data`` (dense or CSR), ``target`` (class numbers, or regression targets), ``source`` (a
+    sentence), and where they exist ``y_binary`` (the paper's labels, ±1), ``n_train`` (the first
+    rows are the official training part), ``class_names``, ``feature_names``. Files of known data
+    sets are checked against their checksums.
 
-    ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255; ``"breast"`` is scikit-learn's
-    breast cancer set with +1 for benign.  With BOCHNER_OFFLINE set, OpenML is never asked.
+    ``"mnist17"``, ``"mnist49"`` and ``"mnist56"`` are pairs of digits, pixels divided by 255;
+    ``"breast"`` is scikit-learn's breast cancer set with +1 for benign. With BOCHNER_OFFLINE set,
+    OpenML is never asked.
 
     Parameters
     ----------
@@ -99,11 +102,17 @@ def load(name: str) -> Bunch:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise ValueError(
-            f"The name of a data set is letters, digits and underscores, got {name!r}. Write e.g. 'mnist'."
+            f"The name of a data set is letters, digits and underscores, got {name!r}. Write e.g. "
+            "'mnist'."
         )
     if name in _MNIST_PAIRS:
         return _mnist_pair(*_MNIST_PAIRS[name])
-    readers = {"file": _from_file, "scikit-learn": _from_sklearn, "cache": _from_openml, "OpenML": _from_openml}
+    readers = {
+        "file": _from_file,
+        "scikit-learn": _from_sklearn,
+        "cache": _from_openml,
+        "OpenML": _from_openml,
+    }
     if (place := where(name)) in readers:
         return readers[place](name)
     raise DatasetNotFound(_not_at_hand(name) + ".")
@@ -111,9 +120,7 @@ def load(name: str) -> Bunch:
 
 def _not_at_hand(name: str) -> str:
     folder = os.environ.get("BOCHNER_DATA")
-    return (
-        f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is {folder!r} now)"
-    )
+    return f"Data set {name!r} is not at hand: set BOCHNER_DATA to a folder that holds {name}.npz (it is {folder!r} now)"
 
 
 def _file(name: str) -> Path | None:
@@ -127,9 +134,13 @@ def _from_file(name: str) -> Bunch:
     assert path is not None
     expected = CATALOG[name].sha256 if name in CATALOG else None
     state = path.stat()
-    if expected is not None and (found := _sha256(path, state.st_size, state.st_mtime_ns)) != expected:
+    if (
+        expected is not None
+        and (found := _sha256(path, state.st_size, state.st_mtime_ns)) != expected
+    ):
         raise ValueError(
-            f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of {name!r} is "
+            f"{path} is damaged or another version: its sha256 is {found[:12]}…, but that of "
+            f"{name!r} is "
             f"{expected[:12]}…. Fetch the file again."
         )
     return _read(path, source=f"{path.name} of the data folder")
@@ -147,13 +158,21 @@ def _read(path: Path, source: str) -> Bunch:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
     except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as a .npz file of plain arrays: {error}") from error
+        raise ValueError(
+            f"{path} cannot be read as a .npz file of plain arrays: {error}"
+        ) from error
     if "X_indptr" in arrays:
-        parts = (arrays.pop("X_data").astype("f4"), arrays.pop("X_indices").astype("i4"), arrays.pop("X_indptr"))
+        parts = (
+            arrays.pop("X_data").astype("f4"),
+            arrays.pop("X_indices").astype("i4"),
+            arrays.pop("X_indptr"),
+        )
         arrays["X"] = sp.csr_matrix(parts, shape=tuple(arrays.pop("X_shape")))
     for needed in ("X", "y"):
         if needed not in arrays:
-            raise ValueError(f"{path} holds no array {needed}, only {', '.join(sorted(arrays)) or 'nothing'}.")
+            raise ValueError(
+                f"{path} holds no array {needed}, only {', '.join(sorted(arrays)) or 'nothing'}."
+            )
     arrays = {key: value.item() if value.ndim == 0 else value for key, value in arrays.items()}
     return Bunch(data=arrays.pop("X"), target=arrays.pop("y"), source=source, **arrays)
 
@@ -163,7 +182,12 @@ def _from_sklearn(name: str) -> Bunch:
 
     loader = "load_wine" if name == "wine" else "load_breast_cancer"
     found = getattr(datasets, loader)()
-    data, target, class_names, source = found.data, found.target, found.target_names, f"scikit-learn's {loader}"
+    data, target, class_names, source = (
+        found.data,
+        found.target,
+        found.target_names,
+        f"scikit-learn's {loader}",
+    )
     y_binary = 2 * target - 1  # Letarte et al. count benign tumors as +1
     if name == "wine":
         y_binary, class_names = np.where(target == 0, 1, -1), ["1", "2", "3"]
@@ -176,9 +200,13 @@ def _from_sklearn(name: str) -> Bunch:
 
 
 def _mnist_pair(low: int, high: int) -> Bunch:
-    """All images of two digits, first the low one (label −1), then the high one (+1), in MNIST's order."""
+    """All images of two digits, first the low one (label −1), then the high one (+1), in MNIST's
+    order.
+    """
     mnist = load("mnist")
-    rows = np.concatenate([np.flatnonzero(mnist.target == low), np.flatnonzero(mnist.target == high)])
+    rows = np.concatenate(
+        [np.flatnonzero(mnist.target == low), np.flatnonzero(mnist.target == high)]
+    )
     target = (mnist.target[rows] == high).astype(np.int64)
     return Bunch(
         data=mnist.data[rows].astype(np.float32) / np.float32(255),
@@ -202,7 +230,8 @@ def _from_openml(name: str) -> Bunch:
     if not path.is_file():
         if os.environ.get("BOCHNER_OFFLINE"):
             raise DatasetNotFound(
-                f"{_not_at_hand(name)}. OpenML has it, but was not asked because BOCHNER_OFFLINE is set; "
+                f"{_not_at_hand(name)}. OpenML has it, but was not asked because BOCHNER_OFFLINE "
+                "is set; "
                 "`bochner reproduce --download` asks it."
             )
         _write(path, _fetched(name, entry, copy))
@@ -214,7 +243,9 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     from sklearn import datasets
 
     try:
-        found = datasets.fetch_openml(copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False)
+        found = datasets.fetch_openml(
+            copy.name, version=copy.version, as_frame=False, parser="liac-arff", cache=False
+        )
     except Exception as error:
         raise DatasetNotFound(
             f"{_not_at_hand(name)}, and OpenML did not give {copy.name!r} version {copy.version} "
@@ -223,8 +254,10 @@ def _fetched(name: str, entry: Entry, copy: OpenMLCopy) -> dict[str, Any]:
     X = np.asarray(found.data, dtype=np.float64)[:, copy.dropped_columns :]
     if X.shape != entry.shape:
         raise ValueError(
-            f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must have {entry.shape}: "
-            f"it is not the data set of the paper. Set BOCHNER_DATA to a folder that holds {name}.npz."
+            f"OpenML {copy.name!r} version {copy.version} has shape {X.shape}, but {name!r} must "
+            f"have {entry.shape}: "
+            "it is not the data set of the paper. Set BOCHNER_DATA to a folder that holds "
+            f"{name}.npz."
         )
     labels = np.asarray(found.target, dtype=str)
     class_names, target = np.unique(labels, return_inverse=True)

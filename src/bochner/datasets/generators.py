@@ -8,14 +8,16 @@ from sklearn.utils import Bunch, gen_batches
 
 from .._checks import Seed, as_generator, check_count, check_positive
 
-# Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the other.
+# Centers and signs of the bumps of the plane potential: two hills on one axis, two dips on the
+# other.
 _BUMPS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
 _BUMP_SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 _BUMP_SHARPNESS = 25.0  # the potential is Σ ± exp(−sharpness/2 · ‖x − center‖²)
 
 
 def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bunch:
-    """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that labelled +1, with noise.
+    """Two rolled-up arms, n/2 points each: (t cos t, t sin t) labelled −1 and 0.9 times that
+    labelled +1, with noise.
 
     Gautheron et al. 2020, Figure 5; t = 1.5π(1 + 2u), u uniform.
 
@@ -45,7 +47,8 @@ def swiss(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.4) -> Bun
 
 
 def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> Bunch:
-    """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from −1.
+    """Four rings of radius 1, 2, 3, 4 with n/4 points each at equal angles, labels alternating from
+    −1.
 
     Gautheron et al. 2020, Figure 5; the noise grows with the radius.
 
@@ -73,7 +76,8 @@ def circles(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.07) -> 
 
 
 def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
-    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020, Figure 5).
+    """Uniform points on a 4 × 4 checkerboard: −1 where ⌊x⌋ + ⌊y⌋ is even (Gautheron et al. 2020,
+    Figure 5).
 
     Parameters
     ----------
@@ -92,7 +96,9 @@ def board(n_samples: int = 1000, rng: Seed = None) -> Bunch:
     return Bunch(data=X, target=np.where(np.floor(X).sum(axis=1) % 2 == 0, -1, 1))
 
 
-def windmill(n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: float = 0.0) -> Bunch:
+def windmill(
+    n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: float = 0.0
+) -> Bunch:
     """Uniform points of the unit disc, y = sign sin(arms · angle + twist · radius).
 
     For Bullins et al. 2018, Figure 1, whose generator is not published. With three straight arms
@@ -123,10 +129,11 @@ def windmill(n_samples: int = 2000, rng: Seed = None, *, arms: int = 3, twist: f
 
 
 def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
-    """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar angle.
+    """Uniform points of the sphere in R³, y = sign(sin 4φ · sin 3θ), φ the azimuth and θ the polar
+    angle.
 
-    For Bullins et al. 2018, Figure 1.  The labels are even under x → −x: the arc-cosine kernel of degree 1, the rival there,
-    has no odd degrees above one and would be at chance otherwise.
+    For Bullins et al. 2018, Figure 1. The labels are even under x → −x: the arc-cosine kernel of
+    degree 1, the rival there, has no odd degrees above one and would be at chance otherwise.
 
     Parameters
     ----------
@@ -148,9 +155,11 @@ def sphere_checkerboard(n_samples: int = 2000, rng: Seed = None) -> Bunch:
 
 
 def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²; targets are (n, 2).
+    """The gradient of a plane potential with two hills and two dips, at uniform points of [−1, 1]²;
+    targets are (n, 2).
 
-    The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values are in ``potential``.
+    The potential is Σ ± exp(−25/2 · ‖x − c‖²) with c = (±½, 0) plus and (0, ±½) minus; its values
+    are in ``potential``.
 
     Parameters
     ----------
@@ -170,7 +179,8 @@ def curl_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0
 
 
 def divergence_free_field(n_samples: int = 1000, rng: Seed = None, *, noise: float = 0.0) -> Bunch:
-    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources; targets are (n, 2).
+    """The gradient of ``curl_free_field`` turned by a quarter: (∂₂f, −∂₁f), a flow without sources;
+    targets are (n, 2).
 
     Parameters
     ----------
@@ -196,11 +206,14 @@ def _plane_field(n_samples, rng, noise, rotate):
     potential, field = plane_potential(X)
     if rotate:
         field = np.column_stack([field[:, 1], -field[:, 0]])
-    return Bunch(data=X, target=field + noise * rng.standard_normal(field.shape), potential=potential)
+    return Bunch(
+        data=X, target=field + noise * rng.standard_normal(field.shape), potential=potential
+    )
 
 
 def plane_potential(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the plane.
+    """Values (n,) and gradient (n, 2) of the potential of ``curl_free_field`` at any points of the
+    plane.
 
     Parameters
     ----------
@@ -227,9 +240,11 @@ def gradient_field(
     noise: float = 0.0,
     function: Seed = None,
 ) -> Bunch:
-    """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d), curl-free.
+    """The gradient of a random smooth function at uniform points of [−1, 1]^d; targets are (n, d),
+    curl-free.
 
-    Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).  Values of f are in ``potential``.
+    Brault et al. 2016, Figure 3: f = φ̃ · θ with Gaussian random Fourier features and θ ~ N(0, I).
+    Values of f are in ``potential``.
 
     Parameters
     ----------
@@ -246,7 +261,8 @@ def gradient_field(
     noise : float, default 0.0
         Standard deviation of the noise on the targets.
     function : Generator, int or None, default None
-        Where f is drawn from; None: from ``rng``.  With a seed of its own it is the same function at other points.
+        Where f is drawn from; None: from ``rng``. With a seed of its own it is the same function at
+        other points.
 
     Examples
     --------
@@ -255,14 +271,21 @@ def gradient_field(
     """
     rng = as_generator(rng, "rng")
     function = rng if function is None else as_generator(function, "function")
-    n_samples, n_features = check_count(n_samples, "n_samples"), check_count(n_features, "n_features")
+    n_samples, n_features = (
+        check_count(n_samples, "n_samples"),
+        check_count(n_features, "n_features"),
+    )
     n_components = check_count(n_components, "n_components")
     noise = check_positive(noise, "noise", allow_zero=True)
-    frequencies = function.standard_normal((n_components, n_features)) / check_positive(length_scale, "length_scale")
+    frequencies = function.standard_normal((n_components, n_features)) / check_positive(
+        length_scale, "length_scale"
+    )
     cosine, sine = function.standard_normal((2, n_components)) / np.sqrt(n_components)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     potential, field = np.empty(n_samples), np.empty_like(X)
-    for rows in gen_batches(n_samples, 4096):  # the phases of a million rows would not fit in memory
+    for rows in gen_batches(
+        n_samples, 4096
+    ):  # the phases of a million rows would not fit in memory
         cos, sin = (wave(X[rows] @ frequencies.T) for wave in (np.cos, np.sin))
         potential[rows] = cos @ cosine + sin @ sine
         field[rows] = (cos * sine - sin * cosine) @ frequencies
@@ -294,15 +317,21 @@ def toy_landmarks(n_samples: int = 200, rng: Seed = None, *, noise: float = 0.35
     n_samples = check_count(n_samples, "n_samples", minimum=4)
     centers = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     cluster = np.arange(n_samples) % 4
-    X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal((n_samples, 2))
+    X = centers[cluster] + check_positive(noise, "noise", allow_zero=True) * rng.standard_normal(
+        (n_samples, 2)
+    )
     return Bunch(data=X, target=np.where(cluster < 2, -1, 1))
 
 
-def toy_bands(n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise: float = 0.1) -> Bunch:
-    """Uniform points of a square, in parallel bands along its diagonal whose classes alternate, with noise across the edges.
+def toy_bands(
+    n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise: float = 0.1
+) -> Bunch:
+    """Uniform points of a square, in parallel bands along its diagonal whose classes alternate,
+    with noise across the edges.
 
-    For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our choice.  A similarity that is the same in
-    all directions cannot follow bands; one learned from frequencies can.
+    For Letarte et al. 2019, Figure 4, "another toy dataset" which is not published: this is our
+    choice. A similarity that is the same in all directions cannot follow bands; one learned from
+    frequencies can.
 
     Parameters
     ----------
@@ -311,7 +340,8 @@ def toy_bands(n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise
     rng : Generator, int or None, default None
         Where random numbers come from, or a seed.
     n_bands : int, default 4
-        Bands of equal width between two opposite corners of [−1, 1]², each holding as many points as the others.
+        Bands of equal width between two opposite corners of [−1, 1]², each holding as many points
+        as the others.
     noise : float, default 0.1
         Standard deviation of the noise on the points, in widths of a band.
 
@@ -321,11 +351,16 @@ def toy_bands(n_samples: int = 200, rng: Seed = None, *, n_bands: int = 4, noise
     (100, 2)
     """
     rng = as_generator(rng, "rng")
-    n_samples, n_bands = check_count(n_samples, "n_samples", minimum=4), check_count(n_bands, "n_bands", minimum=2)
+    n_samples, n_bands = (
+        check_count(n_samples, "n_samples", minimum=4),
+        check_count(n_bands, "n_bands", minimum=2),
+    )
     noise = check_positive(noise, "noise", allow_zero=True)
     band = np.arange(n_samples) % n_bands
     width = 2 * np.sqrt(2) / n_bands
     across = (band + rng.random(n_samples)) * width - np.sqrt(2)
     along = (2 * rng.random(n_samples) - 1) * (np.sqrt(2) - np.abs(across))  # inside the square
     X = np.column_stack([across + along, across - along]) / np.sqrt(2)
-    return Bunch(data=X + noise * width * rng.standard_normal(X.shape), target=np.where(band % 2 == 0, -1, 1))
+    return Bunch(
+        data=X + noise * width * rng.standard_normal(X.shape), target=np.where(band % 2 == 0, -1, 1)
+    )

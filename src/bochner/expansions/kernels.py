@@ -1,4 +1,6 @@
-"""A fitted kernel machine is a finite sum of kernels at points: values, derivatives, and exact effects of product kernels."""
+"""A fitted kernel machine is a finite sum of kernels at points: values, derivatives, and exact
+effects of product kernels.
+"""
 
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,8 +21,12 @@ _MEAN_POINTS = 500
 _SMALLEST_CONSTANT = 1e-2
 
 
-def closed_form_gram(prior: SpectralPrior, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-    """The prior's kernel matrix in the precision of X: compiled where there is such a kernel, else by ``prior.kernel``."""
+def closed_form_gram(
+    prior: SpectralPrior, X: np.ndarray, Z: np.ndarray | None = None
+) -> np.ndarray:
+    """The prior's kernel matrix in the precision of X: compiled where there is such a kernel, else
+    by ``prior.kernel``.
+    """
     kernel = prior.compiled(X.shape[1])
     if kernel is None:
         return prior.kernel(X, Z).astype(X.dtype, copy=False)
@@ -29,10 +35,11 @@ def closed_form_gram(prior: SpectralPrior, X: np.ndarray, Z: np.ndarray | None =
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly; pair p is that of the columns ``pair_columns[p]``.
+    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly; pair p is that of the
+    columns ``pair_columns[p]``.
 
-    ``constant`` is (n_outputs,), ``main`` (n_samples, n_features, n_outputs), ``pairs`` (n_samples, n_pairs, n_outputs) and ``rest``
-    (n_samples, n_outputs), the effects of more columns at once.
+    ``constant`` is (n_outputs,), ``main`` (n_samples, n_features, n_outputs), ``pairs`` (n_samples,
+    n_pairs, n_outputs) and ``rest`` (n_samples, n_outputs), the effects of more columns at once.
     """
 
     constant: np.ndarray
@@ -48,7 +55,8 @@ class Effects:
 
 @dataclass(frozen=True, eq=False)
 class KernelExpansion:
-    """f(x) = intercept + x·slopes + Σ_i coefficients_i k(x, points_i), k the closed-form kernel of ``prior``.
+    """f(x) = intercept + x·slopes + Σ_i coefficients_i k(x, points_i), k the closed-form kernel of
+    ``prior``.
 
     Everything is computed in the precision of the coefficients: large ones of both signs cancel.
 
@@ -84,10 +92,15 @@ class KernelExpansion:
         for name, ndim in (("points", 2), ("coefficients", 2), ("slopes", 2), ("intercept", 1)):
             object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
         n_features, n_outputs = self.points.shape[1], len(self.intercept)
-        if self.coefficients.shape != (len(self.points), n_outputs) or self.slopes.shape != (n_features, n_outputs):
+        if self.coefficients.shape != (len(self.points), n_outputs) or self.slopes.shape != (
+            n_features,
+            n_outputs,
+        ):
             raise ValueError(
-                f"Got coefficients of shape {self.coefficients.shape} and slopes of shape {self.slopes.shape}; {len(self.points)} "
-                f"points, {n_features} features and {n_outputs} outputs need {(len(self.points), n_outputs)} and "
+                f"Got coefficients of shape {self.coefficients.shape} and slopes of shape "
+                f"{self.slopes.shape}; {len(self.points)} "
+                f"points, {n_features} features and {n_outputs} outputs need "
+                f"{(len(self.points), n_outputs)} and "
                 f"{(n_features, n_outputs)}."
             )
 
@@ -106,16 +119,20 @@ class KernelExpansion:
     def evaluate(self, X: Any) -> np.ndarray:
         """f(X), (n_samples, n_outputs), block by block; float32 rows get float32 values."""
         kernel = self.prior.compiled(self.points.shape[1])
-        function, kernel = (_values_block, kernel) if kernel is not None else (_general_values_block, self.prior)
+        function, kernel = (
+            (_values_block, kernel) if kernel is not None else (_general_values_block, self.prior)
+        )
         arrays = self._precise(self.points), self.coefficients, self.slopes, self.intercept
-        return self._rows(X).map(Block(function, kernel, *arrays, row_bytes=8 * len(self)), self.n_outputs)
+        return self._rows(X).map(
+            Block(function, kernel, *arrays, row_bytes=8 * len(self)), self.n_outputs
+        )
 
     def jacobian(self, X: Any, side: int = 0) -> np.ndarray:
         """Return ∂f/∂x, (n_samples, n_outputs, n_features).
 
-        Closed forms exist for the kernels of Gaussian, Matern (ν = 1/2, 3/2, 5/2), Laplace and Anova.
-        Kernels of Laplace and of ν = 1/2 have a kink at their point.  At a kink the result is the
-        mean of both one-sided derivatives, the limit of central differences.
+        Closed forms exist for the kernels of Gaussian, Matern (ν = 1/2, 3/2, 5/2), Laplace and
+        Anova. Kernels of Laplace and of ν = 1/2 have a kink at their point. At a kink the result is
+        the mean of both one-sided derivatives, the limit of central differences.
 
         Parameters
         ----------
@@ -128,36 +145,49 @@ class KernelExpansion:
         kernel = self.prior.compiled(self.points.shape[1])
         if kernel is None:
             raise TypeError(
-                f"No closed form of the derivatives of {self.prior!r}. Use a Gaussian, Matern (nu = 0.5, 1.5 or 2.5), Laplace or "
+                f"No closed form of the derivatives of {self.prior!r}. Use a Gaussian, Matern (nu "
+                "= 0.5, 1.5 or 2.5), Laplace or "
                 "Anova prior, or SpectralRidge, whose features always have derivatives."
             )
         slopes = np.empty((X.shape[0], self.n_outputs, X.shape[1]))
-        block_slopes: Any = _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
+        block_slopes: Any = (
+            _product_jacobian if isinstance(kernel, ProductKernel) else _radial_jacobian
+        )
         # Rows and points are rounded alike: only then is a row at a kink equal to its point.
         points = self._precise(self.points).astype(np.float64, copy=False)
         for rows in self.row_blocks(X.shape[0]):
             block = np.asarray(self._precise(X[rows]), dtype=np.float64)
-            slopes[rows] = block_slopes(kernel, block, points, self.coefficients, side) + self.slopes.T
+            slopes[rows] = (
+                block_slopes(kernel, block, points, self.coefficients, side) + self.slopes.T
+            )
         return slopes
 
     def effects(self, X: Any, max_order: int = 2, centered: bool = False) -> Effects:
-        """The split of f(X) into a constant, main effects, pairs (``max_order`` 2) and the rest, which add up to f(X).
+        """The split of f(X) into a constant, main effects, pairs (``max_order`` 2) and the rest,
+        which add up to f(X).
 
-        For Anova by the expansion of its product over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j.  The factors of Laplace have
-        no constant part: they are taken as mean plus deviation over the points (up to 500 of them), for each point a mean of its own.
-        ``centered`` does that for Anova too: every effect then has mean zero over each of its columns, as in an analysis of variance, so that
-        nothing of an additive function is told as an interaction.  Slopes belong to main effects, the intercept to the constant.
+        For Anova by the expansion of its product over sets of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j
+        ∈ S} w_j κ_j. The factors of Laplace have no constant part: they are taken as mean plus
+        deviation over the points (up to 500 of them), for each point a mean of its own.
+        ``centered`` does that for Anova too: every effect then has mean zero over each of its
+        columns, as in an analysis of variance, so that nothing of an additive function is told as
+        an interaction. Slopes belong to main effects, the intercept to the constant.
         """
         kernel = self.prior.compiled(self.points.shape[1])
         if not isinstance(kernel, ProductKernel):
             raise TypeError(
-                f"Effects are exact for products over columns, got {self.prior!r}. Use an Anova or a Laplace prior."
+                f"Effects are exact for products over columns, got {self.prior!r}. Use an Anova or "
+                "a Laplace prior."
             )
         if max_order not in (1, 2):
-            raise ValueError(f"max_order must be 1 (main effects) or 2 (and pairs), got {max_order!r}.")
+            raise ValueError(
+                f"max_order must be 1 (main effects) or 2 (and pairs), got {max_order!r}."
+            )
         X = self._array(X)
         d = X.shape[1]
-        pairs = np.array(list(combinations(range(d), 2)) if max_order == 2 else [], dtype=np.intp).reshape(-1, 2)
+        pairs = np.array(
+            list(combinations(range(d), 2)) if max_order == 2 else [], dtype=np.intp
+        ).reshape(-1, 2)
         constants, deviation = _constant_parts(kernel, self.points.astype(np.float64), centered)
         # Dividing by all constant parts at once leaves products of (1 + deviation / constant).
         base = self.coefficients * np.exp(np.log(constants).sum(axis=0))[:, None]
@@ -177,15 +207,21 @@ class KernelExpansion:
     def _rows(self, X):
         rows = as_rows(X)
         if rows.n_features != self.points.shape[1]:
-            raise ValueError(f"X has shape {rows.shape}, but this expansion lives on {self.points.shape[1]} features.")
+            raise ValueError(
+                f"X has shape {rows.shape}, but this expansion lives on {self.points.shape[1]} "
+                "features."
+            )
         return rows
 
     def _array(self, X):
-        """Rows that are looked at as a whole: derivatives and effects are larger than the rows themselves."""
+        """Rows that are looked at as a whole: derivatives and effects are larger than the rows
+        themselves.
+        """
         rows = self._rows(X)
         if not rows.is_local:
             raise TypeError(
-                "Derivatives and effects are computed in memory; give X.compute() or some rows of the Dask array."
+                "Derivatives and effects are computed in memory; give X.compute() or some rows of "
+                "the Dask array."
             )
         return rows.source
 
@@ -218,7 +254,9 @@ def _factor(kernel, j, x, z):
 
 
 def _constant_parts(kernel, points, centered):
-    """Each factor as constant_ji + deviation: the constants (n_features, n_points), and a function of column number and values."""
+    """Each factor as constant_ji + deviation: the constants (n_features, n_points), and a function
+    of column number and values.
+    """
     shares = None if kernel.weights is None else kernel.weights / (1 + kernel.weights)
     if shares is not None and not centered:
         constants = np.repeat((1 - shares)[:, None], len(points), axis=1)
@@ -241,11 +279,19 @@ def _product_jacobian(kernel: ProductKernel, X, points, coefficients, side):
     slopes = np.empty((len(X), coefficients.shape[1], X.shape[1]))
     for j, rate in enumerate(kernel.rates):
         value, t = _factor(kernel, j, X[:, j], points[:, j])
-        downward = np.exp(-t) * (1.0 if kernel.order == 0 else t if kernel.order == 1 else t * (1 + t) / 3)
+        downward = np.exp(-t) * (
+            1.0 if kernel.order == 0 else t if kernel.order == 1 else t * (1 + t) / 3
+        )
         # Without weights a factor exp(−t) is its own slope, also where both underflow.
-        ratio = 1.0 if kernel.weights is None else kernel.weights[j] * downward / (1 + kernel.weights[j] * value)
+        ratio = (
+            1.0
+            if kernel.weights is None
+            else kernel.weights[j] * downward / (1 + kernel.weights[j] * value)
+        )
         signs = np.sign(X[:, j, None] - points[:, j])
-        slopes[:, :, j] = (gram * ratio * (-rate * np.where(signs == 0, side, signs))) @ coefficients
+        slopes[:, :, j] = (
+            gram * ratio * (-rate * np.where(signs == 0, side, signs))
+        ) @ coefficients
     return slopes
 
 

@@ -17,7 +17,8 @@ from ..measures.fourier import FourierMeasure
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x), k the output.
+    """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x), k the
+    output.
 
     Derivatives and parts of it are expansions again.
 
@@ -49,24 +50,38 @@ class Expansion:
     slopes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name, ndim in (("frequencies", 2), ("cosine", 2), ("sine", 2), ("intercept", 1), ("slopes", 2)):
+        for name, ndim in (
+            ("frequencies", 2),
+            ("cosine", 2),
+            ("sine", 2),
+            ("intercept", 1),
+            ("slopes", 2),
+        ):
             if name != "slopes" or self.slopes is not None:
                 object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
         shape = (len(self.frequencies), len(self.intercept))
         if self.cosine.shape != shape or self.sine.shape != shape:
             raise ValueError(
-                f"Got cosine amplitudes of shape {self.cosine.shape} and sine amplitudes of shape {self.sine.shape}; "
+                f"Got cosine amplitudes of shape {self.cosine.shape} and sine amplitudes of shape "
+                f"{self.sine.shape}; "
                 f"{shape[0]} frequencies and {shape[1]} outputs need {shape}."
             )
         if self.slopes is not None and self.slopes.shape != (self.n_features, self.n_outputs):
-            raise ValueError(f"Got slopes of shape {self.slopes.shape}, need {(self.n_features, self.n_outputs)}.")
+            raise ValueError(
+                f"Got slopes of shape {self.slopes.shape}, need "
+                f"{(self.n_features, self.n_outputs)}."
+            )
 
-    # --- ways to get one -----------------------------------------------------------------------------------------
+    # --- ways to get one --------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, measure: FourierMeasure, coefficients: np.ndarray, intercept: Any = 0.0) -> Expansion:
+    def of(
+        cls, measure: FourierMeasure, coefficients: np.ndarray, intercept: Any = 0.0
+    ) -> Expansion:
         """features(x) @ coefficients + intercept for a linear model on the features of ``measure``."""
-        cosine, sine = np.sqrt(measure.weights)[:, None] * np.reshape(coefficients, (2, len(measure), -1))
+        cosine, sine = np.sqrt(measure.weights)[:, None] * np.reshape(
+            coefficients, (2, len(measure), -1)
+        )
         constant = np.broadcast_to(np.asarray(intercept, dtype=np.float64), cosine.shape[1])
         return cls(measure.frequencies, cosine, sine, constant)
 
@@ -82,7 +97,7 @@ class Expansion:
         """intercept_k + Σ_j amplitudes_jk cos(ω_j·x − phases_jk)."""
         return cls(frequencies, amplitudes * np.cos(phases), amplitudes * np.sin(phases), intercept)
 
-    # --- what it is ----------------------------------------------------------------------------------------------
+    # --- what it is -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.frequencies)
@@ -107,13 +122,17 @@ class Expansion:
         """Where each wave is highest, ω·x = phase: the wave is amplitude · cos(ω·x − phase)."""
         return np.arctan2(self.sine, self.cosine)
 
-    # --- values and derivatives ----------------------------------------------------------------------------------
+    # --- values and derivatives -------------------------------------------------------------------
 
     def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """f(X) as (n_samples, n_outputs), block by block; rows on a cluster stay there, ``out`` receives the result."""
+        """f(X) as (n_samples, n_outputs), block by block; rows on a cluster stay there, ``out``
+        receives the result.
+        """
         rows = as_rows(X)
         if rows.n_features != self.n_features:
-            raise ValueError(f"X has {rows.n_features} features, but this function lives on {self.n_features}.")
+            raise ValueError(
+                f"X has {rows.n_features} features, but this function lives on {self.n_features}."
+            )
         return rows.map(self.block(), self.n_outputs, out=out)
 
     def block(self) -> Block:
@@ -135,18 +154,23 @@ class Expansion:
         along = self.frequencies[:, None, :]
         cosine, sine = self.sine[:, :, None] * along, -self.cosine[:, :, None] * along
         shape = (len(self), self.n_outputs * self.n_features)
-        return Expansion(self.frequencies, cosine.reshape(shape), sine.reshape(shape), slopes.T.ravel())
+        return Expansion(
+            self.frequencies, cosine.reshape(shape), sine.reshape(shape), slopes.T.ravel()
+        )
 
     def jacobian(self, X: Any) -> Any:
         """∂f_k/∂x_b at each row, (n_samples, n_outputs, n_features); exact."""
         return self.derivative().evaluate(X).reshape(-1, self.n_outputs, self.n_features)
 
     def divergence(self, X: Any, space: np.ndarray | None = None) -> Any:
-        """Σ_a ∂f_a/∂x_a, (n_samples,); ``space`` lists the columns of X that the outputs belong to, by default all."""
+        """Σ_a ∂f_a/∂x_a, (n_samples,); ``space`` lists the columns of X that the outputs belong to,
+        by default all.
+        """
         space = np.arange(self.n_features) if space is None else np.asarray(space)
         if len(space) != self.n_outputs:
             raise ValueError(
-                f"A divergence needs one output per direction; this function has {self.n_outputs} outputs on "
+                f"A divergence needs one output per direction; this function has {self.n_outputs} "
+                "outputs on "
                 f"{len(space)} directions."
             )
         outflow = np.zeros((self.n_outputs * self.n_features, 1))
@@ -154,7 +178,8 @@ class Expansion:
         return self.derivative().mixed(outflow).evaluate(X)[:, 0]
 
     def relevance(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per squared unit of it.
+        """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per
+        squared unit of it.
 
         ``X`` is an array of some rows in memory; a row of weight h counts as h rows.
         """
@@ -171,14 +196,21 @@ class Expansion:
             total += np.average(np.square(gradient, dtype=np.float64), axis=0, weights=weights)
         return total
 
-    # --- other expansions from this one --------------------------------------------------------------------------
+    # --- other expansions from this one -----------------------------------------------------------
 
     def take(self, atoms: Any) -> Expansion:
         """The expansion on some of its atoms, intercept and slopes kept."""
-        return replace(self, frequencies=self.frequencies[atoms], cosine=self.cosine[atoms], sine=self.sine[atoms])
+        return replace(
+            self,
+            frequencies=self.frequencies[atoms],
+            cosine=self.cosine[atoms],
+            sine=self.sine[atoms],
+        )
 
     def extended(self, other: Expansion) -> Expansion:
-        """This expansion with the atoms of another one behind its own; intercept and slopes stay its own."""
+        """This expansion with the atoms of another one behind its own; intercept and slopes stay
+        its own.
+        """
         joined = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("frequencies", "cosine", "sine")
@@ -188,10 +220,18 @@ class Expansion:
     def mixed(self, matrix: np.ndarray) -> Expansion:
         """x ↦ f(x) @ matrix, (n_outputs, n_new_outputs): scores from codes, outputs in other units."""
         slopes = None if self.slopes is None else self.slopes @ matrix
-        return Expansion(self.frequencies, self.cosine @ matrix, self.sine @ matrix, self.intercept @ matrix, slopes)
+        return Expansion(
+            self.frequencies,
+            self.cosine @ matrix,
+            self.sine @ matrix,
+            self.intercept @ matrix,
+            slopes,
+        )
 
     def after_scaling(self, shift: np.ndarray, scale: np.ndarray) -> Expansion:
-        """x ↦ f((x − shift) · scale), column by column: a fit on standardised inputs in the user's own."""
+        """x ↦ f((x − shift) · scale), column by column: a fit on standardised inputs in the user's
+        own.
+        """
         frequencies = self.frequencies * scale
         turn = (frequencies @ shift)[:, None]
         cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)
@@ -204,7 +244,9 @@ class Expansion:
         """x ↦ shift + scale · f(x), output by output."""
         slopes = None if self.slopes is None else self.slopes * scale
         intercept = self.intercept * scale + shift
-        return Expansion(self.frequencies, self.cosine * scale, self.sine * scale, intercept, slopes)
+        return Expansion(
+            self.frequencies, self.cosine * scale, self.sine * scale, intercept, slopes
+        )
 
 
 class ExpansionModel:
@@ -223,10 +265,12 @@ class ExpansionModel:
 
 @dataclass(frozen=True, eq=False)
 class ExpansionStack:
-    """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm): expansions l of equally many atoms, each on frequencies of its own.
+    """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm): expansions l of equally many atoms,
+    each on frequencies of its own.
 
-    ``frequencies`` is (n_expansions, n_atoms, n_features), ``phases`` (n_expansions, n_atoms), ``amplitudes``
-    (n_outputs, n_expansions, n_atoms).  Equal to, and much faster than, evaluating ``stack[l]`` for each l.
+    ``frequencies`` is (n_expansions, n_atoms, n_features), ``phases`` (n_expansions, n_atoms),
+    ``amplitudes`` (n_outputs, n_expansions, n_atoms). Equal to, and much faster than, evaluating
+    ``stack[l]`` for each l.
     """
 
     frequencies: np.ndarray
@@ -238,8 +282,10 @@ class ExpansionStack:
             object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
         if not self.frequencies.shape[:2] == self.phases.shape == self.amplitudes.shape[1:]:
             raise ValueError(
-                f"Got phases of shape {self.phases.shape} and amplitudes of shape {self.amplitudes.shape}; "
-                f"frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} of each."
+                f"Got phases of shape {self.phases.shape} and amplitudes of shape "
+                f"{self.amplitudes.shape}; "
+                f"frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} "
+                "of each."
             )
 
     def __len__(self) -> int:
@@ -248,18 +294,26 @@ class ExpansionStack:
     def __getitem__(self, index: int) -> Expansion:
         """One of the expansions, of n_outputs outputs."""
         amplitudes, phases = self.amplitudes[:, index].T, self.phases[index][:, None]
-        return Expansion.of_phases(self.frequencies[index], amplitudes, phases, np.zeros(len(self.amplitudes)))
+        return Expansion.of_phases(
+            self.frequencies[index], amplitudes, phases, np.zeros(len(self.amplitudes))
+        )
 
     def take(self, indices: Any) -> ExpansionStack:
         """The stack of some of the expansions."""
-        return ExpansionStack(self.frequencies[indices], self.phases[indices], self.amplitudes[:, indices])
+        return ExpansionStack(
+            self.frequencies[indices], self.phases[indices], self.amplitudes[:, indices]
+        )
 
     def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """(n_samples, n_outputs · n_expansions), all expansions of the first output first, block by block."""
+        """(n_samples, n_outputs · n_expansions), all expansions of the first output first, block by
+        block.
+        """
         rows = as_rows(X)
         n_features, n_columns = self.frequencies.shape[2], len(self.amplitudes) * len(self)
         if rows.n_features != n_features:
-            raise ValueError(f"X has {rows.n_features} features, but these functions live on {n_features}.")
+            raise ValueError(
+                f"X has {rows.n_features} features, but these functions live on {n_features}."
+            )
         arrays = self.frequencies, self.phases, self.amplitudes
         row_bytes = 16 * self.frequencies.shape[1] + 8 * n_columns
         return rows.map(Block(landmark_block, *arrays, row_bytes=row_bytes), n_columns, out=out)

@@ -34,10 +34,12 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted estimator, or a pipeline of ours and scikit-learn's, to an ONNX model.
 
-    The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision function, where it has no probabilities),
-    ``prediction`` of a regressor and ``features`` of a transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and
-    ``classes`` in the metadata names the columns of probabilities.  Inputs and outputs are ``dtype``; sums of large coefficients that
-    cancel (ridges, kernels) are float64 inside.  Kernels take rows x points numbers at once: run many rows in parts.
+    The outputs are ``label`` and ``probabilities`` of a classifier (``scores``, its decision
+    function, where it has no probabilities), ``prediction`` of a regressor and ``features`` of a
+    transformer; numbers are (rows, columns), labels (rows,) of texts or int64, and ``classes`` in
+    the metadata names the columns of probabilities. Inputs and outputs are ``dtype``; sums of large
+    coefficients that cancel (ridges, kernels) are float64 inside. Kernels take rows x points
+    numbers at once: run many rows in parts.
 
     Steps of scikit-learn are converted by skl2onnx.  What cannot be converted is rejected.  With
     ``X``, a graph whose outputs differ from those of the model is rejected too.  Without ``X``, a
@@ -50,14 +52,15 @@ def to_onnx(
     path : str or path, default None
         Where the model is written as well, whole or not at all.
     X : array or frame, default None
-        Rows to try the graph on; the first hundred are used.
-        The graph has one input ``X`` of numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one input
-        for each column by its name, texts as strings and missing ones as "missing".
+        Rows to try the graph on; the first hundred are used. The graph has one input ``X`` of
+        numbers, dates in days; where a frame holds texts, or a ColumnTransformer comes first, one
+        input for each column by its name, texts as strings and missing ones as "missing".
     dtype : numpy.float32 or numpy.float64, default numpy.float32
         Of inputs and outputs.
     tolerance : float, default None
-        Differences to the model that are let through, relative to the largest number of an output: by default 1e-5 for float32, 1e-10
-        for float64, 1e-3 for kernel machines whose coefficients are float32 (of many rows), because these round themselves.
+        Differences to the model that are let through, relative to the largest number of an output:
+        by default 1e-5 for float32, 1e-10 for float64, 1e-3 for kernel machines whose coefficients
+        are float32 (of many rows), because these round themselves.
 
     Returns
     -------
@@ -110,7 +113,8 @@ def _check_steps(estimator):
         parts = []
         if type(estimator) not in sklearn_operator_name_map:
             raise NotExportable(
-                f"{type(estimator).__name__} cannot be exported to ONNX: neither bochner nor skl2onnx has a converter for it."
+                f"{type(estimator).__name__} cannot be exported to ONNX: neither bochner nor "
+                "skl2onnx has a converter for it."
             )
     for part in parts:
         if part is not None and not isinstance(part, str):  # "passthrough", "drop"
@@ -119,14 +123,16 @@ def _check_steps(estimator):
 
 def _output_names(estimator):
     if is_classifier(estimator):
-        # A method that is there only for some parameters is how scikit-learn says whether there are probabilities.
+        # A method that is there only for some parameters is how scikit-learn says whether there are
+        # probabilities.
         return ["label", "probabilities" if hasattr(estimator, "predict_proba") else "scores"]
     if is_regressor(estimator):
         return ["prediction"]
     if get_tags(estimator).transformer_tags is not None:
         return ["features"]
     raise NotExportable(
-        f"{type(estimator).__name__} is neither a classifier nor a regressor nor a transformer, so its outputs have no names here. "
+        f"{type(estimator).__name__} is neither a classifier nor a regressor nor a transformer, so "
+        "its outputs have no names here. "
         "Write skl2onnx.to_onnx(...) instead."
     )
 
@@ -162,13 +168,17 @@ def _converted(estimator, trial, names):
 
 
 def _keep_one_column(model, column):
-    """Scores of two classes, which some converters give as (−s, s) and that of SVC as (s, −s), as the decision function s alone."""
+    """Scores of two classes, which some converters give as (−s, s) and that of SVC as (s, −s), as
+    the decision function s alone.
+    """
     from onnx import TensorProto, helper, numpy_helper
 
     for node in model.graph.node:
         node.output[:] = ["both_scores" if name == "scores" else name for name in node.output]
     kept = numpy_helper.from_array(np.array([column], dtype=np.int64), "kept_column")
     model.graph.initializer.append(kept)
-    model.graph.node.append(helper.make_node("Gather", ["both_scores", "kept_column"], ["scores"], axis=1))
+    model.graph.node.append(
+        helper.make_node("Gather", ["both_scores", "kept_column"], ["scores"], axis=1)
+    )
     kind = model.graph.output[1].type.tensor_type.elem_type or TensorProto.FLOAT
     model.graph.output[1].CopyFrom(helper.make_tensor_value_info("scores", kind, [None, 1]))

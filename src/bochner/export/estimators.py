@@ -22,18 +22,31 @@ from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular import SpectralClassifier, SpectralRegressor
 from .fields import operator_expansion
-from .functions import both_classes, expansion, features, first_largest, kernel, labels, link, softmax
+from .functions import (
+    both_classes,
+    expansion,
+    features,
+    first_largest,
+    kernel,
+    labels,
+    link,
+    softmax,
+)
 from .graph import Graph, NotExportable, Tensor
 from .tables import blended, linked, means, prepared, smoothly_scaled
 
 
 @singledispatch
 def written(estimator: Any, graph: Graph) -> tuple[Tensor, ...]:
-    """What an estimator says of the rows of a graph: features, predictions, or labels and probabilities."""
-    raise NotExportable(f"{type(estimator).__name__} cannot be exported to ONNX: no graph is known for it.")
+    """What an estimator says of the rows of a graph: features, predictions, or labels and
+    probabilities.
+    """
+    raise NotExportable(
+        f"{type(estimator).__name__} cannot be exported to ONNX: no graph is known for it."
+    )
 
 
-# --- transformers -------------------------------------------------------------------------------------------------------
+# --- transformers ---------------------------------------------------------------------------------
 
 
 @written.register
@@ -58,7 +71,7 @@ def _table_inputs(estimator: TableInputs, graph: Graph) -> tuple[Tensor, ...]:
     return (prepared(estimator, graph),)
 
 
-# --- regressors ---------------------------------------------------------------------------------------------------------
+# --- regressors -----------------------------------------------------------------------------------
 
 
 @written.register
@@ -89,7 +102,9 @@ def _kernel_machine(estimator: KernelMachine, graph: Graph) -> tuple[Tensor, ...
 
 @written.register
 def _operator_kernel_ridge(estimator: OperatorKernelRidge, graph: Graph) -> tuple[Tensor, ...]:
-    return (operator_expansion(estimator.kernel_, graph.rows, estimator.X_fit_, estimator.dual_coef_),)
+    return (
+        operator_expansion(estimator.kernel_, graph.rows, estimator.X_fit_, estimator.dual_coef_),
+    )
 
 
 @written.register
@@ -98,17 +113,21 @@ def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Ten
     return (means(blended(estimator.blend_, Z), estimator.target_scale_, estimator.spread_, Z),)
 
 
-# --- classifiers --------------------------------------------------------------------------------------------------------
+# --- classifiers ----------------------------------------------------------------------------------
 
 
 @written.register
 def _boosting_classifier(estimator: ExpansionClassifier, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     scores = expansion(f, graph.rows)
-    chances = link(estimator.loss_, scores if estimator.slope_ == 1 else estimator.slope_ * scores, f.n_outputs)
+    chances = link(
+        estimator.loss_, scores if estimator.slope_ == 1 else estimator.slope_ * scores, f.n_outputs
+    )
     if f.n_outputs > 1:
         return labels(first_largest(scores), estimator.classes_), chances
-    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(chances)
+    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(
+        chances
+    )
 
 
 @written.register
@@ -120,14 +139,18 @@ def _spectral_logistic(estimator: SpectralLogistic, graph: Graph) -> tuple[Tenso
     chances = link(estimator.loss_, scores, len(estimator.coef_))
     if len(estimator.coef_) > 1:
         return labels(first_largest(scores), estimator.classes_), chances
-    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(chances)
+    return labels(graph.cast(scores.flat() > 0.0, np.int64), estimator.classes_), both_classes(
+        chances
+    )
 
 
 @written.register
 def _operator_classifier(estimator: OperatorClassifier, graph: Graph) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     scores = expansion(f, graph.rows)
-    chances = scores if isinstance(estimator.loss_, Hinge) else link(estimator.loss_, scores, f.n_outputs)
+    chances = (
+        scores if isinstance(estimator.loss_, Hinge) else link(estimator.loss_, scores, f.n_outputs)
+    )
     if f.n_outputs > 1:
         return labels(first_largest(scores), estimator.classes_), chances
     codes = graph.cast(scores.flat() > 0.0, np.int64)
@@ -135,9 +158,13 @@ def _operator_classifier(estimator: OperatorClassifier, graph: Graph) -> tuple[T
 
 
 @written.register
-def _operator_ridge_classifier(estimator: OperatorRidgeClassifier, graph: Graph) -> tuple[Tensor, ...]:
+def _operator_ridge_classifier(
+    estimator: OperatorRidgeClassifier, graph: Graph
+) -> tuple[Tensor, ...]:
     scores = expansion(estimator.expansion_, graph.rows)
-    return labels(first_largest(scores), estimator.classes_), softmax(scores / estimator.temperature_)
+    return labels(first_largest(scores), estimator.classes_), softmax(
+        scores / estimator.temperature_
+    )
 
 
 @written.register
@@ -158,7 +185,7 @@ def _spectral_classifier(estimator: SpectralClassifier, graph: Graph) -> tuple[T
     return labels(first_largest(chances), estimator.classes_), chances
 
 
-# --- parts --------------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------
 
 
 def is_written(estimator_type: type) -> bool:
@@ -167,7 +194,9 @@ def is_written(estimator_type: type) -> bool:
 
 
 def transformed(transformer: Any, graph: Graph) -> Tensor:
-    """The features of any transformer: ours in this graph, others by the converter that skl2onnx has for them."""
+    """The features of any transformer: ours in this graph, others by the converter that skl2onnx
+    has for them.
+    """
     if is_written(type(transformer)):
         return written(transformer, graph)[0]
     from skl2onnx._parse import _parse_sklearn  # as skl2onnx itself does inside of converters

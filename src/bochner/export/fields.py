@@ -17,7 +17,9 @@ from .functions import expansion, kernel, squared_distances
 from .graph import NotExportable, Tensor
 
 
-def operator_expansion(operator: OperatorKernel, X: Tensor, points: Any, coefficients: np.ndarray) -> Tensor:
+def operator_expansion(
+    operator: OperatorKernel, X: Tensor, points: Any, coefficients: np.ndarray
+) -> Tensor:
     """Σ_j K(x, x_j) c_j, (n_samples, n_outputs); ``coefficients`` c is (n_points, n_outputs)."""
     points, prior = as_dense(points), operator.checked_prior()
     if isinstance(prior, FourierMeasure):
@@ -28,13 +30,16 @@ def operator_expansion(operator: OperatorKernel, X: Tensor, points: Any, coeffic
         return kernel(prior, X, points) @ (coefficients @ operator.matrix())
     if isinstance(operator, VectorFieldKernel):
         return _field(operator, prior, X, points, coefficients)
-    raise NotExportable(f"The kernel {operator!r} cannot be exported to ONNX: no graph is known for it.")
+    raise NotExportable(
+        f"The kernel {operator!r} cannot be exported to ONNX: no graph is known for it."
+    )
 
 
 def _field(operator, prior, X, points, coefficients):
     """Σ_j (2s − 1) M c + (1 − s) tr(M) c at δ = x − x_j, s the curl-free share.
 
-    M = −4 k″(q) u uᵀ − 2 k′(q) diag(1/ℓ²) with u = δ/ℓ² and q = ‖δ/ℓ‖², as in ``operators.hessian``.
+    M = −4 k″(q) u uᵀ − 2 k′(q) diag(1/ℓ²) with u = δ/ℓ² and q = ‖δ/ℓ‖², as in
+    ``operators.hessian``.
     """
     lengths, share = profile_lengths(prior, points.shape[1]), operator.share()
     space = operator.space(points.shape[1])
@@ -47,21 +52,27 @@ def _field(operator, prior, X, points, coefficients):
     for a, part in enumerate(u):
         own = coefficients[:, a : a + 1]
         turned = (-4 * (2 * share - 1) * bend * along * part).row_sums()
-        outputs.append(turned + slope @ (-2 * (2 * share - 1) * inverse[a] * own) + trace @ ((1 - share) * own))
+        outputs.append(
+            turned + slope @ (-2 * (2 * share - 1) * inverse[a] * own) + trace @ ((1 - share) * own)
+        )
     return X.graph.beside(outputs)
 
 
 def profile_lengths(prior: SpectralPrior, n_features: int) -> np.ndarray:
     """Lengths of a radial prior that has ``profile_slopes``."""
     if not isinstance(prior, Gaussian | RationalQuadratic | Matern):
-        raise NotExportable(f"Vector fields of {prior!r} cannot be exported to ONNX: use a Gaussian prior.")
+        raise NotExportable(
+            f"Vector fields of {prior!r} cannot be exported to ONNX: use a Gaussian prior."
+        )
     return prior._lengths(n_features)
 
 
 @singledispatch
 def profile_slopes(prior: SpectralPrior, q: Tensor) -> tuple[Tensor, Tensor]:
     """First and second derivative of the kernel as a function of q = ‖(x − z) / lengths‖²."""
-    raise NotExportable(f"Vector fields of {prior!r} cannot be exported to ONNX: use a Gaussian prior.")
+    raise NotExportable(
+        f"Vector fields of {prior!r} cannot be exported to ONNX: use a Gaussian prior."
+    )
 
 
 @profile_slopes.register
@@ -80,9 +91,13 @@ def _rational_quadratic_slopes(prior: RationalQuadratic, q: Tensor) -> tuple[Ten
 
 @profile_slopes.register
 def _matern_slopes(prior: Matern, q: Tensor) -> tuple[Tensor, Tensor]:
-    """Of ν = 3/2: z = √(3q), k′ = −(3/2) e⁻ᶻ, k″ = (9/4) e⁻ᶻ / z, zero at zero; of ν = 5/2: z = √(5q), −(5/6)(1 + z) e⁻ᶻ, (25/12) e⁻ᶻ."""
+    """Of ν = 3/2: z = √(3q), k′ = −(3/2) e⁻ᶻ, k″ = (9/4) e⁻ᶻ / z, zero at zero; of ν = 5/2: z =
+    √(5q), −(5/6)(1 + z) e⁻ᶻ, (25/12) e⁻ᶻ.
+    """
     if prior.nu not in (1.5, 2.5):
-        raise NotExportable(f"Vector fields of {prior!r} cannot be exported to ONNX: use nu = 1.5 or 2.5.")
+        raise NotExportable(
+            f"Vector fields of {prior!r} cannot be exported to ONNX: use nu = 1.5 or 2.5."
+        )
     graph = q.graph
     z = graph.sqrt(2 * prior.nu * q)
     decay = graph.exp(-z)

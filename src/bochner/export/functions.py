@@ -1,4 +1,6 @@
-"""Fitted functions as graphs: waves, harmonics, kernels between rows and points, and what scores predict."""
+"""Fitted functions as graphs: waves, harmonics, kernels between rows and points, and what scores
+predict.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,29 @@ from ..expansions.waves import Expansion, ExpansionStack
 from ..losses import Exponential, Huber, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
 from ..measures.fourier import AtomicMeasure, FourierMeasure
 from ..measures.harmonic import HarmonicMeasure, sphere_area
-from ..priors import Anova, Cauchy, Gaussian, Laplace, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
+from ..priors import (
+    Anova,
+    Cauchy,
+    Gaussian,
+    Laplace,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralMixture,
+    SpectralPrior,
+)
 from .graph import NotExportable, Tensor
 
-# --- waves and harmonics ------------------------------------------------------------------------------------------------
+# --- waves and harmonics --------------------------------------------------------------------------
 
 
 @singledispatch
 def features(measure: AtomicMeasure, X: Tensor, n_features: int) -> Tensor:
     """The features of a measure at rows of ``n_features`` columns."""
-    raise NotExportable(f"Features on a {type(measure).__name__} cannot be exported to ONNX: no graph is known for it.")
+    raise NotExportable(
+        f"Features on a {type(measure).__name__} cannot be exported to ONNX: no graph is known for "
+        "it."
+    )
 
 
 @features.register
@@ -52,7 +67,9 @@ def _harmonic_features(measure: HarmonicMeasure, X: Tensor, n_features: int) -> 
 
 
 def _lifted(levels, t, squared_radius, k, max_degree):
-    """Harmonics on the sphere in R^k from those in R^{k−1}, column by column, in the order of ``harmonics._lifted``."""
+    """Harmonics on the sphere in R^k from those in R^{k−1}, column by column, in the order of
+    ``harmonics._lifted``.
+    """
     lifted: list[list[Tensor]] = [[] for _ in range(max_degree + 1)]
     for j, lower in enumerate(levels):
         mu = j + (k - 2) / 2
@@ -62,7 +79,9 @@ def _lifted(levels, t, squared_radius, k, max_degree):
         for m in range(max_degree - j + 1):
             lifted[j + m].extend(current * column for column in lower)
             above = 0.5 * np.sqrt((m + 1) * (m + 2 * mu) / ((m + 1 + mu) * (m + mu)))
-            following = t * current if previous is None else t * current - below * squared_radius * previous
+            following = (
+                t * current if previous is None else t * current - below * squared_radius * previous
+            )
             previous, current, below = current, following / above, above
     return lifted
 
@@ -70,7 +89,9 @@ def _lifted(levels, t, squared_radius, k, max_degree):
 @singledispatch
 def expansion(f: object, X: Tensor) -> Tensor:
     """f(x) of a fitted function, (n_samples, n_outputs)."""
-    raise NotExportable(f"A {type(f).__name__} cannot be exported to ONNX: no graph is known for it.")
+    raise NotExportable(
+        f"A {type(f).__name__} cannot be exported to ONNX: no graph is known for it."
+    )
 
 
 @expansion.register
@@ -91,7 +112,10 @@ def _stack(f: ExpansionStack, X: Tensor) -> Tensor:
     shape = np.array([0, n_expansions, n_atoms], dtype=np.int64)  # 0: as many rows as there are
     waves = X.graph.node("Reshape", X.graph.node("Cos", angles), shape)
     flat = np.array([0, n_expansions], dtype=np.int64)
-    sums = [X.graph.node("Reshape", (waves * amplitudes).row_sums(), flat) for amplitudes in f.amplitudes]
+    sums = [
+        X.graph.node("Reshape", (waves * amplitudes).row_sums(), flat)
+        for amplitudes in f.amplitudes
+    ]
     return X.graph.beside(sums)
 
 
@@ -100,14 +124,16 @@ def _kernels(f: KernelExpansion, X: Tensor) -> Tensor:
     return kernel(f.prior, X, f.points) @ f.coefficients + X @ f.slopes + f.intercept
 
 
-# --- kernels between rows and points ------------------------------------------------------------------------------------
+# --- kernels between rows and points --------------------------------------------------------------
 # Column after column, so that the largest tensors are (n_samples, n_points), whatever the number of columns.
 
 
 @singledispatch
 def kernel(prior: SpectralPrior, X: Tensor, points: np.ndarray) -> Tensor:
     """The closed-form kernel of a prior, (n_samples, n_points)."""
-    raise NotExportable(f"The kernel of {prior!r} cannot be exported to ONNX: no graph is known for it.")
+    raise NotExportable(
+        f"The kernel of {prior!r} cannot be exported to ONNX: no graph is known for it."
+    )
 
 
 @kernel.register(Gaussian)
@@ -116,7 +142,8 @@ def _radial_kernel(prior, X, points):
     compiled = prior.compiled(points.shape[1])
     if not isinstance(compiled, RadialKernel):
         raise NotExportable(
-            f"The kernel of {prior!r} is a Bessel function, which ONNX does not have. Use nu = 0.5, 1.5 or 2.5, or features of it."
+            f"The kernel of {prior!r} is a Bessel function, which ONNX does not have. Use nu = "
+            "0.5, 1.5 or 2.5, or features of it."
         )
     squares = squared_distances(X, points, compiled.rates)
     if compiled.order == GAUSSIAN:
@@ -138,13 +165,18 @@ def _product_kernel(prior, X, points):
     if compiled.weights is None:
         return X.graph.exp(-sum(distances[1:], distances[0]))
     shares = compiled.weights / (1 + compiled.weights)
-    factors = [share * matern_profile(t, compiled.order) + (1 - share) for share, t in zip(shares, distances)]
+    factors = [
+        share * matern_profile(t, compiled.order) + (1 - share)
+        for share, t in zip(shares, distances)
+    ]
     return _product(factors)
 
 
 @kernel.register
 def _cauchy_kernel(prior: Cauchy, X: Tensor, points: np.ndarray) -> Tensor:
-    return 1.0 / _product([1.0 + u * u for u in _scaled_differences(X, points, prior._rates(points.shape[1]))])
+    return 1.0 / _product(
+        [1.0 + u * u for u in _scaled_differences(X, points, prior._rates(points.shape[1]))]
+    )
 
 
 @kernel.register
@@ -156,7 +188,9 @@ def _sinc_kernel(prior: Sinc, X: Tensor, points: np.ndarray) -> Tensor:
         safe = graph.where(near, 1.0, u)
         return graph.where(near, 1.0, graph.node("Sin", safe) / safe)
 
-    return _product([sinc(u) for u in _scaled_differences(X, points, prior._rates(points.shape[1]))])
+    return _product(
+        [sinc(u) for u in _scaled_differences(X, points, prior._rates(points.shape[1]))]
+    )
 
 
 @kernel.register
@@ -164,12 +198,18 @@ def _mixture_kernel(prior: SpectralMixture, X: Tensor, points: np.ndarray) -> Te
     parts = []
     for weight, mean, scale in zip(*prior._parts(points.shape[1]), strict=True):
         turns = X @ mean[:, None] - points @ mean
-        parts.append(weight * X.graph.exp(-0.5 * squared_distances(X, points, scale)) * X.graph.node("Cos", turns))
+        parts.append(
+            weight
+            * X.graph.exp(-0.5 * squared_distances(X, points, scale))
+            * X.graph.node("Cos", turns)
+        )
     return sum(parts[1:], parts[0])
 
 
 def squared_distances(X: Tensor, points: np.ndarray, rates: np.ndarray) -> Tensor:
-    """Σ_j (r_j (x_j − z_j))²; by differences, because those of products cancel where a row is one of the points."""
+    """Σ_j (r_j (x_j − z_j))²; by differences, because those of products cancel where a row is one
+    of the points.
+    """
     squares = [u * u for u in _scaled_differences(X, points, rates)]
     return sum(squares[1:], squares[0])
 
@@ -183,7 +223,9 @@ def matern_profile(t: Tensor, order: int) -> Tensor:
 
 
 def _scaled_differences(X, points, rates):
-    """r_j (x_j − z_j) for each column j, both sides taken from the middle of the points: offsets cost no digits."""
+    """r_j (x_j − z_j) for each column j, both sides taken from the middle of the points: offsets
+    cost no digits.
+    """
     center = points.mean(axis=0, dtype=np.float64)
     scaled, others = (X - center) * rates, (points - center) * rates
     return [scaled.columns([j]) - others[:, j][None] for j in range(points.shape[1])]
@@ -196,7 +238,7 @@ def _product(factors):
     return product
 
 
-# --- what scores predict ------------------------------------------------------------------------------------------------
+# --- what scores predict --------------------------------------------------------------------------
 
 
 @singledispatch
@@ -254,8 +296,12 @@ def labels(codes: Tensor, classes: np.ndarray) -> Tensor:
 
 def class_labels(classes: np.ndarray) -> np.ndarray:
     """Classes in a type that ONNX has for labels: texts or int64."""
-    if classes.dtype.kind in "biu" or (classes.dtype.kind == "f" and np.all(classes == np.round(classes))):
+    if classes.dtype.kind in "biu" or (
+        classes.dtype.kind == "f" and np.all(classes == np.round(classes))
+    ):
         return classes.astype(np.int64)
     if all(isinstance(label, str) for label in classes):
         return classes.astype(object)
-    raise NotExportable(f"Labels of an ONNX graph are texts or whole numbers, got {list(classes[:3])}. Encode them.")
+    raise NotExportable(
+        f"Labels of an ONNX graph are texts or whole numbers, got {list(classes[:3])}. Encode them."
+    )

@@ -1,4 +1,6 @@
-"""Formulas as nodes of an ONNX graph: a tensor knows +, −, ·, / and @, and a graph writes each down."""
+"""Formulas as nodes of an ONNX graph: a tensor knows +, −, ·, / and @, and a graph writes each
+down.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ class NotExportable(TypeError):
 
 
 class Tensor:
-    """The result of a node, by its name; arithmetic with tensors, arrays and numbers adds further nodes."""
+    """The result of a node, by its name; arithmetic with tensors, arrays and numbers adds further
+    nodes.
+    """
 
     __array_ufunc__ = None  # so that ``array - tensor`` is ours and not NumPy's
 
@@ -47,8 +51,9 @@ class Tensor:
         return self.graph.node("Div", other, self)
 
     def __matmul__(self, other: np.ndarray) -> Tensor:
-        # One column times one row is a plain product.  As a MatMul, onnxruntime would join it with a scaling of that column before it,
-        # and keep the scale in float32 only.  (So never scale the result of a MatMul by a number either: scale the matrix.)
+        # One column times one row is a plain product.  As a MatMul, onnxruntime would join it with
+        # a scaling of that column before it, and keep the scale in float32 only.  (So never scale
+        # the result of a MatMul by a number either: scale the matrix.)
         return self.graph.node("Mul" if len(other) == 1 else "MatMul", self, other)
 
     def __neg__(self) -> Tensor:
@@ -69,12 +74,16 @@ class Tensor:
         return self.graph.node("Reshape", self, np.array([-1], dtype=np.int64))
 
     def row_sums(self) -> Tensor:
-        """Σ over the last axis, which is kept for two axes: (n, m) gives (n, 1), (n, l, m) gives (n, l)."""
+        """Σ over the last axis, which is kept for two axes: (n, m) gives (n, 1), (n, l, m) gives
+        (n, l).
+        """
         return self.graph.node("ReduceSum", self, np.array([-1], dtype=np.int64), keepdims=1)
 
 
 class Graph:
-    """Nodes and constants of one estimator, written into the container of skl2onnx; floats are of one precision."""
+    """Nodes and constants of one estimator, written into the container of skl2onnx; floats are of
+    one precision.
+    """
 
     def __init__(self, scope: Any, operator: Any, container: Any, dtype: Any):
         self.scope = scope
@@ -82,7 +91,7 @@ class Graph:
         self.inputs = list(operator.inputs)
         self.dtype = np.dtype(dtype)
 
-    # --- what goes in -------------------------------------------------------------------------------------------------
+    # --- what goes in -----------------------------------------------------------------------------
 
     @cached_property
     def rows(self) -> Tensor:
@@ -92,7 +101,8 @@ class Graph:
             return parts[0] if len(parts) == 1 else self.beside(parts)
         names = [variable.raw_name for k, variable in enumerate(self.inputs) if self.holds_texts(k)]
         raise NotExportable(
-            f"The rows of this estimator are numbers, but the inputs {', '.join(names)} hold texts: encode them in a step before."
+            f"The rows of this estimator are numbers, but the inputs {', '.join(names)} hold "
+            "texts: encode them in a step before."
         )
 
     def numbers(self, columns: Any) -> Tensor:
@@ -110,14 +120,18 @@ class Graph:
     def _input(self, k):
         return self.cast(Tensor(self, self.inputs[k].full_name), self.dtype)
 
-    # --- nodes --------------------------------------------------------------------------------------------------------
+    # --- nodes ------------------------------------------------------------------------------------
 
     def node(self, operation: str, *inputs: Any, domain: str = "", **attributes: Any) -> Tensor:
         """A node of an operation on tensors, arrays and numbers."""
-        names = [value.name if isinstance(value, Tensor) else self.constant(value) for value in inputs]
+        names = [
+            value.name if isinstance(value, Tensor) else self.constant(value) for value in inputs
+        ]
         output = self.scope.get_unique_variable_name(f"bochner_{operation.lower()}")
         name = self.scope.get_unique_operator_name(f"bochner_{operation}")
-        self.container.add_node(operation, names, [output], op_domain=domain, name=name, **attributes)
+        self.container.add_node(
+            operation, names, [output], op_domain=domain, name=name, **attributes
+        )
         return Tensor(self, output)
 
     def constant(self, value: Any) -> str:
@@ -153,7 +167,7 @@ class Graph:
             to = guess_proto_type(output.type)
             self.container.add_node("Cast", [value.name], [output.full_name], name=name, to=to)
 
-    # --- short words --------------------------------------------------------------------------------------------------
+    # --- short words ------------------------------------------------------------------------------
 
     def beside(self, parts: Sequence[Tensor]) -> Tensor:
         """Columns of several tensors side by side."""

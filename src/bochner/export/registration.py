@@ -19,11 +19,16 @@ from .estimators import is_written, written
 from .functions import class_labels
 from .graph import Graph
 
-_CLASSIFIER_OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
+_CLASSIFIER_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [True, False],
+    "output_class_labels": [False, True],
+}
 
 
 def register_converters() -> None:
-    """Tell skl2onnx about every transformer and predictor of this library, so that ``skl2onnx.to_onnx(pipeline, X)`` converts them.
+    """Tell skl2onnx about every transformer and predictor of this library, so that
+    ``skl2onnx.to_onnx(pipeline, X)`` converts them.
 
     ``to_onnx`` of this module does so by itself; a second call changes nothing.
 
@@ -71,10 +76,12 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
     """The precision inside of a graph whose inputs and outputs are of a precision.
 
-    Coefficients that solve a linear system may be large and cancel: such sums are float64, also in a graph of float32, unless the
-    coefficients themselves are float32.
+    Coefficients that solve a linear system may be large and cancel: such sums are float64, also in
+    a graph of float32, unless the coefficients themselves are float32.
     """
-    if isinstance(estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge | SpectralLogistic):
+    if isinstance(
+        estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge | SpectralLogistic
+    ):
         return np.dtype(np.float64)
     if any(f.coefficients.dtype == np.float64 for f in kernel_expansions(estimator)):
         return np.dtype(np.float64)
@@ -86,7 +93,9 @@ def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
     if isinstance(estimator, KernelMachine):
         return [estimator.expansion_]
     if isinstance(estimator, SpectralModel):
-        return [member for member in estimator.blend_.members if isinstance(member, KernelExpansion)]
+        return [
+            member for member in estimator.blend_.members if isinstance(member, KernelExpansion)
+        ]
     return []
 
 
@@ -99,7 +108,12 @@ def input_dtype(operator):
 
 def _give_shapes(operator: Any) -> None:
     """Types and shapes of the outputs; a graph gives floats in the precision of its inputs."""
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+    from skl2onnx.common.data_types import (
+        DoubleTensorType,
+        FloatTensorType,
+        Int64TensorType,
+        StringTensorType,
+    )
 
     estimator, n_rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
     floats = DoubleTensorType if input_dtype(operator) == np.float64 else FloatTensorType

@@ -27,11 +27,14 @@ def smoothly_scaled(values: Tensor, center: np.ndarray, scale: np.ndarray, clip:
 
 
 def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
-    """The columns of ``TableInputs.transform``; missing numbers are NaN, missing texts the text "missing"."""
+    """The columns of ``TableInputs.transform``; missing numbers are NaN, missing texts the text
+    "missing".
+    """
     if len(inputs.ordered_):
         names = ", ".join(inputs.names_[j] for j in inputs.ordered_)
         raise NotExportable(
-            f"TableInputs takes the texts of {names} as numbers, which ONNX cannot read. Give these columns as numbers."
+            f"TableInputs takes the texts of {names} as numbers, which ONNX cannot read. Give "
+            "these columns as numbers."
         )
     parts = []
     if len(inputs.numbers_):
@@ -45,7 +48,9 @@ def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
 
 def _known(values):
     graph = values.graph
-    return graph.node("Not", graph.node("Or", graph.node("IsNaN", values), graph.node("IsInf", values)))
+    return graph.node(
+        "Not", graph.node("Or", graph.node("IsNaN", values), graph.node("IsInf", values))
+    )
 
 
 def _numbers(inputs, graph):
@@ -54,7 +59,9 @@ def _numbers(inputs, graph):
     if any(inputs.origins_):
         values = values - np.array(inputs.origins_, dtype=np.float64)
     values = graph.where(_known(values), values, inputs.medians_[:n_numbers])
-    scaled = smoothly_scaled(values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip)
+    scaled = smoothly_scaled(
+        values, inputs.center_[:n_numbers], inputs.scale_[:n_numbers], inputs.clip
+    )
     if not inputs.ranks > 0:
         return scaled
     columns = []
@@ -68,7 +75,9 @@ def _numbers(inputs, graph):
 
 
 def _share_below(column, places, shares):
-    """``np.interp``: the sum over pieces between knots of the share of each that lies below the value."""
+    """``np.interp``: the sum over pieces between knots of the share of each that lies below the
+    value.
+    """
     left, right = places[:-1], places[1:]
     below = (column.graph.between(column, left, right) - left) / (right - left)
     return below @ np.diff(shares)[:, None] + shares[0]
@@ -77,7 +86,8 @@ def _share_below(column, places, shares):
 def _level_columns(inputs, graph, j, levels, others):
     if len(graph.inputs) == 1 or not graph.holds_texts(j):
         raise NotExportable(
-            f"TableInputs takes column {inputs.names_[j]!r} as a category, which needs an input of texts of its own: "
+            f"TableInputs takes column {inputs.names_[j]!r} as a category, which needs an input of "
+            "texts of its own: "
             "give X as a frame where that column is text, or leave it out."
         )
     codes = graph.node(
@@ -101,7 +111,9 @@ def blended(blend: Blend, Z: Tensor) -> Tensor:
 
 def _member(member: Any, Z: Tensor) -> Tensor:
     if isinstance(member, TreeMember):
-        raise NotExportable("Trees among the members cannot be exported to ONNX here. Fit with trees=False.")
+        raise NotExportable(
+            "Trees among the members cannot be exported to ONNX here. Fit with trees=False."
+        )
     if isinstance(member, WaveMember):
         return link(member.loss, expansion(member.expansion, Z), member.expansion.n_outputs)
     return expansion(member, Z)
@@ -114,11 +126,17 @@ def linked(scores: Tensor, probability_link: ProbabilityLink) -> Tensor:
 
 
 def means(center: Tensor, scale: TargetScale, spread: Spread, Z: Tensor) -> Tensor:
-    """Predictions on the user's scale from those on the scale of the fit; on a logarithmic one the mean over held-out residuals."""
+    """Predictions on the user's scale from those on the scale of the fit; on a logarithmic one the
+    mean over held-out residuals.
+    """
     if scale.kind == "identity":
         return scale.center + scale.unit * center
     graph, quantiles = center.graph, spread.quantiles().T  # of the one output
-    sizes = quantiles if spread.log_size is None else graph.exp(expansion(spread.log_size, Z)) * quantiles
+    sizes = (
+        quantiles
+        if spread.log_size is None
+        else graph.exp(expansion(spread.log_size, Z)) * quantiles
+    )
     within = graph.between(center + sizes, scale.lowest - 0.5, scale.highest + 0.5)
     bent = scale.center + scale.unit * within
     if scale.kind == "log":

@@ -12,12 +12,21 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from .._loops.arrays import as_dense
-from ..data.columns import column_kind, column_names, float_column, is_frame, is_text, table_column, text_column
+from ..data.columns import (
+    column_kind,
+    column_names,
+    float_column,
+    is_frame,
+    is_text,
+    table_column,
+    text_column,
+)
 from .registration import kernel_expansions
 
 _N_ROWS = 100
 _TOLERANCES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
-# Of models whose own sums, of coefficients that cancel, are float32: the graph may be the more precise of the two.
+# Of models whose own sums, of coefficients that cancel, are float32: the graph may be the more
+# precise of the two.
 _OF_SINGLE_SUMS = 1e-3
 
 
@@ -60,7 +69,10 @@ class Trial:
 
         floats = FloatTensorType if self.dtype == np.float32 else DoubleTensorType
         return [
-            (name, (StringTensorType if values.dtype.kind == "O" else floats)([None, values.shape[1]]))
+            (
+                name,
+                (StringTensorType if values.dtype.kind == "O" else floats)([None, values.shape[1]]),
+            )
             for name, values in self.inputs.items()
         ]
 
@@ -77,7 +89,9 @@ class Trial:
             import onnxruntime
         except ImportError:
             warnings.warn(
-                "onnxruntime is not installed, so the graph was not tried: pip install 'bochner[onnx]'.", stacklevel=3
+                "onnxruntime is not installed, so the graph was not tried: pip install "
+                "'bochner[onnx]'.",
+                stacklevel=3,
             )
             return
         expected = self._expected()
@@ -89,14 +103,21 @@ class Trial:
             )
             said = session.run(None, self.inputs)
         except Exception as error:  # of onnxruntime: whatever it cannot run is no model for anyone
-            raise ValueError(f"onnxruntime cannot run the graph of {name_of(self.estimator)}: {error}") from error
+            raise ValueError(
+                f"onnxruntime cannot run the graph of {name_of(self.estimator)}: {error}"
+            ) from error
         limit = self._tolerance() if tolerance is None else tolerance
         names = [output.name for output in model.graph.output]
         if said[-1].size != expected[-1].size:
-            self._refuse(f"{names[-1]} have the shape {said[-1].shape} instead of {expected[-1].shape}")
+            self._refuse(
+                f"{names[-1]} have the shape {said[-1].shape} instead of {expected[-1].shape}"
+            )
         difference = _difference(said[-1], expected[-1])
         if not difference <= limit:
-            self._refuse(f"{names[-1]} differ by {difference:.1e} of the largest, and {limit:.0e} is let through")
+            self._refuse(
+                f"{names[-1]} differ by {difference:.1e} of the largest, and {limit:.0e} is let "
+                "through"
+            )
         if names[0] == "label":
             wrong = (said[0] != expected[0]) & ~_tied(expected[1], limit)
             if np.any(wrong):
@@ -122,7 +143,8 @@ class Trial:
     def _refuse(self, how):
         other = " Write dtype=np.float64, or" if self.dtype == np.float32 else " Write"
         raise ValueError(
-            f"The {self.dtype} graph of {name_of(self.estimator)} does not say what the model says: on {len(self.rows)} rows {how}."
+            f"The {self.dtype} graph of {name_of(self.estimator)} does not say what the model "
+            f"says: on {len(self.rows)} rows {how}."
             f"{other} a larger tolerance where that is precise enough."
         )
 
@@ -152,7 +174,9 @@ def _difference(found, wanted):
         return 0.0
     wanted = np.asarray(wanted, np.float64)
     size = np.nanmax(np.abs(wanted))
-    return float(np.nanmax(np.abs(found.reshape(wanted.shape) - wanted)) / (size if size > 0 else 1.0))
+    return float(
+        np.nanmax(np.abs(found.reshape(wanted.shape) - wanted)) / (size if size > 0 else 1.0)
+    )
 
 
 def _tied(scores, limit):

@@ -14,7 +14,8 @@ from ..data import Rows, evenly_spread
 from ..data.row_draws import members
 from ..data.targets import Labels, TargetSimilarity
 
-# Clustering looks at this many rows of a class at most, evenly spread; more would not move the centroids.
+# Clustering looks at this many rows of a class at most, evenly spread; more would not move the
+# centroids.
 _CLUSTER_ROWS = 50_000
 
 
@@ -22,7 +23,8 @@ _CLUSTER_ROWS = 50_000
 class Landmarks:
     """Points (n_landmarks, n_features); the rows they are, if they are rows; and their targets.
 
-    ``targets`` are class codes (for labels), rows of factors (for a target similarity), or None without targets.
+    ``targets`` are class codes (for labels), rows of factors (for a target similarity), or None
+    without targets.
     """
 
     points: np.ndarray
@@ -48,7 +50,9 @@ def choose_landmarks(
     groups = _groups(rows, target if per_label else None, weights)
     counts = shares([len(group.rows) for group in groups], n_landmarks)
     if rule == "random":
-        indices = np.concatenate([group.drawn(count, rng) for group, count in zip(groups, counts) if count])
+        indices = np.concatenate(
+            [group.drawn(count, rng) for group, count in zip(groups, counts) if count]
+        )
         chosen_targets = None if target is None else _targets_of(target)[indices]
         order = np.argsort(indices)  # rows are taken in their own order
         taken = np.empty((len(indices), rows.n_features))
@@ -69,13 +73,16 @@ def choose_landmarks(
             targets.append(np.full(len(clusters.cluster_centers_), code))
         elif target is not None:
             targets.append(
-                _targets_of_clusters(target, some, clusters.labels_, len(clusters.cluster_centers_), weights)
+                _targets_of_clusters(
+                    target, some, clusters.labels_, len(clusters.cluster_centers_), weights
+                )
             )
     return Landmarks(np.concatenate(points), None, np.concatenate(targets) if targets else None)
 
 
 def shares(sizes: list[int], total: int) -> list[int]:
-    """``total`` split evenly over groups; a group that is too small is taken whole and the others share what is missing.
+    """``total`` split evenly over groups; a group that is too small is taken whole and the others
+    share what is missing.
 
     >>> shares([100, 3, 50], 20)
     [9, 3, 8]
@@ -106,7 +113,9 @@ class _Group:
 
 def _groups(rows, target, weights):
     """The rows of each class of labels, or all rows, without those of weight zero."""
-    codes, n_codes = (target.codes, len(target.classes)) if isinstance(target, Labels) else (None, 1)
+    codes, n_codes = (
+        (target.codes, len(target.classes)) if isinstance(target, Labels) else (None, 1)
+    )
     of_codes = members(codes, n_codes, len(rows), weights)
     return [_Group(own, None if weights is None else weights[own]) for own in of_codes]
 
@@ -131,7 +140,9 @@ def _own_landmarks(rows, target, rule, weights):
     labels = None
     if isinstance(rule, tuple):
         if len(rule) != 2:
-            raise ValueError(f"landmarks must be points or a pair (points, labels), got a tuple of {len(rule)}.")
+            raise ValueError(
+                f"landmarks must be points or a pair (points, labels), got a tuple of {len(rule)}."
+            )
         rule, labels = rule
     points = as_dense(rule).astype(np.float64)
     if points.ndim != 2 or points.shape[1] != rows.n_features:
@@ -147,7 +158,9 @@ def _own_landmarks(rows, target, rule, weights):
         if not isinstance(target, Labels):
             raise ValueError("Labels of own landmarks only make sense where y holds labels.")
         if len(labels) != len(points):
-            raise ValueError(f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one.")
+            raise ValueError(
+                f"Got {len(points)} own landmarks and {len(labels)} labels; each needs one."
+            )
         return Landmarks(points, None, Labels.of(labels, classes=target.classes).codes)
     # Without labels of their own, points take the target of the nearest row.
     some = rows.spread(_CLUSTER_ROWS, weights)

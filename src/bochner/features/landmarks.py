@@ -10,7 +10,14 @@ from scipy.special import rel_entr
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import as_generator, check_auto_count, check_choice, check_count, check_flag, check_share
+from .._checks import (
+    as_generator,
+    check_auto_count,
+    check_choice,
+    check_count,
+    check_flag,
+    check_share,
+)
 from .._estimator import reporting, restore_on_failure
 from ..bounds import Bound
 from ..bounds import landmark as landmark_bound
@@ -34,10 +41,12 @@ _MANY_LANDMARKS = 300
 
 @dataclass(eq=False, repr=False)
 class LandmarkFeatures(FeatureMap):
-    """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et al. 2019, Section 4.2).
+    """Similarities to landmarks, each by a pseudo-posterior over frequencies of its own (Letarte et
+    al. 2019, Section 4.2).
 
-    For a landmark x_l with label y_l, the learner weighs frequencies by L̂^l, which asks how well cos ω·(x_l − x) says which
-    rows have the label y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n L̂^l(ω_m)) (Eq. 12).  Then x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l.
+    For a landmark x_l with label y_l, the learner weighs frequencies by L̂^l, which asks how well
+    cos ω·(x_l − x) says which rows have the label y_l: for ``PacBayes`` Q^l_m ∝ exp(−β √n
+    L̂^l(ω_m)) (Eq. 12). Then x ↦ (Σ_m Q^l_m cos ω_m·(x_l − x))_l.
 
     Parameters
     ----------
@@ -46,19 +55,24 @@ class LandmarkFeatures(FeatureMap):
     learner : a learner by alignment, default ``PacBayes()``
         How far the similarities follow the labels.
     n_landmarks : "auto", int or float, default "auto"
-        How many; "auto" is 300, or half of fewer than 600 different rows, and a float in (0, 1) is a share of the rows.
-    landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels), default "kmeans"
-        Centroids, rows, or points of your own; without labels those take the label of the nearest row.
+        How many; "auto" is 300, or half of fewer than 600 different rows, and a float in (0, 1) is
+        a share of the rows.
+    landmarks : "kmeans", "random", an array (n_landmarks, n_features) or a pair (array, labels),
+        default "kmeans"
+        Centroids, rows, or points of your own; without labels those take the label of the nearest
+        row.
     n_components : int, default 64
         Frequencies D per landmark.
     similarity : "learned", "prior" or "exact", default "learned"
-        Learned weights; equal weights (the prior's random features); or the prior's closed-form kernel, which is the
-        classical empirical kernel map ("RBF landmarks").
+        Learned weights; equal weights (the prior's random features); or the prior's closed-form
+        kernel, which is the classical empirical kernel map ("RBF landmarks").
     per_label : bool, default True
-        Choose as many landmarks in each class (where y holds labels), rather than among all rows together.
+        Choose as many landmarks in each class (where y holds labels), rather than among all rows
+        together.
     share_frequencies : bool, default False
-        One set of D frequencies for all landmarks: much less work and memory.  The price is rank: however many landmarks, their
-        similarities then span at most 2D dimensions, where own frequencies give each landmark a dimension of its own.
+        One set of D frequencies for all landmarks: much less work and memory. The price is rank:
+        however many landmarks, their similarities then span at most 2D dimensions, where own
+        frequencies give each landmark a dimension of its own.
     target : "auto", "labels" or "values", default "auto"
         What y is, as for ``SpectralFeatures``.
     block_size : "auto" or int, default "auto"
@@ -70,9 +84,11 @@ class LandmarkFeatures(FeatureMap):
     ----------
     landmarks_ : (n_landmarks, n_features) ; ``landmark_indices_`` the rows they are, or None
     landmark_labels_ : their labels (or target factors), None without y
-    expansion_ : the similarities as waves (not for "exact"): an ``Expansion`` with an output for each landmark where these share
+    expansion_ : the similarities as waves (not for "exact"): an ``Expansion`` with an output for
+        each landmark where these share
         their frequencies, else an ``ExpansionStack`` with an expansion for each
-    report_ : for "learned", the learner's report with the losses L̂^l(ω_m) and the weights, (n_landmarks, D)
+    report_ : for "learned", the learner's report with the losses L̂^l(ω_m) and the weights,
+        (n_landmarks, D)
 
     Examples
     --------
@@ -99,10 +115,12 @@ class LandmarkFeatures(FeatureMap):
     @restore_on_failure
     @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose landmarks and learn their similarities; y may be labels, real values or a ``Target``.
+        """Choose landmarks and learn their similarities; y may be labels, real values or a
+        ``Target``.
 
-        A row of weight h counts as h rows.  Of up to 4000 rows equal ones are one candidate for a landmark, so that weights and repeated
-        rows give the same landmarks; of more they are drawn alike.
+        A row of weight h counts as h rows. Of up to 4000 rows equal ones are one candidate for a
+        landmark, so that weights and repeated rows give the same landmarks; of more they are drawn
+        alike.
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
@@ -118,9 +136,13 @@ class LandmarkFeatures(FeatureMap):
             self.__dict__.pop(name, None)
         self.prior_ = self._component("prior").resolved(rows, weights)
         n_landmarks = self._landmark_count(n_samples, len(rows))
-        chosen = choose_landmarks(rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights)
+        chosen = choose_landmarks(
+            rows, target, self.landmarks, n_landmarks, self.per_label, rng, weights
+        )
         self.landmarks_ = chosen.points
-        self.landmark_indices_ = None if chosen.indices is None else different.given_numbers(chosen.indices)
+        self.landmark_indices_ = (
+            None if chosen.indices is None else different.given_numbers(chosen.indices)
+        )
         self._by_label = isinstance(target, Labels)
         # Whether it depends on labels, or on which rows are equal, which rows may be landmarks.
         self._chosen_by_data = (self.per_label and self._by_label) or len(rows) < n_rows
@@ -130,29 +152,42 @@ class LandmarkFeatures(FeatureMap):
         return self
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out`` when given."""
+        """Similarities to the landmarks as (n_samples, n_landmarks), block by block; into ``out``
+        when given.
+        """
         rows = self._rows(X)
         if self.similarity != "exact":
             return self.expansion_.evaluate(rows, out)
-        block = Block(_exact_block, self.prior_, self.landmarks_, row_bytes=32 * len(self.landmarks_))
+        block = Block(
+            _exact_block, self.prior_, self.landmarks_, row_bytes=32 * len(self.landmarks_)
+        )
         return rows.map(block, len(self.landmarks_), out=out)
 
-    def transform_each(self, X: Any, variants: list[tuple[AlignmentLearner, int]]) -> list[np.ndarray]:
-        """Similarities for several (learner, n_components) at once, the cosines of X computed once for all of them.
+    def transform_each(
+        self, X: Any, variants: list[tuple[AlignmentLearner, int]]
+    ) -> list[np.ndarray]:
+        """Similarities for several (learner, n_components) at once, the cosines of X computed once
+        for all of them.
 
         The same as ``relearned(learner, n_components).transform(X)`` for each pair.
         """
         self._check_learned()
         weights = np.zeros((len(variants), *self.report_.losses.shape))
         for variant, (learner, n_components) in enumerate(variants):
-            weights[variant, :, :n_components] = self.relearned(learner, n_components).report_.weights
+            weights[variant, :, :n_components] = self.relearned(
+                learner, n_components
+            ).report_.weights
         psi = similarities(*self._waves(), weights).evaluate(self._rows(X))
         return np.split(psi, len(variants), axis=1)
 
-    def relearned(self, learner: AlignmentLearner | None = None, n_components: int | None = None) -> Self:
-        """A fitted copy with another learner, or with the first ``n_components`` frequencies of each landmark only.
+    def relearned(
+        self, learner: AlignmentLearner | None = None, n_components: int | None = None
+    ) -> Self:
+        """A fitted copy with another learner, or with the first ``n_components`` frequencies of
+        each landmark only.
 
-        The losses are known already, so the data is not touched; a smaller D is an independent draw of the prior too.
+        The losses are known already, so the data is not touched; a smaller D is an independent draw
+        of the prior too.
         """
         self._check_learned()
         fitted = self._copy_with(learner)
@@ -160,19 +195,28 @@ class LandmarkFeatures(FeatureMap):
         if n_components is not None:
             n_components = check_count(n_components, "n_components")
             if n_components > losses.shape[1]:
-                raise ValueError(f"Only {losses.shape[1]} frequencies were drawn, got n_components={n_components}.")
+                raise ValueError(
+                    f"Only {losses.shape[1]} frequencies were drawn, got "
+                    f"n_components={n_components}."
+                )
             fitted.n_components = n_components
         some = slice(n_components)
         frequencies, phases = self._waves()
-        fitted._weigh(frequencies[:, some], phases[:, some], losses[:, some], self.report_.n_samples)
+        fitted._weigh(
+            frequencies[:, some], phases[:, some], losses[:, some], self.report_.n_samples
+        )
         return fitted
 
-    def alignment_bound(self, delta: float = 0.05, *, landmark: int | None = None, form: str = "safe") -> Bound:
-        """With probability 1 − delta, the expected losses of *all* landmarks are below their bounds (Theorem 1, union).
+    def alignment_bound(
+        self, delta: float = 0.05, *, landmark: int | None = None, form: str = "safe"
+    ) -> Bound:
+        """With probability 1 − delta, the expected losses of *all* landmarks are below their bounds
+        (Theorem 1, union).
 
-        ``landmark=None`` gives the mean over landmarks, a number the bound of that one.  Random rows chosen per label
-        depend on the labels; the union then runs over all n rows, which covers any choice among them.  The theorem holds for
-        the weights of any learner, at a t fixed before the data: β √n for ``PacBayes``, √n else.
+        ``landmark=None`` gives the mean over landmarks, a number the bound of that one. Random rows
+        chosen per label depend on the labels; the union then runs over all n rows, which covers any
+        choice among them. The theorem holds for the weights of any learner, at a t fixed before the
+        data: β √n for ``PacBayes``, √n else.
         """
         self._check_learned()
         report, learner = self.report_, self._component("learner")
@@ -183,27 +227,42 @@ class LandmarkFeatures(FeatureMap):
         in_sample = self.landmark_indices_ is not None
         n_samples = int(report.n_samples)
         union = n_samples if in_sample and self._chosen_by_data else len(empirical)
-        settings: dict[str, Any] = {"delta": delta, "in_sample": in_sample, "independent": in_sample, "form": form}
+        settings: dict[str, Any] = {
+            "delta": delta,
+            "in_sample": in_sample,
+            "independent": in_sample,
+            "form": form,
+        }
         bounds = [
-            of_any_losses(landmark_bound, loss, kl, n_samples, union * report.n_tried, t=t, **settings)
+            of_any_losses(
+                landmark_bound, loss, kl, n_samples, union * report.n_tried, t=t, **settings
+            )
             for loss, kl, t in zip(empirical[some], divergence[some], scales[some])
         ]
         means = np.mean([(one.value, one.empirical, one.complexity) for one in bounds], axis=0)
-        bound = replace(bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2]))
+        bound = replace(
+            bounds[0], value=float(means[0]), empirical=float(means[1]), complexity=float(means[2])
+        )
         if not in_sample and not isinstance(self.landmarks, str):
             bound = replace(
-                bound, reason="own landmarks: it holds only if they were chosen without looking at the rows"
+                bound,
+                reason="own landmarks: it holds only if they were chosen without looking at the "
+                "rows",
             )
         reason = data_dependent_prior(self.prior) or self._caveat
         if not self._by_label:
-            reason = reason or "similarities of real targets must be at most 1 and fixed without the rows"
+            reason = (
+                reason
+                or "similarities of real targets must be at most 1 and fixed without the rows"
+            )
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _check_learned(self):
         check_is_fitted(self)
         if "report_" not in vars(self):
             raise ValueError(
-                f"Similarities were fitted with similarity={self.similarity!r}, so there are no learned weights. "
+                f"Similarities were fitted with similarity={self.similarity!r}, so there are no "
+                "learned weights. "
                 'Write similarity="learned" and fit again.'
             )
 
@@ -222,13 +281,17 @@ class LandmarkFeatures(FeatureMap):
             return min(max(int(np.ceil(self.n_landmarks * n_samples)), 1), n_different)
         if self.n_landmarks > n_different:
             warnings.warn(
-                f"n_landmarks={self.n_landmarks} is more than the {n_different} different rows of X; all of them become landmarks.",
+                f"n_landmarks={self.n_landmarks} is more than the {n_different} different rows of "
+                "X; all of them become landmarks.",
                 stacklevel=4,
             )
         return min(self.n_landmarks, n_different)
 
     def _fit_similarities(self, rows, target, chosen, rng, weights, n_samples):
-        n_landmarks, n_sets = len(chosen.points), 1 if self.share_frequencies else len(chosen.points)
+        n_landmarks, n_sets = (
+            len(chosen.points),
+            1 if self.share_frequencies else len(chosen.points),
+        )
         measure = drawn_candidates(self.prior_, n_sets * self.n_components, rows, rng)
         frequencies = measure.frequencies.reshape(n_sets, self.n_components, rows.n_features)
         phases = np.stack([frequencies[k % n_sets] @ chosen.points[k] for k in range(n_landmarks)])
@@ -236,7 +299,9 @@ class LandmarkFeatures(FeatureMap):
             losses = landmark_losses(measure, rows, target, chosen, phases, weights)
             self._weigh(frequencies, phases, losses, n_samples)
         else:
-            self.expansion_ = similarities(frequencies, phases, np.full((1, *phases.shape), 1 / self.n_components))
+            self.expansion_ = similarities(
+                frequencies, phases, np.full((1, *phases.shape), 1 / self.n_components)
+            )
 
     def _weigh(self, frequencies, phases, losses, n_samples):
         """Weights of the frequencies, landmark by landmark."""
@@ -274,11 +339,14 @@ class LandmarkFeatures(FeatureMap):
         return tags
 
 
-def similarities(frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarray) -> Expansion | ExpansionStack:
-    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]), phases ω_lm·x_l (Letarte et al. 2019, Eq. 13).
+def similarities(
+    frequencies: np.ndarray, phases: np.ndarray, weights: np.ndarray
+) -> Expansion | ExpansionStack:
+    """ψ_l(x) = Σ_m weights[v, l, m] cos(ω_lm·x − phases[l, m]), phases ω_lm·x_l (Letarte et al.
+    2019, Eq. 13).
 
-    ``frequencies`` is (n_landmarks, D, n_features), or (1, D, n_features) when all landmarks share them; the columns of each
-    set v of weights stand together.
+    ``frequencies`` is (n_landmarks, D, n_features), or (1, D, n_features) when all landmarks share
+    them; the columns of each set v of weights stand together.
     """
     if len(frequencies) == len(phases):
         return ExpansionStack(frequencies, phases, weights)
@@ -294,13 +362,15 @@ def landmark_losses(
     phases: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""L̂^l(ω_m) as (n_landmarks, D) for D frequencies shared by all landmarks, or for n_landmarks · D own ones.
+    r"""L̂^l(ω_m) as (n_landmarks, D) for D frequencies shared by all landmarks, or for n_landmarks
+    · D own ones.
 
     .. math:: \hat L^l(\omega) = \frac12 - \frac{\mathrm{Re}(e^{-i \omega \cdot x_l} T_l(\omega)) - \lambda_{ll} [l \in S]}{2 m},
         \quad T_l = \sum_j \lambda_{lj} e^{i \omega \cdot x_j}
 
-    with m = n − 1 rows for a landmark that is one of them and m = n otherwise; a row of weight h counts as h rows.  T_l follows from the Fourier sums of the
-    classes (or of the target's factors), which all landmarks share: one pass over the rows.
+    with m = n − 1 rows for a landmark that is one of them and m = n otherwise; a row of weight h
+    counts as h rows. T_l follows from the Fourier sums of the classes (or of the target's factors),
+    which all landmarks share: one pass over the rows.
     """
     n_landmarks, n_components = phases.shape
     n_sets = len(measure) // n_components
@@ -315,14 +385,17 @@ def landmark_losses(
         signals = target.factors if weights is None else target.factors * weights[:, None]
         sums = fourier_sums(measure, rows, signals).reshape(-1, 2, n_sets, n_components)
         signed = chosen.targets * target.signs
-        pulls = np.stack([np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)])
+        pulls = np.stack(
+            [np.tensordot(signed[k], sums[:, :, own[k]], 1) for k in range(n_landmarks)]
+        )
         own_similarity = np.sum(signed * chosen.targets, axis=1)
     agreement = np.cos(phases) * pulls[:, 0] + np.sin(phases) * pulls[:, 1]
     n_rows = len(rows) if weights is None else float(np.sum(weights))
     if chosen.indices is not None:
         if n_rows <= 1:
             raise ValueError(
-                f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a sum of weights)."
+                f"A landmark needs other rows to be compared with, got n_samples={n_rows:.3g} (a "
+                "sum of weights)."
             )
         agreement -= own_similarity[:, None]
         n_rows -= 1
@@ -330,7 +403,9 @@ def landmark_losses(
 
 
 def _exact_block(prior, landmarks, X, out):
-    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay sparse, where it is radial."""
+    """The prior's kernel between rows and landmarks; by matrix products, and sparse rows stay
+    sparse, where it is radial.
+    """
     if isinstance(prior, RadialPrior):
         inverse = 1 / prior._lengths(X.shape[1])
         scaled = (X @ sp.diags_array(inverse)).tocsr() if sp.issparse(X) else X * inverse

@@ -1,4 +1,6 @@
-"""SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates it."""
+"""SpectralFeatures: the scikit-learn transformer that samples a measure, learns it, and evaluates
+it.
+"""
 
 import warnings
 from copy import copy, deepcopy
@@ -23,10 +25,11 @@ from ..learners.alignment import LabelSums, alignment_sums
 from ..measures.fourier import SELECTIONS, FourierMeasure, effective_atoms, selected_atoms
 from ..priors import Gaussian, SpectralPrior
 
-# Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them never exist.
+# Candidates for float32 rows are drawn in pieces of this size, so that float64 draws of all of them
+# never exist.
 _DRAW_BYTES = 2**27
-# With a smaller share of distinct draws, fit warns: equal frequencies are columns that add nothing.  Draws among
-# more than _FEW_ATOMS effective atoms per draw repeat by chance only.
+# With a smaller share of distinct draws, fit warns: equal frequencies are columns that add nothing.
+# Draws among more than _FEW_ATOMS effective atoms per draw repeat by chance only.
 _LEAST_DISTINCT, _FEW_ATOMS = 0.75, 2
 
 
@@ -35,13 +38,18 @@ def _learns_by_sums(estimator):
     if learner is None or isinstance(learner, AlignmentLearner):
         return True
     raise AttributeError(
-        f"{type(learner).__name__} looks at the rows more than once and cannot learn in parts; call fit on all rows."
+        f"{type(learner).__name__} looks at the rows more than once and cannot learn in parts; "
+        "call fit on all rows."
     )
 
 
 @dataclass(eq=False, repr=False)
-class FeatureMap(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults):
-    """What ``SpectralFeatures`` and ``LandmarkFeatures`` share: a prior, a learner, and how rows and targets are read."""
+class FeatureMap(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NestedDefaults
+):
+    """What ``SpectralFeatures`` and ``LandmarkFeatures`` share: a prior, a learner, and how rows
+    and targets are read.
+    """
 
     prior: SpectralPrior | None = None
     learner: Any = None
@@ -81,28 +89,32 @@ class FeatureMap(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
 @dataclass(eq=False, repr=False)
 class SpectralFeatures(FeatureMap):
-    """Features whose inner products are a kernel: sampled from a prior over frequencies, then learned.
+    """Features whose inner products are a kernel: sampled from a prior over frequencies, then
+    learned.
 
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
         Where candidate frequencies are drawn.
     learner : a learner, default None
-        A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random Fourier features).
+        A rule ``measure, rows, target -> measure``; None keeps the prior's measure (plain random
+        Fourier features).
     n_components : int, default 100
-        Number of frequencies D; each gives two columns, a cosine and a sine.  ``MarginGame`` counts its own: there D draws are
-        where its search starts, unless its ``n_rounds`` is None.
+        Number of frequencies D; each gives two columns, a cosine and a sine. ``MarginGame`` counts
+        its own: there D draws are where its search starts, unless its ``n_rounds`` is None.
     n_candidates : int, default None
-        With a learner: draw this many candidates N, learn their weights, then keep D of them.  None learns on D.
+        With a learner: draw this many candidates N, learn their weights, then keep D of them. None
+        learns on D.
     selection : "multinomial", "systematic", "top" or "all", default "multinomial"
-        How D of the N candidates are kept: drawn with replacement in proportion to their weights (as published), drawn
-        with less variance, the D largest, or all N with their weights.
+        How D of the N candidates are kept: drawn with replacement in proportion to their weights
+        (as published), drawn with less variance, the D largest, or all N with their weights.
     sampling : "iid", "orthogonal" or "qmc", default "iid"
-        How the prior is sampled; the last two have less variance at the same D (qmc only once D is well above the number of
-        columns).
+        How the prior is sampled; the last two have less variance at the same D (qmc only once D is
+        well above the number of columns).
     target : "auto", "labels" or "values", default "auto"
-        What y is to a learner.  "auto" reads strings, booleans and whole numbers as labels, other numbers as values, and whole
-        numbers of many levels as values, with a warning; before a regressor write "values".
+        What y is to a learner. "auto" reads strings, booleans and whole numbers as labels, other
+        numbers as values, and whole numbers of many levels as values, with a warning; before a
+        regressor write "values".
     block_size : "auto" or int, default "auto"
         Rows worked on at once; "auto" keeps memory within a fixed budget.
     random_state : None, int, RandomState or Generator, default None
@@ -110,7 +122,8 @@ class SpectralFeatures(FeatureMap):
 
     Attributes
     ----------
-    measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce exactly
+    measure_ : the learned measure; ``measure_.kernel(X)`` is the kernel that the features reproduce
+        exactly
     prior_ : the prior with its bandwidth resolved from the data
     report_ : what the learner found besides the measure
     learned_ : the measure over all candidates, before D of them were kept (learners by alignment)
@@ -148,9 +161,11 @@ class SpectralFeatures(FeatureMap):
     @restore_on_failure
     @reporting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a ``Target``.
+        """Sample the prior and, with a learner, learn the measure from X and y; y may also be a
+        ``Target``.
 
-        A row of weight h counts as h rows, for a bandwidth that is taken from the data and for learners.
+        A row of weight h counts as h rows, for a bandwidth that is taken from the data and for
+        learners.
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
@@ -173,11 +188,15 @@ class SpectralFeatures(FeatureMap):
 
     @available_if(_learns_by_sums)
     @restore_on_failure
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch as well: after any batches the weights are those of one fit on all their rows.
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from a batch as well: after any batches the weights are those of one fit on all
+        their rows.
 
-        The first batch settles the bandwidth of the prior if that is "scale" or "median", the candidates, and whether y holds
-        labels or values.  ``classes`` lists all labels that may occur; without it, labels are collected as they come.
+        The first batch settles the bandwidth of the prior if that is "scale" or "median", the
+        candidates, and whether y holds labels or values. ``classes`` lists all labels that may
+        occur; without it, labels are collected as they come.
         """
         first = not hasattr(self, "measure_")
         if first:
@@ -203,17 +222,21 @@ class SpectralFeatures(FeatureMap):
 
     @restore_on_failure
     def merge(self, other: Self) -> Self:
-        """Take in what another fit has seen: afterwards the weights are those of one fit on the rows of both.
+        """Take in what another fit has seen: afterwards the weights are those of one fit on the
+        rows of both.
 
-        Both need the same candidates: the same prior with a number for its bandwidth, and the same integer seed.
-        The other's rows are not needed, only its sums, so that data which must not meet can be learned from together.
+        Both need the same candidates: the same prior with a number for its bandwidth, and the same
+        integer seed. The other's rows are not needed, only its sums, so that data which must not
+        meet can be learned from together.
         """
         for features in (self, other):
             check_is_fitted(features, "sums_")
         if not np.array_equal(self.candidates_.frequencies, other.candidates_.frequencies):
             raise ValueError(
-                "The two fits drew different candidates. Give both the same prior with a number for its bandwidth "
-                "(not 'scale' or 'median', which depend on the rows) and the same integer random_state."
+                "The two fits drew different candidates. Give both the same prior with a number "
+                "for its bandwidth "
+                "(not 'scale' or 'median', which depend on the rows) and the same integer "
+                "random_state."
             )
         self.sums_ = self.sums_ + other.sums_
         self._caveat = self._caveat or other._caveat
@@ -221,7 +244,8 @@ class SpectralFeatures(FeatureMap):
         return self
 
     def relearned(self, learner: Any = None, n_components: int | None = None) -> Self:
-        """A fitted copy with another learner or another D, from the same sums: O(N), the data is not touched.
+        """A fitted copy with another learner or another D, from the same sums: O(N), the data is
+        not touched.
 
         >>> from sklearn.datasets import load_iris
         >>> from bochner import PacBayes
@@ -239,15 +263,21 @@ class SpectralFeatures(FeatureMap):
         return fitted
 
     def transform(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a memory map) when given."""
+        """The features of X as (n_samples, 2 n_components), block by block; into ``out`` (e.g. a
+        memory map) when given.
+        """
         rows = self._rows(X)
         return self.measure_.features(rows, out=out)
 
-    def alignment_bound(self, delta: float = 0.05, *, of: str = "selected", form: str = "safe") -> Bound:
-        """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is at most ``value``.
+    def alignment_bound(
+        self, delta: float = 0.05, *, of: str = "selected", form: str = "safe"
+    ) -> Bound:
+        """With probability 1 − delta over the rows it was fitted on, the expected alignment loss is
+        at most ``value``.
 
-        ``of="selected"`` speaks of the kernel of ``measure_``, ``of="learned"`` of the one over all candidates.  The
-        theorem is the learner's: Theorem 3 for PacBayes, Theorem 4 for OptimalAlignment.
+        ``of="selected"`` speaks of the kernel of ``measure_``, ``of="learned"`` of the one over all
+        candidates. The theorem is the learner's: Theorem 3 for PacBayes, Theorem 4 for
+        OptimalAlignment.
         """
         check_is_fitted(self)
         check_choice(of, "of", ("selected", "learned"))
@@ -258,13 +288,17 @@ class SpectralFeatures(FeatureMap):
             )
         weights = self.report_.weights
         if of == "selected":
-            weights = np.bincount(self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_))
+            weights = np.bincount(
+                self.selected_, weights=self.measure_.weights, minlength=len(self.candidates_)
+            )
         bound = self.learner.bound(self.report_, weights, delta=delta, form=form)
         reason = data_dependent_prior(self.prior) or self.sums_.caveat or self._caveat
         return replace(bound, valid=False, reason=reason) if reason else bound
 
     def _start(self, rows, weights=None):
-        """Forget any earlier fit, resolve the prior and draw the candidates; also the generator for what follows."""
+        """Forget any earlier fit, resolve the prior and draw the candidates; also the generator for
+        what follows.
+        """
         for name in ("measure_", "candidates_", "sums_", "learned_", "selected_", "report_"):
             self.__dict__.pop(name, None)
         rng = as_generator(self.random_state)
@@ -279,7 +313,8 @@ class SpectralFeatures(FeatureMap):
         largest = float(np.abs(measure.frequencies).max(initial=0.0))
         if not largest < np.finfo(rows.dtype).max / 10:
             raise ValueError(
-                f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} does not hold. Scale the columns, e.g. by "
+                f"The frequencies for rows of this scale reach {largest:.1e}, which {rows.dtype} "
+                "does not hold. Scale the columns, e.g. by "
                 "StandardScaler, or give the prior a bandwidth."
             )
         # Selecting again after another batch, or with other weights, starts from the same numbers.
@@ -293,19 +328,27 @@ class SpectralFeatures(FeatureMap):
         if self.n_candidates is None:
             self.selected_, self.measure_ = np.arange(len(self.learned_)), self.learned_
         else:
-            self.selected_, self.measure_ = self._kept_atoms(self.learned_, deepcopy(self._selection_rng))
+            self.selected_, self.measure_ = self._kept_atoms(
+                self.learned_, deepcopy(self._selection_rng)
+            )
 
     def _kept_atoms(self, measure, rng):
-        """Select D atoms of a measure: their indices, and the measure of them; warn once if many are equal."""
+        """Select D atoms of a measure: their indices, and the measure of them; warn once if many
+        are equal.
+        """
         chosen, weights = selected_atoms(measure.weights, self.n_components, rng, self.selection)
         n_distinct, n_effective = len(np.unique(chosen)), effective_atoms(measure.weights)
-        repeated = n_distinct < _LEAST_DISTINCT * len(chosen) and n_effective < _FEW_ATOMS * len(chosen)
+        repeated = n_distinct < _LEAST_DISTINCT * len(chosen) and n_effective < _FEW_ATOMS * len(
+            chosen
+        )
         if repeated and not self._warned:
             self._warned = True
             warnings.warn(
-                f"Only {n_distinct} of the {len(chosen)} frequencies drawn are distinct: the learned weights amount "
+                f"Only {n_distinct} of the {len(chosen)} frequencies drawn are distinct: the "
+                "learned weights amount "
                 f"to {n_effective:.1f} effective atoms of {len(measure)}. Write "
-                'selection="top", use a smaller beta (PacBayes) or radius (OptimalAlignment), or more n_candidates.',
+                'selection="top", use a smaller beta (PacBayes) or radius (OptimalAlignment), or '
+                "more n_candidates.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -323,7 +366,8 @@ class SpectralFeatures(FeatureMap):
             check_count(self.n_candidates, "n_candidates")
             if self.learner is None:
                 raise ValueError(
-                    f"n_candidates={self.n_candidates} without a learner: there is nothing to choose candidates by. "
+                    f"n_candidates={self.n_candidates} without a learner: there is nothing to "
+                    "choose candidates by. "
                     "Give a learner, or leave n_candidates=None."
                 )
         if self.learner is not None:
@@ -336,28 +380,38 @@ class SpectralFeatures(FeatureMap):
 
 
 def caveat_of(weights: np.ndarray | None) -> str:
-    """Why no theorem holds for rows with these weights, or an empty text: the theorems count independent rows, each once."""
+    """Why no theorem holds for rows with these weights, or an empty text: the theorems count
+    independent rows, each once.
+    """
     return "" if weights is None else "weighted rows are no independent sample"
 
 
 def fitted_transformer(transformer: Any, X: Any, y: Any, weights: np.ndarray | None) -> Any:
-    """Anyone's transformer, fitted; one that learns from rows and cannot weigh them is refused where they have weights."""
-    if weights is None or isinstance(transformer, FrozenEstimator) or not get_tags(transformer).requires_fit:
+    """Anyone's transformer, fitted; one that learns from rows and cannot weigh them is refused
+    where they have weights.
+    """
+    if (
+        weights is None
+        or isinstance(transformer, FrozenEstimator)
+        or not get_tags(transformer).requires_fit
+    ):
         return transformer.fit(X, y)
     if not has_fit_parameter(transformer, "sample_weight"):
         raise ValueError(
-            f"{type(transformer).__name__} takes no sample_weight and would learn from weighted rows as if all counted once. Use "
-            "SpectralFeatures or LandmarkFeatures, or fit it beforehand and give FrozenEstimator of scikit-learn."
+            f"{type(transformer).__name__} takes no sample_weight and would learn from weighted "
+            "rows as if all counted once. Use "
+            "SpectralFeatures or LandmarkFeatures, or fit it beforehand and give FrozenEstimator "
+            "of scikit-learn."
         )
     return transformer.fit(X, y, sample_weight=weights)
 
 
 def data_dependent_prior(prior: SpectralPrior | None) -> str:
-    """Return why no theorem holds with this prior, or "": P must not depend on the rows of the bound."""
+    """Return why no theorem holds with this prior, or "": P must not depend on the rows of the
+    bound.
+    """
     if prior is None:
-        return (
-            "the default prior takes its bandwidth from the data; give a prior with a number, e.g. Gaussian(gamma=1.0)"
-        )
+        return "the default prior takes its bandwidth from the data; give a prior with a number, e.g. Gaussian(gamma=1.0)"
     for name, value in prior.get_params().items():
         if isinstance(value, str):
             return f"{name}={value!r} reads the prior off the data; give a number chosen without these rows"
@@ -365,12 +419,15 @@ def data_dependent_prior(prior: SpectralPrior | None) -> str:
 
 
 def learned_prior(owner: Any) -> str:
-    """Return why no theorem holds if ``owner``, or a parameter of it, is a prior learned by ``Evidence``; else ""."""
+    """Return why no theorem holds if ``owner``, or a parameter of it, is a prior learned by
+    ``Evidence``; else "".
+    """
     for value in (owner, *owner.get_params(deep=True).values()):
         if isinstance(value, SpectralPrior) and value._learned:
             name = type(value).__name__
             return (
-                f"the prior was learned by Evidence; if that was on data without these rows, write a new prior {name}(...) "
+                "the prior was learned by Evidence; if that was on data without these rows, write "
+                f"a new prior {name}(...) "
                 "with the learned numbers"
             )
     return ""
@@ -379,7 +436,8 @@ def learned_prior(owner: Any) -> str:
 def drawn_candidates(
     prior: SpectralPrior, n_atoms: int, rows: Rows, rng: np.random.Generator, sampling: str = "iid"
 ) -> FourierMeasure:
-    """Many atoms of a prior for some rows, in float32 where those are: half the memory, and no float64 draw of them all.
+    """Many atoms of a prior for some rows, in float32 where those are: half the memory, and no
+    float64 draw of them all.
 
     The rounding is far below that of projecting in float32.
     """

@@ -1,10 +1,12 @@
-r"""Fourier sums of a signal, and the alignment losses made of them: the statistic that every learner shares.
+r"""Fourier sums of a signal, and the alignment losses made of them: the statistic that every
+learner shares.
 
 The alignment loss of a frequency (Letarte et al. 2019, Eq. 9) averages over pairs of rows,
 
 .. math:: \hat L(\omega) = \frac{1}{n(n-1)} \sum_{i \ne j} \frac{1 - \lambda_{ij} \cos \omega \cdot (x_i - x_j)}{2},
 
-but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their Propositions 7 and 8):
+but with Λ = U diag(s) Uᵀ it only needs the Fourier sums û_k = Σ_i U_ik exp(i ω·x_i) (their
+Propositions 7 and 8):
 
 .. math:: \hat L(\omega) = \frac12 - \frac{\sum_k s_k |\hat u_k|^2 - \mathrm{tr}\,\Lambda}{2 n (n-1)}.
 """
@@ -24,10 +26,12 @@ from ..data import Block, as_rows, twin_of
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 
-# Up to this many bytes the projections are kept between the two passes of a gradient instead of being computed twice.
+# Up to this many bytes the projections are kept between the two passes of a gradient instead of
+# being computed twice.
 _KEPT_PROJECTION_BYTES = 2**27
 
-# Columns of zeros are looked for in rows at least this wide, and left out when at most this share of columns remains.
+# Columns of zeros are looked for in rows at least this wide, and left out when at most this share
+# of columns remains.
 _NARROW = 64
 _WORTHWHILE = 0.95
 _PIECE = 1024
@@ -39,9 +43,11 @@ def fourier_sums(measure: FourierMeasure, X: Any, signal: Any) -> np.ndarray:
 
 
 def _sums_block(frequencies, X, signal):
-    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are worth leaving out.
+    """``fourier_sums_block`` without the columns that are zero in the whole block, where these are
+    worth leaving out.
 
-    Images have empty margins and one-hot tables absent levels; the projection, which dominates, shrinks by their share.
+    Images have empty margins and one-hot tables absent levels; the projection, which dominates,
+    shrinks by their share.
     """
     if sp.issparse(X) or X.shape[1] < _NARROW:
         return fourier_sums_block(frequencies, X, signal)
@@ -51,7 +57,9 @@ def _sums_block(frequencies, X, signal):
     X = X[:, alive]
     # Piece by piece, so that the frequencies are never copied as a whole.
     pieces = [slice(start, start + _PIECE) for start in range(0, len(frequencies), _PIECE)]
-    return np.concatenate([fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2)
+    return np.concatenate(
+        [fourier_sums_block(frequencies[some][:, alive], X, signal) for some in pieces], axis=2
+    )
 
 
 @twin_of(_sums_block)
@@ -62,9 +70,15 @@ def _tensor_sums(xp, frequencies, X, signal):
 
 
 def class_sums(
-    measure: FourierMeasure, X: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+    measure: FourierMeasure,
+    X: Any,
+    codes: np.ndarray,
+    n_classes: int,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x L array is made."""
+    """Fourier sums of each class, (n_classes, 2, n_atoms); costs as much as one signal, and no n x
+    L array is made.
+    """
     signals = [codes] if weights is None else [codes, weights]
     return as_rows(X).sum(Block(_class_sums_block, measure.frequencies, n_classes), *signals)
 
@@ -77,12 +91,18 @@ def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
 
 @twin_of(_class_sums_block)
 def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
-    one_hot = xp.astype(codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype)
-    return _tensor_sums(xp, frequencies, X, one_hot if weights is None else one_hot * weights[:, None])
+    one_hot = xp.astype(
+        codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype
+    )
+    return _tensor_sums(
+        xp, frequencies, X, one_hot if weights is None else one_hot * weights[:, None]
+    )
 
 
 def potential(measure: FourierMeasure, X: Any, signal: Any, signs: Any = None) -> np.ndarray:
-    """v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal: how strongly each frequency is present in it."""
+    """v_j = Σ_k s_k |û_kj|², û the Fourier sums of the signal: how strongly each frequency is
+    present in it.
+    """
     return _signed_energy(fourier_sums(measure, X, signal), signs)
 
 
@@ -91,12 +111,15 @@ def potential_and_gradient(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The Fourier potential (n_atoms,) and its gradient in the frequencies (n_atoms, n_features).
 
-    The gradient needs the sums over all rows first: two passes, two matrix products where the projection fits in
-    memory between them, three where it does not.
+    The gradient needs the sums over all rows first: two passes, two matrix products where the
+    projection fits in memory between them, three where it does not.
     """
     rows = as_rows(X)
     kept = []
-    if rows.is_local and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES:
+    if (
+        rows.is_local
+        and len(rows) * len(measure) * np.dtype(rows.dtype).itemsize <= _KEPT_PROJECTION_BYTES
+    ):
         kept = [np.empty((len(rows), len(measure)), rows.dtype)]
     sums = rows.sum(Block(fourier_sums_block, measure.frequencies), signal, *kept)
     pull = Block(potential_gradient_block, measure.frequencies, _signed(sums, signs))
@@ -111,11 +134,12 @@ def _signed_energy(sums, signs):
     return np.sum(_signed(sums, signs) * sums, axis=(0, 1))
 
 
-# --- alignment losses -----------------------------------------------------------------------------------------------
+# --- alignment losses -----------------------------------------------------------------------------
 
 
 def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
-    """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose targets are alike.
+    """L̂(ω_j) for every atom of ``measure``, (n_atoms,): how badly cos ω_j·(x − z) says whose
+    targets are alike.
 
     One pass over the rows.
 
@@ -138,7 +162,9 @@ def alignment_losses(measure: FourierMeasure, X: Any, y: Any) -> np.ndarray:
     return alignment_sums(measure, X, y).losses()
 
 
-def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def alignment_losses_and_gradient(
+    measure: FourierMeasure, X: Any, y: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """The losses (n_atoms,) and their gradient in the frequencies (n_atoms, n_features).
 
     Parameters
@@ -165,8 +191,11 @@ def alignment_losses_and_gradient(measure: FourierMeasure, X: Any, y: Any) -> tu
     return 0.5 - (energy - target.trace) / (2 * n_pairs), -gradient / (2 * n_pairs)
 
 
-def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None) -> AlignmentSums:
-    """What the losses need to know of the data, in one pass; sums of two parts of the data add up to those of both.
+def alignment_sums(
+    measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray | None = None
+) -> AlignmentSums:
+    """What the losses need to know of the data, in one pass; sums of two parts of the data add up
+    to those of both.
 
     A row of weight 2 counts as two equal rows, one of weight 0 not at all.
     """
@@ -183,11 +212,14 @@ def alignment_sums(measure: FourierMeasure, X: Any, y: Any, weights: np.ndarray 
         return FactorSums(sums, n_samples, target.signs, float(trace), target.largest)
     if not isinstance(target, Values):
         raise TypeError(
-            f"No alignment is known for a {type(target).__name__}; give labels, values or a TargetSimilarity."
+            f"No alignment is known for a {type(target).__name__}; give labels, values or a "
+            "TargetSimilarity."
         )
     shift = np.average(target.rows, axis=0, weights=weights)
     low, high, largest_row = target.extent(shift, weights)
-    sums, first, second = rows.sum(Block(_value_sums_block, measure.frequencies, shift), target.rows, *counts)
+    sums, first, second = rows.sum(
+        Block(_value_sums_block, measure.frequencies, shift), target.rows, *counts
+    )
     return ValueSums(sums, n_samples, shift, first, float(second), low, high, largest_row)
 
 
@@ -206,7 +238,9 @@ def _value_sums_block(frequencies, shift, X, values, weights=None):
 
 @dataclass(frozen=True, eq=False)
 class AlignmentSums(ABC):
-    """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over both parts gives."""
+    """Additive statistics of the data for one list of frequencies: ``a + b`` is what one pass over
+    both parts gives.
+    """
 
     sums: np.ndarray
     n_samples: float
@@ -225,7 +259,8 @@ class AlignmentSums(ABC):
     def __add__(self, other: Any) -> AlignmentSums:
         if type(other) is not type(self) or other.sums.shape[2] != self.sums.shape[2]:
             raise ValueError(
-                f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be added to {other!r}: "
+                f"Sums over {self.sums.shape[2]} frequencies ({type(self).__name__}) cannot be "
+                f"added to {other!r}: "
                 "both parts of the data need the same frequencies and the same kind of target."
             )
         return replace(self, n_samples=self.n_samples + other.n_samples, **self._added(other))
@@ -246,7 +281,9 @@ class LabelSums(AlignmentSums):
 
     def _energy_and_trace(self):
         total = self.sums.sum(axis=0)
-        return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(self.n_samples)
+        return 2 * np.sum(self.sums**2, axis=(0, 1)) - np.sum(total**2, axis=0), float(
+            self.n_samples
+        )
 
     def _added(self, other):
         # A part of the data need not have seen every class.
@@ -283,10 +320,12 @@ class FactorSums(AlignmentSums):
 
 @dataclass(frozen=True, eq=False)
 class ValueSums(AlignmentSums):
-    """Fourier sums of y − shift (one row per output) and, last, of 1; centering and scaling come at the end.
+    """Fourier sums of y − shift (one row per output) and, last, of 1; centering and scaling come at
+    the end.
 
-    λ_ij = u_i·u_j with u = (y − ȳ) / max ‖y − ȳ‖.  Both ȳ and, for one output, the largest deviation from it follow from
-    additive numbers (and extremes), so parts of the data add up exactly; the shift only keeps the sums from cancelling.
+    λ_ij = u_i·u_j with u = (y − ȳ) / max ‖y − ȳ‖. Both ȳ and, for one output, the largest deviation
+    from it follow from additive numbers (and extremes), so parts of the data add up exactly; the
+    shift only keeps the sums from cancelling.
     """
 
     shift: np.ndarray
@@ -314,15 +353,22 @@ class ValueSums(AlignmentSums):
 
     def _added(self, other):
         if len(self.shift) != len(other.shift):
-            raise ValueError(f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must agree.")
+            raise ValueError(
+                f"Got targets with {len(self.shift)} and {len(other.shift)} outputs; they must "
+                "agree."
+            )
         if len(self.shift) > 1:
             raise ValueError(
-                "Several real outputs cannot be learned in parts: their scale is the largest distance from the overall "
-                "mean, which parts do not know. Use fit on all rows, or scale the outputs yourself and pass "
+                "Several real outputs cannot be learned in parts: their scale is the largest "
+                "distance from the overall "
+                "mean, which parts do not know. Use fit on all rows, or scale the outputs yourself "
+                "and pass "
                 "TargetSimilarity(factors)."
             )
         moved = other._shifted(self.shift)
-        added = {name: getattr(self, name) + getattr(moved, name) for name in ("sums", "first", "second")}
+        added = {
+            name: getattr(self, name) + getattr(moved, name) for name in ("sums", "first", "second")
+        }
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return added | {"low": low, "high": high, "largest_row": None}
 
@@ -337,5 +383,7 @@ class ValueSums(AlignmentSums):
 
 def _pair_count(n_samples):
     if n_samples < 2:
-        raise ValueError(f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2.")
+        raise ValueError(
+            f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2."
+        )
     return n_samples * (n_samples - 1)

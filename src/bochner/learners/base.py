@@ -1,4 +1,6 @@
-"""A learner is a type: a stateless rule ``measure, rows, target -> measure``, with a report of what it found."""
+"""A learner is a type: a stateless rule ``measure, rows, target -> measure``, with a report of what
+it found.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -41,8 +43,8 @@ class Learned:
 class Learner(BaseEstimator, ABC):
     """A rule that reweights, moves or finds atoms; a parameter object, never fitted.
 
-    A subclass writes ``_learn(measure, rows, target, rng, weights)``, which returns a ``Learned``, and ``check_parameters``, where there
-    is something to complain about.
+    A subclass writes ``_learn(measure, rows, target, rng, weights)``, which returns a ``Learned``,
+    and ``check_parameters``, where there is something to complain about.
 
     Examples
     --------
@@ -57,15 +59,17 @@ class Learner(BaseEstimator, ABC):
     True
     """
 
-    # True if it only sums over rows, so that these may be arrays of the array API other than NumPy's.
+    # True if it only sums over rows, so that these may be arrays of the array API other than
+    # NumPy's.
     accepts_tensors: ClassVar[bool] = False
 
     def learn(self, measure: Any, X: Any, y: Any, rng: Seed = None, weights: Any = None) -> Learned:
         """The learned measure and a report.
 
-        ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` that an estimator has made of them.
-        ``weights`` of the rows count like repetitions; a learner that cannot honour them refuses them.  An interruption is
-        not caught.  ``rng`` is a Generator or a seed.
+        ``X`` and ``y`` are rows and targets of any kind, or the ``Rows`` and ``Target`` that an
+        estimator has made of them. ``weights`` of the rows count like repetitions; a learner that
+        cannot honour them refuses them. An interruption is not caught. ``rng`` is a Generator or a
+        seed.
         """
         self.check_parameters()
         self.check_kind(X)
@@ -85,14 +89,18 @@ class Learner(BaseEstimator, ABC):
             refuse_tensors(X, type(self).__name__)
 
     @abstractmethod
-    def _learn(self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any) -> Learned: ...
+    def _learn(
+        self, measure: Any, rows: Rows, target: Target, rng: np.random.Generator, weights: Any
+    ) -> Learned: ...
 
 
 def check_learner(learner: Any, kind: Any = Learner) -> None:
     """Complain unless ``learner`` is a learner of this kind, and about its parameters."""
     refuse_class(learner, "learner")
     if not isinstance(learner, kind):
-        raise TypeError(f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}.")
+        raise TypeError(
+            f"learner must be of type {kind.__name__}, such as PacBayes(), got {learner!r}."
+        )
     learner.check_parameters()
 
 

@@ -1,4 +1,6 @@
-"""Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a Gaussian process."""
+"""Evidence: a prior whose rates and weights per column are learned by the marginal likelihood of a
+Gaussian process.
+"""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -24,10 +26,11 @@ from ..priors.base import MATERN_ORDERS
 _RATES = (1e-3, 20.0)
 _LOG_WEIGHTS = (-7.0, 5.0)
 _START_LINEAR, _LOG_LINEAR = 0.1, (-9.0, 4.0)
-# Start and floor.  Labels are never free of noise: without their higher floor short lengths stand in for it.
+# Start and floor.  Labels are never free of noise: without their higher floor short lengths stand
+# in for it.
 _LABEL_NOISE, _VALUE_NOISE, _MOST_NOISE = (1.0, 0.1), (0.1, 1e-4), 30.0
-# With this much noise K + λ has a condition number that float32 can take: half the time, and all that labels need.
-# Few rows cost next to nothing in float64.
+# With this much noise K + λ has a condition number that float32 can take: half the time, and all
+# that labels need. Few rows cost next to nothing in float64.
 _NOISE_FOR_FLOAT32, _ROWS_FOR_FLOAT32 = 0.09, 200
 # In factorizations of fewer rows two threads of BLAS mostly wait for each other.
 _FEW_ROWS = 800
@@ -37,8 +40,9 @@ _FEW_ROWS = 800
 class LearnedPrior:
     """What the evidence says: a prior with numbers per column, and the model it belongs to.
 
-    The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j x_j z_j / d) and ε of variance
-    s² ``noise`` (divided by a row's weight): ``KernelMachine(prior, alpha=noise, linear=linear)`` is its posterior mean.
+    The model is y = b + f(x) + ε with f a Gaussian process of covariance s² (k(x, z) + Σ_j linear_j
+    x_j z_j / d) and ε of variance s² ``noise`` (divided by a row's weight): ``KernelMachine(prior,
+    alpha=noise, linear=linear)`` is its posterior mean.
 
     Parameters
     ----------
@@ -49,7 +53,8 @@ class LearnedPrior:
     linear : array (n_features,)
         Weights of the linear part.
     objective : float
-        The negative logarithm of the posterior density of the parameters for each row and output, up to a constant.
+        The negative logarithm of the posterior density of the parameters for each row and output,
+        up to a constant.
     n_iterations : int
         Steps of L-BFGS.
 
@@ -72,21 +77,23 @@ class LearnedPrior:
 
 
 class Evidence(BaseEstimator):
-    """Learns the prior itself: one rate (and for ``Anova`` one weight) per column, by maximum a posteriori marginal likelihood.
+    """Learns the prior itself: one rate (and for ``Anova`` one weight) per column, by maximum a
+    posteriori marginal likelihood.
 
-    With K the kernel plus a linear part c x·z / d, λ the noise and Y the targets (n x k, centered), it minimizes over
-    θ = (log r, log w, log c, log λ)
+    With K the kernel plus a linear part c x·z / d, λ the noise and Y the targets (n x k, centered),
+    it minimizes over θ = (log r, log w, log c, log λ)
 
-        ½ log(tr Yᵀ(K + λ)⁻¹Y / (nk)) + log det(K + λ) / (2n)
-        + (1/n) Σ_j log(1 + ((log r_j − mean) / rate_spread)²) + (1/n) Σ_j log(1 + ((log w_j − mean) / weight_spread)²)
+        ½ log(tr Yᵀ(K + λ)⁻¹Y / (nk)) + log det(K + λ) / (2n) + (1/n) Σ_j log(1 + ((log r_j − mean)
+        / rate_spread)²) + (1/n) Σ_j log(1 + ((log w_j − mean) / weight_spread)²)
 
-    by L-BFGS with slopes in closed form.  The scale of the outputs has been maximized out.  The second line is a Cauchy prior around
-    a common value, which is free: it keeps few rows safe and lets single columns run away.  Labels are one-hot (one column for
-    two classes), values standardized.  Where the noise is large, as it is for labels, float32 is used.
+    by L-BFGS with slopes in closed form. The scale of the outputs has been maximized out. The
+    second line is a Cauchy prior around a common value, which is free: it keeps few rows safe and
+    lets single columns run away. Labels are one-hot (one column for two classes), values
+    standardized. Where the noise is large, as it is for labels, float32 is used.
 
-    Bounds need a prior that does not depend on their rows.  So bounds with a learned prior, or a clone of
-    it, have ``valid=False``.  If the rows of the bound are others, write a new prior with the learned
-    numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
+    Bounds need a prior that does not depend on their rows. So bounds with a learned prior, or a
+    clone of it, have ``valid=False``. If the rows of the bound are others, write a new prior with
+    the learned numbers, e.g. ``Gaussian(gamma=learned.gamma)``.
 
     Parameters
     ----------
@@ -95,8 +102,8 @@ class Evidence(BaseEstimator):
     n_iterations : int, default 25
         Steps of L-BFGS at most.
     n_refining_rows : int, default 0
-        Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from where the others have led to: most
-        of what many rows can tell, at a fraction of the cost.
+        Where there are more than ``n_rows``, so many rows are looked at for a few steps more, from
+        where the others have led to: most of what many rows can tell, at a fraction of the cost.
     n_refinements : int, default 5
         Steps on the ``n_refining_rows`` rows.
     tol : float, default 1e-5
@@ -106,8 +113,8 @@ class Evidence(BaseEstimator):
     weight_spread : float, default 0.6
         Width of the Cauchy prior on log w.
     standardize : bool, default True
-        Compare columns in units of their standard deviation, so that their scales do not matter.  False: as they are, for columns
-        that have been brought to a common scale already.
+        Compare columns in units of their standard deviation, so that their scales do not matter.
+        False: as they are, for columns that have been brought to a common scale already.
 
     Examples
     --------
@@ -141,37 +148,57 @@ class Evidence(BaseEstimator):
         self.weight_spread = weight_spread
         self.standardize = standardize
 
-    def learn_prior(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> SpectralPrior:
+    def learn_prior(
+        self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
+    ) -> SpectralPrior:
         """The learned prior alone; see ``learn``."""
         return self.learn(prior, X, y, rng, sample_weight).prior
 
-    def learn(self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None) -> LearnedPrior:
-        """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that go with it.
+    def learn(
+        self, prior: SpectralPrior, X: Any, y: Any, rng: Seed, sample_weight: Any = None
+    ) -> LearnedPrior:
+        """A prior of the family of ``prior`` (and with its ν), and the noise and linear part that
+        go with it.
 
-        The numbers of ``prior`` are not looked at: learning starts from a common rate.  y holds labels or values, told apart as
-        everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).  Weights are relative: the noise of a row of weight h is λ / h,
-        with weights scaled to mean one.  Copies of a row are merged.  Equal rows that are independent observations, because
-        the same inputs occur with different outcomes, count as so many rows.  Rows of weight zero are never drawn.
-        ``rng`` is a Generator or a seed.
+        The numbers of ``prior`` are not looked at: learning starts from a common rate. y holds
+        labels or values, told apart as everywhere (``Labels.of(y)`` or ``Values.of(y)`` decide it).
+        Weights are relative: the noise of a row of weight h is λ / h, with weights scaled to mean
+        one. Copies of a row are merged. Equal rows that are independent observations, because the
+        same inputs occur with different outcomes, count as so many rows. Rows of weight zero are
+        never drawn. ``rng`` is a Generator or a seed.
         """
         rng = as_generator(rng, "rng")
-        n_rows, n_iterations = check_count(self.n_rows, "n_rows", minimum=2), self._checked("n_iterations")
+        n_rows, n_iterations = (
+            check_count(self.n_rows, "n_rows", minimum=2),
+            self._checked("n_iterations"),
+        )
         n_refining, n_refinements = self._checked("n_refining_rows"), self._checked("n_refinements")
-        spreads = check_positive(self.rate_spread, "rate_spread"), check_positive(self.weight_spread, "weight_spread")
+        spreads = (
+            check_positive(self.rate_spread, "rate_spread"),
+            check_positive(self.weight_spread, "weight_spread"),
+        )
         check_positive(self.tol, "tol", allow_zero=True)
         data = as_rows(X)
         target = as_target(y, len(data))
         weights = check_weights(sample_weight, len(data))
         rows = _drawn_rows(len(data), max(n_rows, n_refining), weights, rng)
         taken = as_dense(data.take(rows)).astype(np.float64)
-        different, weights = _merged(taken, target.take(rows), None if weights is None else weights[rows])
+        different, weights = _merged(
+            taken, target.take(rows), None if weights is None else weights[rows]
+        )
         taken, rows = taken[different], rows[different]
         centered = taken - np.average(taken, axis=0, weights=weights)
         scales = _column_scales(centered, weights) if self.standardize else np.ones(data.n_features)
 
         def problem_of(some):
             own = None if weights is None else weights[some]
-            return _problem(prior, (centered / scales)[some], _target_columns(target, rows[some], own), own, spreads)
+            return _problem(
+                prior,
+                (centered / scales)[some],
+                _target_columns(target, rows[some], own),
+                own,
+                spreads,
+            )
 
         problem = problem_of(np.arange(len(rows)))
         start, bounds = problem.start(isinstance(target, Labels))
@@ -200,19 +227,24 @@ class Evidence(BaseEstimator):
         """(θ, the objective there, steps taken)."""
         options = {"maxiter": n_iterations, "maxcor": 20, "ftol": self.tol, "gtol": 0.0}
         with threads_for_rows_only() if len(problem.X) < _FEW_ROWS else nullcontext():
-            found = minimize(problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            found = minimize(
+                problem, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+            )
         return found.x, float(found.fun), int(found.nit)
 
 
-# --- families ---------------------------------------------------------------------------------------------------------
+# --- families -------------------------------------------------------------------------------------
 
 
 @singledispatch
 def with_rates(prior: Any, rates: np.ndarray, weights: np.ndarray | None) -> SpectralPrior:
-    """The prior of the family of ``prior`` whose column j varies with ``rates[j]``, an inverse length."""
+    """The prior of the family of ``prior`` whose column j varies with ``rates[j]``, an inverse
+    length.
+    """
     refuse_class(prior, "prior")
     raise TypeError(
-        f"Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 or 2.5; got {prior!r}. "
+        "Evidence learns the rates of Anova, Laplace, Gaussian, and Matern with nu = 0.5, 1.5 or "
+        f"2.5; got {prior!r}. "
         "Write e.g. Evidence().learn_prior(Anova(), X, y, rng)."
     )
 
@@ -245,7 +277,7 @@ def _start_rate(prior, n_features):
     return 1 / n_features if isinstance(prior, Laplace) else n_features**-0.5
 
 
-# --- rows and targets -------------------------------------------------------------------------------------------------
+# --- rows and targets -----------------------------------------------------------------------------
 
 
 def _drawn_rows(n_samples, n_rows, weights, rng):
@@ -254,7 +286,9 @@ def _drawn_rows(n_samples, n_rows, weights, rng):
     if weights is not None:
         candidates = candidates[weights > 0]
     if len(candidates) < 2:
-        raise ValueError(f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}.")
+        raise ValueError(
+            f"Learning a prior needs at least 2 rows of positive weight, got {len(candidates)}."
+        )
     if len(candidates) > n_rows:
         candidates = np.sort(rng.choice(candidates, n_rows, replace=False))
     return candidates
@@ -277,13 +311,18 @@ def _varies(target, rows):
 
 def _column_scales(centered, weights):
     deviations = np.sqrt(np.average(centered**2, axis=0, weights=weights))
-    return np.where(deviations > 0, deviations, 1.0)  # a constant column has no scale, and nothing depends on it
+    return np.where(
+        deviations > 0, deviations, 1.0
+    )  # a constant column has no scale, and nothing depends on it
 
 
 def _target_columns(target, rows, weights):
     """Centered columns: one-hot labels (one column for two classes), or standardized values."""
     if isinstance(target, TargetSimilarity):
-        raise TypeError("Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y itself.")
+        raise TypeError(
+            "Evidence needs labels or values, one for each row; got a TargetSimilarity. Give y "
+            "itself."
+        )
     if isinstance(target, Labels):
         columns = np.eye(len(target.classes))[target.codes[rows]]
         columns = columns[:, 1:] if len(target.classes) == 2 else columns
@@ -293,18 +332,21 @@ def _target_columns(target, rows, weights):
     deviations = np.sqrt(np.average(columns**2, axis=0, weights=weights))
     if not np.any(deviations > 0):
         raise ValueError(
-            f"The target is constant over the {len(rows)} rows looked at: there is nothing to learn a prior from."
+            f"The target is constant over the {len(rows)} rows looked at: there is nothing to "
+            "learn a prior from."
         )
     if isinstance(target, Values):
         columns = columns / np.where(deviations > 0, deviations, 1.0)
     return columns
 
 
-# --- the objective ----------------------------------------------------------------------------------------------------
+# --- the objective --------------------------------------------------------------------------------
 
 
 def shrinkage(logarithms: np.ndarray, spread: float) -> tuple[float, np.ndarray]:
-    """Σ_j log(1 + ((l_j − mean l) / spread)²) and its gradient: many l_j stay together, single ones may run away."""
+    """Σ_j log(1 + ((l_j − mean l) / spread)²) and its gradient: many l_j stay together, single ones
+    may run away.
+    """
     distances = (logarithms - logarithms.mean()) / spread
     pull = 2 * distances / (1 + distances**2) / spread
     return float(np.log1p(distances**2).sum()), pull - pull.mean()
@@ -318,7 +360,9 @@ def _problem(prior, X, Y, weights, spreads):
 
 @dataclass(frozen=True)
 class _NegativeEvidence:
-    """The objective of ``Evidence`` as a function of θ, with its gradient; rows and targets are centered and scaled."""
+    """The objective of ``Evidence`` as a function of θ, with its gradient; rows and targets are
+    centered and scaled.
+    """
 
     prior: SpectralPrior
     X: np.ndarray
@@ -343,7 +387,12 @@ class _NegativeEvidence:
         """Rates, weights (None where the family has none), linear part and noise."""
         d = self.X.shape[1]
         numbers = np.exp(theta)
-        return numbers[:d], numbers[d : 2 * d] if self._weighted() else None, float(numbers[-2]), float(numbers[-1])
+        return (
+            numbers[:d],
+            numbers[d : 2 * d] if self._weighted() else None,
+            float(numbers[-2]),
+            float(numbers[-1]),
+        )
 
     def _weighted(self):
         return isinstance(self.prior, Anova)
@@ -356,14 +405,16 @@ class _NegativeEvidence:
         result = self._in_precision(theta, np.float64)
         if result is None:
             raise np.linalg.LinAlgError(
-                "The kernel matrix is not positive definite: are there columns of very different scale? "
+                "The kernel matrix is not positive definite: are there columns of very different "
+                "scale? "
                 "Write Evidence(standardize=True), or scale the columns."
             )
         return result
 
     def _in_precision(self, theta, dtype):
         """Value and gradient, or None where the Cholesky factor does not exist in this precision."""
-        # A row of weight h is h rows at one place: that many rows have λ^(h − 1) h times the determinant.
+        # A row of weight h is h rows at one place: that many rows have λ^(h − 1) h times the
+        # determinant.
         n_samples, n_outputs = np.sum(1 / self.noise_shares), self.Y.shape[1]
         n_repeated = n_samples - len(self.X)
         X, Y = self.X.astype(dtype, copy=False), self.Y.astype(dtype, copy=False)
@@ -382,11 +433,17 @@ class _NegativeEvidence:
         pull = inverse
         add_outer_products(pull, dual, -0.5 / fit, 0.5 / n_samples)
         products = self._products(dtype)
-        inner_products = 2 * np.einsum("ij,ij->i", pull, products) - np.diag(pull) * np.diag(products)
+        inner_products = 2 * np.einsum("ij,ij->i", pull, products) - np.diag(pull) * np.diag(
+            products
+        )
         linear_slope = linear / X.shape[1] * np.sum(inner_products, dtype=np.float64)
-        noise_slope = noise * np.sum(np.diag(pull) * self.noise_shares, dtype=np.float64) + n_repeated / (2 * n_samples)
+        noise_slope = noise * np.sum(
+            np.diag(pull) * self.noise_shares, dtype=np.float64
+        ) + n_repeated / (2 * n_samples)
         slopes = [part for part in kernel.slopes(X, gram, pull) if part is not None]
-        for part, (logarithms, spread) in enumerate(zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)):
+        for part, (logarithms, spread) in enumerate(
+            zip(np.split(theta[:-2], len(slopes)), self.spreads, strict=False)
+        ):
             penalty, penalty_slope = shrinkage(logarithms, spread)
             value += penalty / n_samples
             slopes[part] = slopes[part] + penalty_slope / n_samples

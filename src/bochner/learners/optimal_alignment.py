@@ -13,13 +13,15 @@ from .reweighting import AlignmentLearner, AlignmentReport
 def divergence_ball_weights(
     prior_weights: np.ndarray, scores: np.ndarray, radius: float, mu: float = 2.0
 ) -> np.ndarray:
-    r"""Maximise Q·scores over distributions with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016; Letarte et al. 2019, Eqs. 17–18).
+    r"""Maximise Q·scores over distributions with D_μ(Q ‖ P) <= radius (Sinha and Duchi 2016;
+    Letarte et al. 2019, Eqs. 17–18).
 
     .. math:: D_\mu(Q \| P) = \sum_m P_m (Q_m / P_m)^\mu - 1
 
-    P ``prior_weights`` (its mass is kept), any ``mu`` > 1.  An increasing affine change of the scores changes nothing.
-    With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m / τ)_+^{1/(μ−1)} for one number τ, found by bisection:
-    the divergence falls from its maximum to 0 as τ grows.
+    P ``prior_weights`` (its mass is kept), any ``mu`` > 1. An increasing affine change of the
+    scores changes nothing. With g_m = max a − a_m the optimal ratio is Q_m / P_m ∝ (1 − g_m /
+    τ)_+^{1/(μ−1)} for one number τ, found by bisection: the divergence falls from its maximum to 0
+    as τ grows.
 
     Parameters
     ----------
@@ -95,11 +97,12 @@ class OptimalAlignment(AlignmentLearner):
     Parameters
     ----------
     radius : float, default 1.0
-        How far the weights may leave the prior: 0 keeps it, anything beyond N^{μ−1} − 1 (equal prior weights) leaves the
-        best frequency alone.  Sinha and Duchi bound ‖Q − P‖² instead; for N equal prior weights and μ = 2 their ρ is
-        radius / N.
+        How far the weights may leave the prior: 0 keeps it, anything beyond N^{μ−1} − 1 (equal
+        prior weights) leaves the best frequency alone. Sinha and Duchi bound ‖Q − P‖² instead; for
+        N equal prior weights and μ = 2 their ρ is radius / N.
     mu : float, default 2.0
-        The order of the divergence, above 1; 2 is chi-square, towards 1 the weights become those of ``PacBayes``.
+        The order of the divergence, above 1; 2 is chi-square, towards 1 the weights become those of
+        ``PacBayes``.
 
     Examples
     --------
@@ -121,7 +124,9 @@ class OptimalAlignment(AlignmentLearner):
 
     def weigh(self, prior_weights, losses, n_samples):
         weights = np.apply_along_axis(
-            lambda row: divergence_ball_weights(prior_weights, -row, self.radius, self.mu), -1, losses
+            lambda row: divergence_ball_weights(prior_weights, -row, self.radius, self.mu),
+            -1,
+            losses,
         )
         return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.radius))
 

@@ -12,14 +12,16 @@ BETA_GRID = tuple(float(beta) for beta in np.logspace(-3, 3, 25))
 _CHOICE_DELTA = 0.05
 
 
-def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_samples: float) -> np.ndarray:
+def gibbs_weights(
+    prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_samples: float
+) -> np.ndarray:
     r"""Pseudo-posterior over frequencies (Letarte et al. 2019, Eq. 19).
 
     .. math:: Q_m \propto P_m \exp(-\beta \sqrt{n}\, \hat L(\omega_m))
 
-    P ``prior_weights``, L̂ ``losses`` (or rows of them), n ``n_samples``, the number or the weight of the rows.  The mass of the
-    prior is kept.  β = 0 gives the prior back, β = ∞ the frequencies of least loss.  Among all distributions Q minimises
-    Q·L̂ + KL(Q ‖ P) / (β √n).
+    P ``prior_weights``, L̂ ``losses`` (or rows of them), n ``n_samples``, the number or the weight
+    of the rows. The mass of the prior is kept. β = 0 gives the prior back, β = ∞ the frequencies of
+    least loss. Among all distributions Q minimises Q·L̂ + KL(Q ‖ P) / (β √n).
 
     Parameters
     ----------
@@ -54,10 +56,14 @@ def gibbs_weights(prior_weights: np.ndarray, losses: np.ndarray, beta: float, n_
 
 
 def _aligned(prior_weights, values, in_rows=False):
-    prior_weights, values = np.asarray(prior_weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    prior_weights, values = (
+        np.asarray(prior_weights, dtype=np.float64),
+        np.asarray(values, dtype=np.float64),
+    )
     if prior_weights.ndim != 1 or prior_weights.shape != values.shape[in_rows:]:
         raise ValueError(
-            f"Got {prior_weights.shape} weights and {values.shape} losses; each frequency needs one of each."
+            f"Got {prior_weights.shape} weights and {values.shape} losses; each frequency needs "
+            "one of each."
         )
     if np.any(prior_weights < 0) or not np.any(prior_weights > 0):
         raise ValueError("Prior weights must be non-negative and not all zero.")
@@ -67,13 +73,15 @@ def _aligned(prior_weights, values, in_rows=False):
 
 
 class PacBayes(AlignmentLearner):
-    """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)): the closed form that minimises a PAC-Bayes bound (Letarte et al. 2019).
+    """Weights Q_m ∝ P_m exp(−β √n L̂(ω_m)): the closed form that minimises a PAC-Bayes bound
+    (Letarte et al. 2019).
 
     Parameters
     ----------
     beta : float or "bound", default 1.0
-        How far the weights follow the data; 1 is t = √n in Theorem 3, where the bound converges.  ``"bound"`` takes, of
-        25 values between 1e-3 and 1e3, the one with the smallest bound; no validation data is needed.
+        How far the weights follow the data; 1 is t = √n in Theorem 3, where the bound converges.
+        ``"bound"`` takes, of 25 values between 1e-3 and 1e3, the one with the smallest bound; no
+        validation data is needed.
 
     Examples
     --------
@@ -92,7 +100,9 @@ class PacBayes(AlignmentLearner):
     def check_parameters(self) -> None:
         if isinstance(self.beta, str):
             if self.beta != "bound":
-                raise ValueError(f"beta must be a non-negative number or 'bound', got {self.beta!r}.")
+                raise ValueError(
+                    f"beta must be a non-negative number or 'bound', got {self.beta!r}."
+                )
         else:
             check_positive(self.beta, "beta", allow_zero=True)
 
@@ -100,24 +110,39 @@ class PacBayes(AlignmentLearner):
         if not isinstance(self.beta, str):
             weights = gibbs_weights(prior_weights, losses, self.beta, n_samples)
             return AlignmentReport(losses, prior_weights, weights, n_samples, float(self.beta))
-        tried = np.stack([gibbs_weights(prior_weights, losses, beta, n_samples) for beta in BETA_GRID])
+        tried = np.stack(
+            [gibbs_weights(prior_weights, losses, beta, n_samples) for beta in BETA_GRID]
+        )
         pairs = zip(tried, BETA_GRID, strict=True)
-        best = np.argmin([self._bound_values(*pair, prior_weights, losses, n_samples) for pair in pairs], axis=0)
+        best = np.argmin(
+            [self._bound_values(*pair, prior_weights, losses, n_samples) for pair in pairs], axis=0
+        )
         weights = np.take_along_axis(tried, best[None, ..., None], axis=0)[0]
         beta = np.array(BETA_GRID)[best] if np.ndim(losses) > 1 else BETA_GRID[best]
         return AlignmentReport(losses, prior_weights, weights, n_samples, beta, len(BETA_GRID))
 
     @staticmethod
     def _bound_values(weights, beta, prior_weights, losses, n_samples):
-        """``bound`` of many rows of weights at once: it is linear in the loss and in the divergence."""
+        """``bound`` of many rows of weights at once: it is linear in the loss and in the
+        divergence.
+        """
         mass, t = prior_weights.sum(), beta * np.sqrt(n_samples)
         divergence = np.sum(rel_entr(weights, prior_weights), axis=-1) / mass
-        rest = second_order(0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)).value
+        rest = second_order(
+            0.0, 0.0, int(n_samples), delta=_CHOICE_DELTA, t=t, n_tried=len(BETA_GRID)
+        ).value
         return np.sum(weights * losses, axis=-1) / mass + divergence / t + rest
 
     def _bound(self, report, weights, empirical, **settings):
-        divergence, t = kl_divergence(weights, report.prior_weights), float(self.deviation_scale(report))
-        return second_order(empirical, divergence, int(report.n_samples), t=t, n_tried=report.n_tried, **settings)
+        divergence, t = (
+            kl_divergence(weights, report.prior_weights),
+            float(self.deviation_scale(report)),
+        )
+        return second_order(
+            empirical, divergence, int(report.n_samples), t=t, n_tried=report.n_tried, **settings
+        )
 
     def deviation_scale(self, report):
-        return np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt(report.n_samples)
+        return np.where(np.equal(report.tradeoff, 0), 1.0, report.tradeoff) * np.sqrt(
+            report.n_samples
+        )

@@ -1,4 +1,6 @@
-"""PacBayesLangevin: frequencies drawn from the pseudo-posterior on R^d itself, not chosen among the prior's draws."""
+"""PacBayesLangevin: frequencies drawn from the pseudo-posterior on R^d itself, not chosen among the
+prior's draws.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from ..priors.densities import log_density
 from .alignment import potential_and_gradient
 from .base import Learned, Learner
 
-# Share of accepted steps at which Langevin proposals get ahead fastest (Roberts and Rosenthal 1998).
+# Share of accepted steps at which Langevin proposals get ahead fastest (Roberts and Rosenthal
+# 1998).
 _BEST_ACCEPTANCE = 0.574
 
 
@@ -27,8 +30,9 @@ _BEST_ACCEPTANCE = 0.574
 class PosteriorReport:
     """What the chains found.
 
-    ``losses`` L̂ of the returned frequencies, ``prior_losses`` of those they started from; ``acceptance`` the share of Langevin steps that
-    were taken in the second half, and ``jump_acceptance`` of jumps; ``tradeoff`` is β and ``n_samples`` n.
+    ``losses`` L̂ of the returned frequencies, ``prior_losses`` of those they started from;
+    ``acceptance`` the share of Langevin steps that were taken in the second half, and
+    ``jump_acceptance`` of jumps; ``tradeoff`` is β and ``n_samples`` n.
     """
 
     losses: np.ndarray
@@ -41,23 +45,27 @@ class PosteriorReport:
 
 @dataclass(eq=False, repr=False)
 class PacBayesLangevin(NestedDefaults, Learner):
-    r"""Frequencies drawn from the pseudo-posterior on R^d (Letarte et al. 2019, Eq. 11) by Langevin dynamics.
+    r"""Frequencies drawn from the pseudo-posterior on R^d (Letarte et al. 2019, Eq. 11) by Langevin
+    dynamics.
 
     .. math:: q^*(\omega) \propto p(\omega) \exp(-\tau \hat L(\omega)), \qquad \tau = \beta \sqrt n
 
-    The paper finds this density "hard to compute" and works on a discrete set of draws from the prior p instead (``PacBayes``, whose
-    weights are q*/p on them).  Here each atom of the measure starts a chain of its own, and where the chains end are independent draws, of
-    equal weights: no atom is spent where the posterior is small.  A step proposes ω' = ω + (h/2) S ∇ ln q* + √h S^{1/2} z and takes it by the
-    rule of Metropolis and Hastings, so q* is left as it is, whatever h (S are squared sizes of the starting frequencies, column by column; h
-    is found in the first half of the steps and then kept).  Some steps are jumps: proposals drawn from p afresh, which lead from one hill of
-    q* to another.  Each step takes two passes over the rows.
+    The paper finds this density "hard to compute" and works on a discrete set of draws from the
+    prior p instead (``PacBayes``, whose weights are q*/p on them). Here each atom of the measure
+    starts a chain of its own, and where the chains end are independent draws, of equal weights: no
+    atom is spent where the posterior is small. A step proposes ω' = ω + (h/2) S ∇ ln q* + √h
+    S^{1/2} z and takes it by the rule of Metropolis and Hastings, so q* is left as it is, whatever
+    h (S are squared sizes of the starting frequencies, column by column; h is found in the first
+    half of the steps and then kept). Some steps are jumps: proposals drawn from p afresh, which
+    lead from one hill of q* to another. Each step takes two passes over the rows.
 
     Parameters
     ----------
     beta : float, default 1.0
         How far the draws follow the data, as for ``PacBayes``; 0 draws from the prior.
     prior : a scalar prior, default None
-        p, which must have a density (``Anova`` has none).  None is the prior of the ``SpectralFeatures`` around it.
+        p, which must have a density (``Anova`` has none). None is the prior of the
+        ``SpectralFeatures`` around it.
     n_steps : int, default 100
         Steps of each chain.
     jump_every : int, default 5
@@ -82,7 +90,9 @@ class PacBayesLangevin(NestedDefaults, Learner):
     jump_every: int = 5
 
     def for_prior(self, prior: SpectralPrior) -> Self:
-        """This learner with the prior that the measure was drawn from, unless it has one of its own."""
+        """This learner with the prior that the measure was drawn from, unless it has one of its
+        own.
+        """
         return self if self.prior is not None else clone(self).set_params(prior=prior)
 
     def check_parameters(self) -> None:
@@ -90,16 +100,20 @@ class PacBayesLangevin(NestedDefaults, Learner):
         check_count(self.n_steps, "n_steps")
         check_count(self.jump_every, "jump_every", minimum=0)
         if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(f"prior must be a prior such as Gaussian(gamma=1.0), or None, got {self.prior!r}.")
+            raise TypeError(
+                f"prior must be a prior such as Gaussian(gamma=1.0), or None, got {self.prior!r}."
+            )
 
     def _learn(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
             raise TypeError(
-                f"PacBayesLangevin moves frequencies and needs a FourierMeasure, got {type(measure).__name__}."
+                "PacBayesLangevin moves frequencies and needs a FourierMeasure, got "
+                f"{type(measure).__name__}."
             )
         if self.prior is None:
             raise ValueError(
-                "PacBayesLangevin needs the density of a prior and none was given. Use it inside SpectralFeatures, or write e.g. "
+                "PacBayesLangevin needs the density of a prior and none was given. Use it inside "
+                "SpectralFeatures, or write e.g. "
                 "PacBayesLangevin(prior=Gaussian(gamma=1.0))."
             )
         prior = self.prior.resolved(rows, weights)
@@ -108,12 +122,18 @@ class PacBayesLangevin(NestedDefaults, Learner):
         reached, taken = self._chains(posterior, prior, start, rng)
         acceptance, jumps = (float(np.mean(shares)) if shares else np.nan for shares in taken)
         prior_losses = posterior.at(start).losses
-        report = PosteriorReport(reached.losses, prior_losses, acceptance, jumps, float(self.beta), posterior.n_samples)
-        return Learned(FourierMeasure(reached.places, np.full(len(start), measure.mass / len(start))), report)
+        report = PosteriorReport(
+            reached.losses, prior_losses, acceptance, jumps, float(self.beta), posterior.n_samples
+        )
+        return Learned(
+            FourierMeasure(reached.places, np.full(len(start), measure.mass / len(start))), report
+        )
 
     def _chains(self, posterior, prior, start, rng):
         """Where all chains end, and the shares of accepted steps and jumps."""
-        sizes = np.median(np.abs(start), axis=0) / 0.6745  # a robust standard deviation of each column
+        sizes = (
+            np.median(np.abs(start), axis=0) / 0.6745
+        )  # a robust standard deviation of each column
         sizes = np.where(sizes > 0, sizes, sizes[sizes > 0].mean() if np.any(sizes > 0) else 1.0)
         here, log_step = posterior.at(start), 0.0
         shares: tuple[list, list] = ([], [])
@@ -132,7 +152,11 @@ class PacBayesLangevin(NestedDefaults, Learner):
             if 2 * number > self.n_steps:
                 shares[bool(jump)].append(np.mean(accepted))
             elif not jump:
-                log_step += (np.mean(np.exp(np.minimum(gain, 0.0))) - _BEST_ACCEPTANCE) * 3 / np.sqrt(number)
+                log_step += (
+                    (np.mean(np.exp(np.minimum(gain, 0.0))) - _BEST_ACCEPTANCE)
+                    * 3
+                    / np.sqrt(number)
+                )
         return here, shares
 
 
@@ -157,7 +181,9 @@ class Places:
 
 
 def langevin_gain(here: Places, there: Places, step: np.ndarray) -> np.ndarray:
-    """ln of q*(ω') g(ω' → ω) / (q*(ω) g(ω → ω')), g the law of a proposal: N(ω + (h/2) S ∇, h S) with h S ``step``."""
+    """ln of q*(ω') g(ω' → ω) / (q*(ω) g(ω → ω')), g the law of a proposal: N(ω + (h/2) S ∇, h S)
+    with h S ``step``.
+    """
     forth = np.sum((there.places - here.places - step / 2 * here.slopes) ** 2 / step, axis=1)
     back = np.sum((here.places - there.places - step / 2 * there.slopes) ** 2 / step, axis=1)
     with np.errstate(invalid="ignore"):
@@ -167,7 +193,9 @@ def langevin_gain(here: Places, there: Places, step: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PseudoPosterior:
-    """ln q* = ln p − τ L̂, up to a constant, with its slope, for the rows and targets that it holds."""
+    """ln q* = ln p − τ L̂, up to a constant, with its slope, for the rows and targets that it
+    holds.
+    """
 
     prior: SpectralPrior
     temperature: float
@@ -178,16 +206,25 @@ class PseudoPosterior:
     n_samples: float
 
     @classmethod
-    def of(cls, prior: SpectralPrior, beta: float, rows: Rows, target: Any, weights: Any) -> PseudoPosterior:
+    def of(
+        cls, prior: SpectralPrior, beta: float, rows: Rows, target: Any, weights: Any
+    ) -> PseudoPosterior:
         """A row of weight 2 counts as two rows."""
-        similarity = target.similarity(weights) if isinstance(target, Values) else target.similarity()
+        similarity = (
+            target.similarity(weights) if isinstance(target, Values) else target.similarity()
+        )
         factors, signs = similarity.factors, similarity.signs
         n_samples, trace = float(len(rows)), similarity.trace
         if weights is not None:
             n_samples = float(np.sum(weights))
-            trace, factors = float(np.sum(signs * (weights @ factors**2))), factors * weights[:, None]
+            trace, factors = (
+                float(np.sum(signs * (weights @ factors**2))),
+                factors * weights[:, None],
+            )
         if n_samples < 2:
-            raise ValueError(f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2.")
+            raise ValueError(
+                f"Alignment compares pairs of rows, got n_samples={n_samples}; give at least 2."
+            )
         return cls(prior, beta * np.sqrt(n_samples), rows, factors, signs, trace, n_samples)
 
     def at(self, frequencies: np.ndarray) -> Places:
@@ -200,4 +237,6 @@ class PseudoPosterior:
         energy, slopes = potential_and_gradient(atoms, self.rows, self.signal, self.signs)
         losses = 0.5 - (energy - self.trace) / (2 * n_pairs)
         values = density - self.temperature * losses
-        return Places(frequencies, losses, values, density_slopes + self.temperature * slopes / (2 * n_pairs))
+        return Places(
+            frequencies, losses, values, density_slopes + self.temperature * slopes / (2 * n_pairs)
+        )

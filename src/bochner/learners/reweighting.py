@@ -1,4 +1,6 @@
-"""What the learners share that keep the frequencies and change their weights by the alignment losses."""
+"""What the learners share that keep the frequencies and change their weights by the alignment
+losses.
+"""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ from .base import Learned, Learner
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AlignmentReport:
-    """Result of reweighting: the losses, the weights before and after, and the parameter that was used.
+    """Result of reweighting: the losses, the weights before and after, and the parameter that was
+    used.
 
     For several rows of losses, weights and tradeoffs have a row each.
 
@@ -37,7 +40,8 @@ class AlignmentReport:
     Attributes
     ----------
     effective_atoms : float, or array with one number per row of weights
-        1 / Σ Q² of the normalized weights Q: the number of equal weights that are as concentrated as these.
+        1 / Σ Q² of the normalized weights Q: the number of equal weights that are as concentrated
+        as these.
 
     Examples
     --------
@@ -59,12 +63,18 @@ class AlignmentReport:
 
     @property
     def effective_atoms(self) -> Any:
-        """1 / Σ_m Q_m² of the normalized weights; far below the number of atoms if few of them have the weight."""
+        """1 / Σ_m Q_m² of the normalized weights; far below the number of atoms if few of them have
+        the weight.
+        """
         return effective_atoms(self.weights)
 
     def __repr__(self) -> str:
         counts = np.atleast_1d(self.effective_atoms)
-        effective = f"{counts.min():.1f}" if len(counts) == 1 else f"{counts.min():.1f} to {counts.max():.1f}"
+        effective = (
+            f"{counts.min():.1f}"
+            if len(counts) == 1
+            else f"{counts.min():.1f} to {counts.max():.1f}"
+        )
         return (
             f"{type(self).__name__}({np.shape(self.weights)[-1]} atoms, {effective} effective, "
             f"n_samples={self.n_samples:g}, tradeoff={self.tradeoff}, n_tried={self.n_tried})"
@@ -76,10 +86,11 @@ class AlignmentReport:
 
 
 class AlignmentLearner(Learner):
-    """Reweight atoms by their alignment losses; all it asks of the data is additive (``alignment_sums``).
+    """Reweight atoms by their alignment losses; all it asks of the data is additive
+    (``alignment_sums``).
 
-    A subclass writes ``weigh(prior_weights, losses, n_samples)``, which returns an ``AlignmentReport``; batches, landmarks and a bound then
-    come for nothing.
+    A subclass writes ``weigh(prior_weights, losses, n_samples)``, which returns an
+    ``AlignmentReport``; batches, landmarks and a bound then come for nothing.
 
     Examples
     --------
@@ -99,7 +110,9 @@ class AlignmentLearner(Learner):
     accepts_tensors: ClassVar[bool] = True
 
     def learn_from_sums(self, measure: FourierMeasure, sums: AlignmentSums) -> Learned:
-        """Learn from sums collected before: O(n_atoms), the data is not needed any more, and nothing is random."""
+        """Learn from sums collected before: O(n_atoms), the data is not needed any more, and
+        nothing is random.
+        """
         self.check_parameters()
         report = self.weigh(measure.weights, sums.losses(), sums.n_samples)
         return Learned(measure.reweighted(report.weights), report)
@@ -108,19 +121,28 @@ class AlignmentLearner(Learner):
         return self.learn_from_sums(measure, alignment_sums(measure, rows, target, weights))
 
     @abstractmethod
-    def weigh(self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float) -> AlignmentReport:
+    def weigh(
+        self, prior_weights: np.ndarray, losses: np.ndarray, n_samples: float
+    ) -> AlignmentReport:
         """New weights, of the same mass, from the losses of the atoms: all that a subclass decides.
 
-        Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of weights.
+        Several rows of losses, (n_rows, n_atoms), e.g. one for each landmark, give as many rows of
+        weights.
         """
 
     def bound(
-        self, report: AlignmentReport, weights: np.ndarray | None = None, *, delta: float = 0.05, form: str = "safe"
+        self,
+        report: AlignmentReport,
+        weights: np.ndarray | None = None,
+        *,
+        delta: float = 0.05,
+        form: str = "safe",
     ) -> Bound:
-        """Bound the alignment loss of the kernel with ``weights`` over the frequencies, by default the learned ones.
+        """Bound the alignment loss of the kernel with ``weights`` over the frequencies, by default
+        the learned ones.
 
-        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment`` Theorem 4
-        at its μ.  The bound is not valid if the mean loss is outside [0, 1].
+        Theorem 3 at t = √n, for ``PacBayes`` at t = β √n (if β > 0), for ``OptimalAlignment``
+        Theorem 4 at its μ. The bound is not valid if the mean loss is outside [0, 1].
         """
         weights = report.weights if weights is None else weights
 
@@ -131,8 +153,15 @@ class AlignmentLearner(Learner):
 
     def _bound(self, report, weights, empirical, **settings) -> Bound:
         """Theorem 3 at t = √n, which holds for any weights, however they were found."""
-        return second_order(empirical, kl_divergence(weights, report.prior_weights), int(report.n_samples), **settings)
+        return second_order(
+            empirical,
+            kl_divergence(weights, report.prior_weights),
+            int(report.n_samples),
+            **settings,
+        )
 
     def deviation_scale(self, report: AlignmentReport) -> Any:
-        """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the weights were made for."""
+        """t in the theorems that hold for any weights at a t fixed before the data: √n, or what the
+        weights were made for.
+        """
         return np.sqrt(report.n_samples)

@@ -19,7 +19,9 @@ _Measure = TypeVar("_Measure", bound="AtomicMeasure")
 
 
 class AtomicMeasure:
-    """Base of all measures: a frozen dataclass whose array fields have the atoms on axis 0, one of them ``weights``."""
+    """Base of all measures: a frozen dataclass whose array fields have the atoms on axis 0, one of
+    them ``weights``.
+    """
 
     weights: np.ndarray
     features: Any
@@ -34,16 +36,21 @@ class AtomicMeasure:
 
     def take(self, indices: Any) -> Self:
         """The measure of the chosen atoms, weights as they are."""
-        return replace(self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)})  # type: ignore
+        return replace(
+            self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)}
+        )  # type: ignore
 
     def reweighted(self, weights: Any) -> Self:
-        """The same atoms with other weights; O(n_atoms), because the atoms are shared and not checked again."""
+        """The same atoms with other weights; O(n_atoms), because the atoms are shared and not
+        checked again.
+        """
         other = copy(self)
         object.__setattr__(other, "weights", frozen_weights(weights, len(self)))
         return other
 
     def resampled(self, n_atoms: int, rng: Seed, selection: str = "multinomial") -> Self:
-        """Return ``n_atoms`` of the atoms, of the same total mass; ``selected_atoms`` explains the selections.
+        """Return ``n_atoms`` of the atoms, of the same total mass; ``selected_atoms`` explains the
+        selections.
 
         ``rng`` is a Generator or a seed.
         """
@@ -58,11 +65,15 @@ class AtomicMeasure:
 
     def _joined(self, others: Sequence[Self]) -> Self:
         """All atoms of this measure and of others of its kind."""
-        arrays = {f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)]) for f in fields(self)}  # type: ignore
+        arrays = {
+            f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)])
+            for f in fields(self)
+        }  # type: ignore
         return replace(self, **arrays)  # type: ignore[type-var]
 
     def _merged_by(self, keys: np.ndarray) -> Self:
-        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of weight zero are dropped.
+        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of
+        weight zero are dropped.
 
         The first of equal atoms stands for all, with their summed weight.
         """
@@ -78,10 +89,11 @@ def selected_atoms(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sorted indices of the atoms that are kept, and their new weights of the same total mass.
 
-    ``"multinomial"`` draws with replacement in proportion to the weights, as the papers do (Letarte et al. 2019, Section 5.4);
-    ``"systematic"`` uses one uniform number for all draws, so that atom j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with
-    less variance.  Both give equal weights to the draws.  ``"top"`` keeps the largest weights, scaled up to the same mass;
-    ``"all"`` keeps every atom as it is.
+    ``"multinomial"`` draws with replacement in proportion to the weights, as the papers do (Letarte
+    et al. 2019, Section 5.4); ``"systematic"`` uses one uniform number for all draws, so that atom
+    j appears ⌊m w_j⌋ or ⌈m w_j⌉ times: the same mean with less variance. Both give equal weights to
+    the draws. ``"top"`` keeps the largest weights, scaled up to the same mass; ``"all"`` keeps
+    every atom as it is.
     """
     n_atoms = check_count(n_atoms, "n_atoms")
     check_choice(selection, "selection", SELECTIONS)
@@ -98,12 +110,17 @@ def selected_atoms(
     else:
         positions = (rng.random() + np.arange(n_atoms)) / n_atoms
     chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
-    # Rounding may push the last position past the end, or onto atoms of weight zero behind the last real one.
-    return np.minimum(chosen, np.flatnonzero(weights)[-1]), np.full(n_atoms, np.sum(weights) / n_atoms)
+    # Rounding may push the last position past the end, or onto atoms of weight zero behind the last
+    # real one.
+    return np.minimum(chosen, np.flatnonzero(weights)[-1]), np.full(
+        n_atoms, np.sum(weights) / n_atoms
+    )
 
 
 def effective_atoms(weights: np.ndarray) -> Any:
-    """Return (Σ w)² / Σ w², along the last axis: n for n equal weights, 1 if one atom has all the weight."""
+    """Return (Σ w)² / Σ w², along the last axis: n for n equal weights, 1 if one atom has all the
+    weight.
+    """
     return np.sum(weights, axis=-1) ** 2 / np.sum(np.square(weights), axis=-1)
 
 
@@ -127,13 +144,16 @@ def concatenate(measures: Sequence[_Measure]) -> _Measure:
     first = measures[0]
     if any(type(measure) is not type(first) for measure in measures):
         raise TypeError(
-            "Only measures of one kind can be concatenated, got " + ", ".join(type(m).__name__ for m in measures)
+            "Only measures of one kind can be concatenated, got "
+            + ", ".join(type(m).__name__ for m in measures)
         )
     return first._joined(measures[1:])
 
 
 def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
-    """A read-only view of the weights of a measure: a non-negative number for each of at least one atom."""
+    """A read-only view of the weights of a measure: a non-negative number for each of at least one
+    atom.
+    """
     weights = frozen_array(values, "weights", 1, dtype=np.float64)
     if n_atoms == 0:
         raise ValueError("A measure needs at least one atom, got none.")
@@ -141,14 +161,16 @@ def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
         raise ValueError(f"Got {len(weights)} weights for {n_atoms} atoms; each atom needs one.")
     if np.any(weights < 0):
         raise ValueError(
-            f"Weights of a measure must be non-negative, got {weights.min():.3g}: a negative weight is no kernel."
+            f"Weights of a measure must be non-negative, got {weights.min():.3g}: a negative "
+            "weight is no kernel."
         )
     return weights
 
 
 @dataclass(frozen=True, eq=False)
 class FourierMeasure(AtomicMeasure):
-    """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite measure.
+    """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite
+    measure.
 
     Parameters
     ----------
@@ -166,8 +188,8 @@ class FourierMeasure(AtomicMeasure):
     True
     """
 
-    # Weights stay attached to atoms instead of being folded into the features' scale: learners compare
-    # prior and posterior weights atom by atom, and bounds need KL(q || p).
+    # Weights stay attached to atoms instead of being folded into the features' scale: learners
+    # compare prior and posterior weights atom by atom, and bounds need KL(q || p).
     frequencies: np.ndarray
     weights: np.ndarray
 
@@ -186,23 +208,30 @@ class FourierMeasure(AtomicMeasure):
         return 2 * len(self)
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """[√w_j cos(ω_j·x), then √w_j sin(ω_j·x)] as (n_samples, 2 n_atoms); inner products are exactly ``kernel``.
+        """[√w_j cos(ω_j·x), then √w_j sin(ω_j·x)] as (n_samples, 2 n_atoms); inner products are
+        exactly ``kernel``.
 
-        X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the result.
+        X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the
+        result.
         """
         rows = as_rows(X)
         if rows.n_features != self.n_features:
             raise ValueError(
-                f"X has shape {rows.shape}, but this measure lives on points with {self.n_features} features."
+                f"X has shape {rows.shape}, but this measure lives on points with "
+                f"{self.n_features} features."
             )
         return rows.map(self.block(), self.n_columns, out=out)
 
     def block(self) -> Block:
-        """The feature map as a function of a block of rows that needs no further check and travels to threads and workers."""
+        """The feature map as a function of a block of rows that needs no further check and travels
+        to threads and workers.
+        """
         return Block(features_block, self.frequencies, self.weights)
 
     def merged(self) -> Self:
-        """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of weight zero dropped."""
+        """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of
+        weight zero dropped.
+        """
         return self._merged_by(canonical_frequencies(self.frequencies))
 
 

@@ -1,4 +1,6 @@
-"""Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on the sphere."""
+"""Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on
+the sphere.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -16,13 +18,15 @@ from ..data import Block, as_rows
 from ..data.checks import check_gram_inputs
 from .fourier import AtomicMeasure, frozen_weights
 
-# The largest array of harmonics that is ever allocated at once; beyond it an error names the size instead.
+# The largest array of harmonics that is ever allocated at once; beyond it an error names the size
+# instead.
 LARGEST_BASIS_BYTES = 2**31
 _UNIT_TOLERANCE = 1e-5
 
 
 def harmonic_count(n_features: int, degree: int) -> int:
-    """N(d, ℓ) = C(ℓ+d−1, ℓ) − C(ℓ+d−3, ℓ−2): how many orthonormal harmonics of degree ℓ live on the sphere in R^d.
+    """N(d, ℓ) = C(ℓ+d−1, ℓ) − C(ℓ+d−3, ℓ−2): how many orthonormal harmonics of degree ℓ live on the
+    sphere in R^d.
 
     (Bullins et al. 2018 print C(ℓ+d−1, ℓ−2), which gives 5 instead of 7 at d = 3, ℓ = 3.)
 
@@ -40,7 +44,9 @@ def basis_size(n_features: int, max_degree: int) -> int:
 
 
 def harmonic_indices(n_features: int, max_degree: int) -> np.ndarray:
-    """(degree, position within the degree) of each column of ``spherical_harmonics``, as (n_columns, 2)."""
+    """(degree, position within the degree) of each column of ``spherical_harmonics``, as
+    (n_columns, 2).
+    """
     return _harmonics_of(np.arange(max_degree + 1), n_features)[0]
 
 
@@ -59,9 +65,10 @@ def sphere_area(n_features: int) -> float:
 def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
     """Real orthonormal spherical harmonics of degree 0 … ``max_degree`` at the unit rows of X.
 
-    Columns are ordered as in ``harmonic_indices``; ∫ Y_a Y_b over the sphere is 1 for a = b and 0 otherwise.  They are
-    built dimension by dimension as homogeneous polynomials, with the three-term recurrence of orthonormal Gegenbauer
-    polynomials: no angles, hence no poles, and stable at high degree.
+    Columns are ordered as in ``harmonic_indices``; ∫ Y_a Y_b over the sphere is 1 for a = b and 0
+    otherwise. They are built dimension by dimension as homogeneous polynomials, with the three-term
+    recurrence of orthonormal Gegenbauer polynomials: no angles, hence no poles, and stable at high
+    degree.
 
     Parameters
     ----------
@@ -79,21 +86,31 @@ def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
     max_degree = check_count(max_degree, "max_degree", minimum=0)
     X = as_dense(X)
     if X.ndim != 2:
-        raise ValueError(f"X must be two-dimensional (points, features), got {X.ndim} dimension(s).")
+        raise ValueError(
+            f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
+        )
     check_basis(X.shape[1], max_degree, X.shape[0])
     check_unit_rows(X)
-    return np.concatenate(harmonics_by_degree(X, max_degree), axis=1).astype(working_dtype(X), copy=False)
+    return np.concatenate(harmonics_by_degree(X, max_degree), axis=1).astype(
+        working_dtype(X), copy=False
+    )
 
 
 def check_basis(n_features: int, max_degree: int, n_rows: int) -> int:
-    """The number of columns up to ``max_degree``; refuses, before anything is allocated, what cannot fit in memory."""
+    """The number of columns up to ``max_degree``; refuses, before anything is allocated, what
+    cannot fit in memory.
+    """
     if n_features < 2:
-        raise ValueError(f"Spherical harmonics need points with at least 2 features, got {n_features}.")
+        raise ValueError(
+            f"Spherical harmonics need points with at least 2 features, got {n_features}."
+        )
     n_columns = basis_size(n_features, max_degree)
     if 8 * n_columns * n_rows > LARGEST_BASIS_BYTES:
         raise ValueError(
-            f"max_degree={max_degree} in {n_features} dimensions means {n_columns} harmonics; for {n_rows} rows they take "
-            f"{8 * n_columns * n_rows / 2**30:.3g} GiB, and the limit is {LARGEST_BASIS_BYTES / 2**30:.3g} GiB. "
+            f"max_degree={max_degree} in {n_features} dimensions means {n_columns} harmonics; for "
+            f"{n_rows} rows they take "
+            f"{8 * n_columns * n_rows / 2**30:.3g} GiB, and the limit is "
+            f"{LARGEST_BASIS_BYTES / 2**30:.3g} GiB. "
             "Lower max_degree, or give fewer rows at once."
         )
     return n_columns
@@ -105,9 +122,12 @@ def check_unit_rows(X: np.ndarray) -> None:
     wrong = ~(np.abs(norms - 1) <= _UNIT_TOLERANCE)
     if np.any(wrong):
         worst = int(np.argmax(wrong))
-        advice = "A row of zeros has no direction: drop it" if norms[worst] == 0 else "Normalise first"
+        advice = (
+            "A row of zeros has no direction: drop it" if norms[worst] == 0 else "Normalise first"
+        )
         raise ValueError(
-            f"Spherical harmonics need unit rows, but row {worst} of X has norm {norms[worst]:.3g}. "
+            f"Spherical harmonics need unit rows, but row {worst} of X has norm "
+            f"{norms[worst]:.3g}. "
             f"{advice}, e.g. make_pipeline(Normalizer(), ...)."
         )
 
@@ -135,12 +155,16 @@ def _lifted(levels, t, squared_radius, k, max_degree):
     """
     lifted: list[list[np.ndarray]] = [[] for _ in range(max_degree + 1)]
     for j, lower in enumerate(levels):
-        for m, factor in enumerate(_gegenbauer_factors(t, squared_radius, j + (k - 2) / 2, max_degree - j)):
+        for m, factor in enumerate(
+            _gegenbauer_factors(t, squared_radius, j + (k - 2) / 2, max_degree - j)
+        ):
             lifted[j + m].append(np.asarray(factor)[..., None] * lower)
     return [np.hstack(columns) for columns in lifted]
 
 
-def _gegenbauer_factors(t: np.ndarray, squared_radius: np.ndarray, mu: float, max_degree: int) -> Iterator[np.ndarray]:
+def _gegenbauer_factors(
+    t: np.ndarray, squared_radius: np.ndarray, mu: float, max_degree: int
+) -> Iterator[np.ndarray]:
     """Yield the orthonormal Gegenbauer polynomials of index ``mu`` and degree 0 … ``max_degree``.
 
     They are homogeneous: r^m p_m(t / r), by the three-term recurrence.  The first one is a number.
@@ -157,7 +181,8 @@ def _gegenbauer_factors(t: np.ndarray, squared_radius: np.ndarray, mu: float, ma
 
 @lru_cache(maxsize=2**14)
 def degree_path(n_features: int, degree: int, position: int) -> tuple[tuple[int, ...], int]:
-    """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its position in the plane.
+    """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its position in the
+    plane.
 
     ℓ_d is its degree, and ℓ_k that of the harmonic in R^k that the remaining factors multiply.
     """
@@ -175,7 +200,8 @@ def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return single harmonics at the unit rows of X, (n_rows, n_indices) in float64.
 
     Equal to these columns of ``spherical_harmonics``, without the others: a harmonic is the real or
-    imaginary part of a power in the plane times d − 2 Gegenbauer factors, O(d + degree) for each row.
+    imaginary part of a power in the plane times d − 2 Gegenbauer factors, O(d + degree) for each
+    row.
     """
     coordinates = np.ascontiguousarray(X.T, dtype=np.float64)
     planar, squared_radii = coordinates[0] + 1j * coordinates[1], np.cumsum(coordinates**2, axis=0)
@@ -183,7 +209,9 @@ def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
     for column, (degree, position) in zip(columns, indices.tolist(), strict=True):
         path, part = degree_path(len(coordinates), degree, position)
         power = planar ** path[0]
-        np.divide(power.imag if part else power.real, np.sqrt(pi if path[0] else 2 * pi), out=column)
+        np.divide(
+            power.imag if part else power.real, np.sqrt(pi if path[0] else 2 * pi), out=column
+        )
         steps = zip(coordinates[2:], squared_radii[2:], pairwise(path), strict=True)
         for k, (t, squared_radius, (lower, upper)) in enumerate(steps, start=3):
             *_, factor = _gegenbauer_factors(t, squared_radius, lower + (k - 2) / 2, upper - lower)
@@ -195,9 +223,9 @@ def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
 class HarmonicMeasure(AtomicMeasure):
     """k(x, z) = |S| Σ_j weights[j] Y_j(x) Y_j(z) on the unit sphere.
 
-    The factor |S|, the area of the sphere, makes the mean of k(x, x) over the sphere equal to the measure's mass.
-    Single harmonics give a kernel, but not a rotation-invariant one: for that all harmonics of a degree need equal
-    weight, see ``zonal``.
+    The factor |S|, the area of the sphere, makes the mean of k(x, x) over the sphere equal to the
+    measure's mass. Single harmonics give a kernel, but not a rotation-invariant one: for that all
+    harmonics of a degree need equal weight, see ``zonal``.
 
     Parameters
     ----------
@@ -219,17 +247,26 @@ class HarmonicMeasure(AtomicMeasure):
 
     def __post_init__(self) -> None:
         indices = np.asarray(self.indices)
-        if indices.ndim != 2 or indices.shape[1] != 2 or indices.dtype.kind not in "iu" or np.any(indices < 0):
+        if (
+            indices.ndim != 2
+            or indices.shape[1] != 2
+            or indices.dtype.kind not in "iu"
+            or np.any(indices < 0)
+        ):
             raise ValueError(
-                "indices must be (n_atoms, 2) non-negative integers, rows of (degree, position within the degree); "
-                f"got shape {indices.shape} and dtype {indices.dtype}. Write e.g. np.array([[2, 0]])."
+                "indices must be (n_atoms, 2) non-negative integers, rows of (degree, position "
+                "within the degree); "
+                f"got shape {indices.shape} and dtype {indices.dtype}. Write e.g. np.array([[2, "
+                "0]])."
             )
         object.__setattr__(self, "indices", frozen_array(indices, "indices", 2, dtype=np.int64))
         object.__setattr__(self, "weights", frozen_weights(self.weights, len(self.indices)))
 
     @classmethod
     def zonal(cls, degrees: Any, weights: Any, n_features: int) -> Self:
-        """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so that k(x, x) is the mass."""
+        """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so
+        that k(x, x) is the mass.
+        """
         indices, counts = _harmonics_of(np.asarray(degrees), n_features)
         return cls(indices, np.repeat(np.asarray(weights) / counts, counts))
 
@@ -239,15 +276,20 @@ class HarmonicMeasure(AtomicMeasure):
         return len(self)
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows of X must be unit vectors."""
+        """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows
+        of X must be unit vectors.
+        """
         rows = as_rows(X)
         max_degree, n_features = int(self.indices[:, 0].max()), rows.n_features
         check_basis(n_features, 0 if _is_sparse(self.indices, n_features) else max_degree, 1)
-        last = np.array([harmonic_count(n_features, degree) for degree in range(max_degree + 1)])[self.indices[:, 0]]
+        last = np.array([harmonic_count(n_features, degree) for degree in range(max_degree + 1)])[
+            self.indices[:, 0]
+        ]
         if np.any(self.indices[:, 1] >= last):
             degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
             raise ValueError(
-                f"Atom (degree {degree}, position {position}) does not exist on the sphere in {n_features} dimensions: "
+                f"Atom (degree {degree}, position {position}) does not exist on the sphere in "
+                f"{n_features} dimensions: "
                 f"degree {degree} has {harmonic_count(n_features, int(degree))} harmonics."
             )
         return rows.map(self.block(n_features), self.n_columns, out=out)
@@ -269,7 +311,9 @@ class HarmonicMeasure(AtomicMeasure):
 
 
 def _is_sparse(indices, n_features):
-    """Return True if the harmonics cost less one by one than the whole basis up to their largest degree."""
+    """Return True if the harmonics cost less one by one than the whole basis up to their largest
+    degree.
+    """
     max_degree = int(indices[:, 0].max())
     return len(indices) * (n_features + max_degree) < basis_size(n_features, max_degree)
 
@@ -290,7 +334,8 @@ def _features_block(indices, weights, X, out=None):
 
 
 def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
-    """(1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z (Cho & Saul 2009, degree 1).
+    """(1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z (Cho & Saul 2009, degree
+    1).
 
     A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
 

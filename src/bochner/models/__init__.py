@@ -1,1 +1,3 @@
-"""Estimators with one kernel or one feature map: ridge, logistic, operator-valued, exact and certified models."""
+"""Estimators with one kernel or one feature map: ridge, logistic, operator-valued, exact and
+certified models.
+"""

@@ -1,4 +1,6 @@
-"""SpectralLogistic: logistic and softmax regression on the features of a measure, by sums over rows."""
+"""SpectralLogistic: logistic and softmax regression on the features of a measure, by sums over
+rows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_count, check_flag, check_positive, check_transformer
-from .._estimator import CallbackSupportMixin, ClassifierScore, NestedDefaults, reporting, restore_on_failure
+from .._estimator import (
+    CallbackSupportMixin,
+    ClassifierScore,
+    NestedDefaults,
+    reporting,
+    restore_on_failure,
+)
 from .._loops.arrays import as_dense
 from ..data import Block
 from ..data.checks import check_rows
@@ -31,15 +39,16 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
 
     .. math:: \min_{w, b}\; C \sum_i h_i\, \ell(y_i, w^T \varphi(x_i) + b) + \tfrac12 \|w\|^2
 
-    as in scikit-learn's ``LogisticRegression``, h the weights.  The n x 2D feature matrix is never held: Newton's method sums gradient
-    and Hessian over blocks of rows, about five times; for many classes or columns conjugate gradients take passes of their own.  Rows on
-    a cluster, and their labels, stay there; predictions are computed there when they are asked for.
+    as in scikit-learn's ``LogisticRegression``, h the weights. The n x 2D feature matrix is never
+    held: Newton's method sums gradient and Hessian over blocks of rows, about five times; for many
+    classes or columns conjugate gradients take passes of their own. Rows on a cluster, and their
+    labels, stay there; predictions are computed there when they are asked for.
 
     Parameters
     ----------
     features : SpectralFeatures or any transformer, default ``SpectralFeatures()``
-        With a learner inside, the regression runs on the learned measure.  ``FunctionTransformer()`` of scikit-learn takes the columns of
-        X themselves, e.g. behind other features in a pipeline.
+        With a learner inside, the regression runs on the learned measure. ``FunctionTransformer()``
+        of scikit-learn takes the columns of X themselves, e.g. behind other features in a pipeline.
     C : float, default 1.0
         Inverse penalty of the coefficients; the intercept is free.
     fit_intercept : bool, default True
@@ -47,8 +56,8 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of the objective.  That step is taken, and
-        leaves an error of about its square.
+        The fit ends where a step of Newton's method is smaller than this, relative to the root of
+        the objective. That step is taken, and leaves an error of about its square.
     max_iter : int, default 100
         Passes over the rows at most, without those of conjugate gradients.
     random_state : None, int, RandomState or Generator, default None
@@ -89,10 +98,14 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         """Fit the features, then the regression; a row of weight 2 counts as two rows."""
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
+        )
         self.classes_ = labels.classes
         self.features_ = self._fitted_features(rows, labels, weights)
-        design = Block(with_constant if self.fit_intercept else without_constant, feature_block(self._source))
+        design = Block(
+            with_constant if self.fit_intercept else without_constant, feature_block(self._source)
+        )
         code = class_code(len(labels.classes))
         n_columns = design(rows.take(np.array([0]))).shape[1]
         penalties, start = np.ones(n_columns), np.zeros((n_columns, len(code)))
@@ -100,22 +113,30 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
             penalties[-1] = 0.0
             shares = np.log(labels.totals(weights) / labels.totals(weights).sum())
             start[-1] = shares[1] - shares[0] if len(shares) == 2 else code @ shares
-        problem = SoftmaxProblem(rows, labels.codes, weights, design, code, penalties, float(self.C))
+        problem = SoftmaxProblem(
+            rows, labels.codes, weights, design, code, penalties, float(self.C)
+        )
         found = minimized(problem, start, self.tol, self.max_iter)
         self.n_iter_ = found.n_iter
         if not found.converged and found.n_iter == self.max_iter:
             warnings.warn(
-                f"SpectralLogistic did not converge in max_iter={self.max_iter} passes. Raise max_iter, or lower C={self.C!r}.",
+                f"SpectralLogistic did not converge in max_iter={self.max_iter} passes. Raise "
+                f"max_iter, or lower C={self.C!r}.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         scores = found.coefficients @ (code[:, 1:] if len(code) == 1 else code)
         constant = scores[-1] if self.fit_intercept else np.zeros(scores.shape[1])
-        self.coef_, self.intercept_ = scores[: n_columns - self.fit_intercept].T.copy(), constant.copy()
+        self.coef_, self.intercept_ = (
+            scores[: n_columns - self.fit_intercept].T.copy(),
+            constant.copy(),
+        )
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for more."""
+        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for
+        more.
+        """
         scores = self._rows(X).map(self._block(), len(self.coef_))
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
@@ -134,7 +155,9 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         return np.log(self.predict_proba(X))
 
     def jacobian(self, X: Any) -> Any:
-        """∂(score)/∂x at each row, (n_samples, n_classes, n_features), or (n_samples, n_features) for two classes; exact."""
+        """∂(score)/∂x at each row, (n_samples, n_classes, n_features), or (n_samples, n_features)
+        for two classes; exact.
+        """
         rows = self._rows(X)
         slopes = self.expansion_.jacobian(rows)
         return slopes[:, 0] if len(self.coef_) == 1 else slopes
@@ -145,7 +168,8 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         check_is_fitted(self)
         if not isinstance(self._source, FourierMeasure):
             raise AttributeError(
-                f"Only features on a FourierMeasure make a sum of waves, which has derivatives; got {self.features_!r}."
+                "Only features on a FourierMeasure make a sum of waves, which has derivatives; "
+                f"got {self.features_!r}."
             )
         return Expansion.of(self._source, self.coef_.T, self.intercept_)
 
@@ -162,7 +186,9 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
 
     @property
     def _source(self):
-        """Of the features: a FourierMeasure, whose block needs no second check of its rows, or the fitted transformer."""
+        """Of the features: a FourierMeasure, whose block needs no second check of its rows, or the
+        fitted transformer.
+        """
         measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
         return measure if isinstance(measure, FourierMeasure) else self.features_
 
@@ -171,7 +197,13 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         if isinstance(self._source, FourierMeasure):
             return self.expansion_.block()
         row_bytes = 16 * self.coef_.shape[1]
-        return Block(_linear_block, self._source.transform, self.coef_.T, self.intercept_, row_bytes=row_bytes)
+        return Block(
+            _linear_block,
+            self._source.transform,
+            self.coef_.T,
+            self.intercept_,
+            row_bytes=row_bytes,
+        )
 
     def _fitted_features(self, rows, labels, weights):
         features = clone(self._component("features"))

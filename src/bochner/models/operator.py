@@ -1,4 +1,6 @@
-"""OperatorClassifier and OperatorRegressor: operator-valued kernels with any convex loss (Brault et al. 2016, Eq. 11)."""
+"""OperatorClassifier and OperatorRegressor: operator-valued kernels with any convex loss (Brault et
+al. 2016, Eq. 11).
+"""
 
 from __future__ import annotations
 
@@ -63,13 +65,18 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
 
     @property
     def _defaults(self):
-        return {"kernel": Decomposable(), "features": SpectralFeatures(n_components=self.n_components)}
+        return {
+            "kernel": Decomposable(),
+            "features": SpectralFeatures(n_components=self.n_components),
+        }
 
     _losses: ClassVar[tuple[type, ...]]
 
     @abstractmethod
     def _read(self, rows: Rows, y: Any, sample_weight: Any) -> tuple[Target, Any, Any, Loss, float]:
-        """y for a learner of the features and as targets (n_samples, n_outputs), weights, the loss and its unit."""
+        """y for a learner of the features and as targets (n_samples, n_outputs), weights, the loss
+        and its unit.
+        """
 
     @restore_on_failure
     @reporting
@@ -84,7 +91,9 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
             kernel, self._component("features"), self.random_state, rows, taught, weights
         )
         products = _centered_products(targets, weights)
-        self._kernel = kernel.resolved_outputs(products / (len(rows) if weights is None else np.sum(weights)))
+        self._kernel = kernel.resolved_outputs(
+            products / (len(rows) if weights is None else np.sum(weights))
+        )
         problem = ConvexProblem(
             rows, targets, weights, self.measure_, loss, float(self.alpha), bool(self.fit_intercept)
         )
@@ -96,7 +105,8 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
         self.n_iter_ = found.n_iter
         if not found.converged:
             warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} passes. Raise max_iter or alpha={self.alpha!r}.",
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} passes. Raise "
+                f"max_iter or alpha={self.alpha!r}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -133,9 +143,12 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
         refuse_class(self.loss, "loss")
         if self.loss is not None and not isinstance(self.loss, self._losses):
             names = ", ".join(
-                f"{kind.__name__}(...)" if kind in (Huber, Quantile) else f"{kind.__name__}()" for kind in self._losses
+                f"{kind.__name__}(...)" if kind in (Huber, Quantile) else f"{kind.__name__}()"
+                for kind in self._losses
             )
-            raise TypeError(f"loss of {type(self).__name__} must be None or one of {names}, got {self.loss!r}.")
+            raise TypeError(
+                f"loss of {type(self).__name__} must be None or one of {names}, got {self.loss!r}."
+            )
         check_count(self.n_components, "n_components")
         self._component("kernel", OperatorKernel)
         self._component("features", SpectralFeatures)
@@ -149,20 +162,22 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
 
 
 class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMethods):  # type: ignore[override]
-    r"""Vector-valued regression with an operator-valued kernel and any convex loss (Brault et al. 2016, Eq. 11).
+    r"""Vector-valued regression with an operator-valued kernel and any convex loss (Brault et al.
+    2016, Eq. 11).
 
     .. math:: \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
 
-    Ψ(x) Ψ(z)ᵀ approximates K(x, z), h are weights.  The paper divides the sum by n: its λ is α / (2n).  With the squared loss it is
-    ``OperatorRidge``, which is faster and chooses α.  Gradient and Hessian are sums over blocks of rows and the feature matrix is never held:
-    Newton's method, with conjugate gradients where there are too many unknowns for a matrix.  The corner of the quantile loss is rounded in
-    stages, in the end over 1e-4 of the spread of y.
+    Ψ(x) Ψ(z)ᵀ approximates K(x, z), h are weights. The paper divides the sum by n: its λ is α /
+    (2n). With the squared loss it is ``OperatorRidge``, which is faster and chooses α. Gradient and
+    Hessian are sums over blocks of rows and the feature matrix is never held: Newton's method, with
+    conjugate gradients where there are too many unknowns for a matrix. The corner of the quantile
+    loss is rounded in stages, in the end over 1e-4 of the spread of y.
 
     Parameters
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
-        ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``, ``DivergenceFree``, ``Helmholtz`` or
-        ``CustomKernel``.
+        ``Decomposable`` (independent outputs, unless it has an output matrix), ``CurlFree``,
+        ``DivergenceFree``, ``Helmholtz`` or ``CustomKernel``.
     loss : Squared, Huber, Quantile or Poisson, default None
         An object of ``bochner.losses``, for all outputs; None is ``Squared()``.
     features : SpectralFeatures, default None
@@ -174,9 +189,11 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     fit_intercept : bool, default True
         Whether there is a free constant b.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of the objective.
+        The fit ends where a step of Newton's method is smaller than this, relative to the root of
+        the objective.
     max_iter : int, default 100
-        Passes over the rows at most, for each rounding of a corner, without those of conjugate gradients.
+        Passes over the rows at most, for each rounding of a corner, without those of conjugate
+        gradients.
     random_state : None, int, RandomState or Generator, default None
         When given, it replaces that of ``features``.
 
@@ -184,7 +201,8 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     ----------
     measure_ : OperatorMeasure
     kernel_ : the kernel with its bandwidth and output matrix as numbers
-    coef_ : (n_outputs, 2 n_components), coefficients of the *scalar* features; (2 n_components,) for one-dimensional y
+    coef_ : (n_outputs, 2 n_components), coefficients of the *scalar* features; (2 n_components,)
+        for one-dimensional y
     intercept_ : (n_outputs,), or a number
     expansion_ : the scores, which the loss links to predictions
     loss_, n_iter_ : the loss in use, and the passes over the rows
@@ -210,7 +228,9 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
         weights = check_weights(sample_weight, len(rows))
         loss, values = self.loss or Squared(), target.rows
         if isinstance(loss, Poisson) and (smallest := values.min()) < 0:
-            raise ValueError(f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}.")
+            raise ValueError(
+                f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}."
+            )
         self._one_dimensional = target.one_dimensional
         mean = np.average(values, axis=0, weights=weights)
         unit = float(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights).mean()))
@@ -233,7 +253,9 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
         return predicted[:, 0] if self._one_dimensional else predicted
 
     def jacobian(self, X: Any) -> Any:
-        """∂(score)/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y; exact."""
+        """∂(score)/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for
+        one-dimensional y; exact.
+        """
         slopes = self.expansion_.jacobian(self._rows(X))
         return slopes[:, 0] if self._one_dimensional else slopes
 
@@ -244,20 +266,24 @@ def _has_probabilities(model):
 
 @dataclass(eq=False, repr=False)
 class OperatorClassifier(ClassifierScore, OperatorModel):
-    r"""Classification with an operator-valued kernel and any convex loss (Brault et al. 2016, Eq. 11): logistic, hinge, exponential.
+    r"""Classification with an operator-valued kernel and any convex loss (Brault et al. 2016, Eq.
+    11): logistic, hinge, exponential.
 
     .. math:: \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
 
-    The outputs are one score for two classes, or one for each of more; an output matrix of ``Decomposable`` says which classes are alike.
-    Solved as ``OperatorRegressor`` is, the hinge rounded in stages, in the end over 1e-4.
+    The outputs are one score for two classes, or one for each of more; an output matrix of
+    ``Decomposable`` says which classes are alike. Solved as ``OperatorRegressor`` is, the hinge
+    rounded in stages, in the end over 1e-4.
 
     Parameters
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
-        With one output for two classes, else one for each; ``Decomposable`` without an output matrix fits itself.
+        With one output for two classes, else one for each; ``Decomposable`` without an output
+        matrix fits itself.
     loss : Logistic, Multinomial, Hinge or Exponential, default None
-        An object of ``bochner.losses``; None and ``Logistic()`` are the logistic loss for two classes and softmax for more, ``Hinge()`` is a
-        support vector machine, one class against the rest.  ``Exponential()`` is for two classes.
+        An object of ``bochner.losses``; None and ``Logistic()`` are the logistic loss for two
+        classes and softmax for more, ``Hinge()`` is a support vector machine, one class against the
+        rest. ``Exponential()`` is for two classes.
     features : SpectralFeatures, default None
         How frequencies are drawn and learned, as for ``OperatorRidge``.
     n_components : int, default 500
@@ -267,9 +293,11 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     fit_intercept : bool, default True
         Whether there is a free constant b.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of the objective.
+        The fit ends where a step of Newton's method is smaller than this, relative to the root of
+        the objective.
     max_iter : int, default 100
-        Passes over the rows at most, for each rounding of a corner, without those of conjugate gradients.
+        Passes over the rows at most, for each rounding of a corner, without those of conjugate
+        gradients.
     random_state : None, int, RandomState or Generator, default None
         When given, it replaces that of ``features``.
     class_weight : None, "balanced" or dict, default None
@@ -301,16 +329,23 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     _losses: ClassVar = (Logistic, Multinomial, Hinge, Exponential)
 
     def _read(self, rows, y, sample_weight):
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
+        )
         self.classes_ = labels.classes
         loss: Loss = self.loss or Logistic()
         if isinstance(loss, Logistic | Multinomial):
             loss = Logistic() if len(labels.classes) == 2 else Multinomial()
         if isinstance(loss, Exponential) and len(labels.classes) > 2:
             raise ValueError(
-                f"Exponential() is a loss for two classes, y has {len(labels.classes)}. Write loss=Logistic() or Hinge()."
+                f"Exponential() is a loss for two classes, y has {len(labels.classes)}. Write "
+                "loss=Logistic() or Hinge()."
             )
-        targets = labels.one_hot(np.float64) if isinstance(loss, Multinomial) else labels.signs(np.float64)
+        targets = (
+            labels.one_hot(np.float64)
+            if isinstance(loss, Multinomial)
+            else labels.signs(np.float64)
+        )
         return labels, targets, weights, loss, 1.0
 
     @property
@@ -324,14 +359,18 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
         return self._constants
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for more."""
+        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for
+        more.
+        """
         scores = self.expansion_.evaluate(self._rows(X))
         return scores[:, 0] if len(self._constants) == 1 else scores
 
     def predict(self, X: Any) -> Any:
         """The class of the largest score; of two classes the second where its score is positive."""
         rows = self._rows(X)
-        return rows.map(Block(_labels_block, self.expansion_.block(), self.classes_), dtype=self.classes_.dtype)
+        return rows.map(
+            Block(_labels_block, self.expansion_.block(), self.classes_), dtype=self.classes_.dtype
+        )
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:

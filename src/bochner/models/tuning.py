@@ -15,7 +15,9 @@ from .._terminal.progress import track
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The best of a grid: ``model`` is a fitted pipeline of the features and the predictor, ``table`` all that was tried."""
+    """The best of a grid: ``model`` is a fitted pipeline of the features and the predictor,
+    ``table`` all that was tried.
+    """
 
     model: Pipeline
     parameters: dict[str, Any]
@@ -43,7 +45,8 @@ def tune_on_validation(
     predictors : an estimator or a list of estimators
         What is tried on the features.
     grid : dict of lists
-        What ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …], "n_components": […]}``.
+        What ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …], "n_components":
+        […]}``.
     X : array (n_samples, n_features)
         Rows to learn from.
     y : array (n_samples,)
@@ -65,10 +68,15 @@ def tune_on_validation(
     >>> len(tuned.table), bool(tuned.score > 0.9)
     (6, True)
     """
-    for part in (features, *(predictors if isinstance(predictors, (list, tuple)) else [predictors])):
+    for part in (
+        features,
+        *(predictors if isinstance(predictors, (list, tuple)) else [predictors]),
+    ):
         refuse_class(part, "features" if part is features else "predictors")
     if not grid or any(len(values) == 0 for values in grid.values()):
-        raise ValueError(f"The grid must name parameters with at least one value each, got {dict(grid)!r}.")
+        raise ValueError(
+            f"The grid must name parameters with at least one value each, got {dict(grid)!r}."
+        )
     predictors = list(predictors) if isinstance(predictors, (list, tuple)) else [predictors]
     if not hasattr(features, "prior_"):
         features = clone(features).fit(X, y)

@@ -1,4 +1,6 @@
-"""Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go together."""
+"""Operator-valued kernels: K(x, z) is a matrix, and functions have several outputs that go
+together.
+"""
 
 from ..data.targets import simplex_code
 from .approximation import (

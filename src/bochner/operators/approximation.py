@@ -1,4 +1,6 @@
-"""How well random frequencies approximate an operator-valued kernel: exact variances, constants, and measured errors."""
+"""How well random frequencies approximate an operator-valued kernel: exact variances, constants,
+and measured errors.
+"""
 
 from dataclasses import dataclass
 
@@ -47,11 +49,15 @@ def estimator_variance(kernel: OperatorKernel, differences: np.ndarray) -> np.nd
         mass = prior.kernel(at_zero)[0, 0]
         second = (mass * (mass + doubled) / 2)[:, None, None] * (matrix @ matrix)
     else:
-        second = (_squared_operator(kernel, at_zero) + _squared_operator(kernel, 2 * differences)) / 2
+        second = (
+            _squared_operator(kernel, at_zero) + _squared_operator(kernel, 2 * differences)
+        ) / 2
     return second - mean @ mean
 
 
-def variance_bound(kernel: OperatorKernel, differences: np.ndarray, *, form: str = "safe") -> np.ndarray:
+def variance_bound(
+    kernel: OperatorKernel, differences: np.ndarray, *, form: str = "safe"
+) -> np.ndarray:
     """Return a bound on D ‖V[K̃(δ)]‖ at each δ, an array (n_differences,).
 
     Parameters
@@ -76,7 +82,9 @@ def variance_bound(kernel: OperatorKernel, differences: np.ndarray, *, form: str
     differences = np.atleast_2d(np.asarray(differences, dtype=np.float64))
     at_zero = np.zeros((1, differences.shape[1]))
     mean = kernel.kernel(at_zero)[0, 0]
-    squared = estimator_variance(kernel, at_zero)[0] + mean @ mean  # E[A²], as the cosine is 1 there
+    squared = (
+        estimator_variance(kernel, at_zero)[0] + mean @ mean
+    )  # E[A²], as the cosine is 1 there
     if form == "safe":
         return np.full(len(differences), np.linalg.norm(squared, 2))
     here = kernel.kernel(differences, at_zero)[:, 0]
@@ -113,9 +121,16 @@ def approximation_constants(kernel: OperatorKernel, n_features: int) -> Approxim
     if kernel.decomposable:
         prior = _prior(kernel)
         mass = prior.kernel(at_zero)[0, 0]
-        mean_square = np.trace(negative_hessian(prior, at_zero, at_zero, np.arange(n_features))[0, 0]) / mass
+        mean_square = (
+            np.trace(negative_hessian(prior, at_zero, at_zero, np.arange(n_features))[0, 0]) / mass
+        )
         return ApproximationConstants(
-            n_features, n_outputs, variance, sup_norm * float(np.sqrt(mean_square)), sup_norm / np.log(2), sup_norm
+            n_features,
+            n_outputs,
+            variance,
+            sup_norm * float(np.sqrt(mean_square)),
+            sup_norm / np.log(2),
+            sup_norm,
         )
     spectrum, space = _gaussian_spectrum(kernel, n_features)
     inside = spectrum[space]
@@ -125,11 +140,14 @@ def approximation_constants(kernel: OperatorKernel, n_features: int) -> Approxim
     fourth_moment = first**2 + 2 * second  # E‖ω_space‖⁴
     sixth_moment = first**3 + 6 * first * second + 8 * third
     slope = norm * np.sqrt(sixth_moment + outside * fourth_moment)
-    return ApproximationConstants(n_features, n_outputs, variance, slope, norm * _chi_square_orlicz(inside), sup_norm)
+    return ApproximationConstants(
+        n_features, n_outputs, variance, slope, norm * _chi_square_orlicz(inside), sup_norm
+    )
 
 
 def _chi_square_orlicz(variances: np.ndarray) -> float:
-    """ψ₁ norm of Σ_i v_i z_i²: 1/t where its moment generating function Π (1 − 2 t v_i)^{−½} reaches 2.
+    """ψ₁ norm of Σ_i v_i z_i²: 1/t where its moment generating function Π (1 − 2 t v_i)^{−½}
+    reaches 2.
 
     For equal variances 2v / (1 − 4^{−1/d}).
     """
@@ -143,7 +161,9 @@ def _chi_square_orlicz(variances: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class SuggestedComponents:
-    """How many frequencies an error asks for: ``promised`` by Theorem 10, and ``measured`` by sampling, mostly far fewer."""
+    """How many frequencies an error asks for: ``promised`` by Theorem 10, and ``measured`` by
+    sampling, mostly far fewer.
+    """
 
     promised: int
     measured: int
@@ -159,7 +179,8 @@ def suggest_n_components(
     confidence: float = 0.95,
     rng: Seed = 0,
 ) -> SuggestedComponents:
-    """Return how many frequencies give sup ‖K̃ − K‖ <= ``error`` over points in a set of this diameter.
+    """Return how many frequencies give sup ‖K̃ − K‖ <= ``error`` over points in a set of this
+    diameter.
 
     The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but loose by orders
     of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies: the ``confidence``
@@ -190,11 +211,16 @@ def suggest_n_components(
     check_positive(error, "error")
     check_positive(diameter, "diameter")
     rng = as_generator(rng, "rng")
-    promised = promised_components(approximation_constants(kernel, n_features), error, diameter, confidence=confidence)
+    promised = promised_components(
+        approximation_constants(kernel, n_features), error, diameter, confidence=confidence
+    )
     directions = rng.standard_normal((1000, n_features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     differences = diameter * rng.random((1000, 1)) ** (1 / n_features) * directions
-    errors = [largest_error(kernel, kernel.sample(1000, n_features, child), differences) for child in rng.spawn(10)]
+    errors = [
+        largest_error(kernel, kernel.sample(1000, n_features, child), differences)
+        for child in rng.spawn(10)
+    ]
     measured = int(np.ceil(1000 * (np.quantile(errors, confidence) / error) ** 2))
     return SuggestedComponents(promised, measured, error)
 
@@ -230,11 +256,15 @@ def largest_error(kernel: OperatorKernel, measure: object, differences: np.ndarr
 def _squared_operator(kernel, t):
     """E[cos(ω·t) A(ω)²] for ω ~ N(0, Λ), (n, p, p).
 
-    A² = ‖ω‖² (c² ωωᵀ + (1−c)² (‖ω‖² I − ωωᵀ)), and the fourth derivatives of exp(−½ tᵀΛt) give E[cos(ω·t) ‖ω‖² ωωᵀ] =
-    e^{…} [tr(Λ)Λ + 2Λ² − ‖u‖²Λ − tr(Λ) uuᵀ − 2(Λuuᵀ + uuᵀΛ) + ‖u‖² uuᵀ], u = Λt.
+    A² = ‖ω‖² (c² ωωᵀ + (1−c)² (‖ω‖² I − ωωᵀ)), and the fourth derivatives of exp(−½ tᵀΛt) give
+    E[cos(ω·t) ‖ω‖² ωωᵀ] = e^{…} [tr(Λ)Λ + 2Λ² − ‖u‖²Λ − tr(Λ) uuᵀ − 2(Λuuᵀ + uuᵀΛ) + ‖u‖² uuᵀ], u =
+    Λt.
     """
     if not isinstance(kernel, VectorFieldKernel):
-        raise TypeError(f"No exact variance is known for {type(kernel).__name__}; measure it with kernel.sample.")
+        raise TypeError(
+            f"No exact variance is known for {type(kernel).__name__}; measure it with "
+            "kernel.sample."
+        )
     variances, space = _gaussian_spectrum(kernel, t.shape[1])
     decay = np.exp(-0.5 * t**2 @ variances)[:, None, None]
     inside = variances[space]
@@ -254,8 +284,10 @@ def _gaussian_spectrum(kernel, n_features):
     prior = _prior(kernel)
     if not isinstance(prior, Gaussian):
         raise ValueError(
-            f"Theorem 10 and exact variances of vector fields need the Gaussian prior (frequencies with exponential tails), got "
-            f"{type(prior).__name__}. Measure the error instead: largest_error(kernel, kernel.sample(...), differences)."
+            "Theorem 10 and exact variances of vector fields need the Gaussian prior (frequencies "
+            "with exponential tails), got "
+            f"{type(prior).__name__}. Measure the error instead: largest_error(kernel, "
+            "kernel.sample(...), differences)."
         )
     return 1 / prior._lengths(n_features) ** 2, kernel.space(n_features)
 
@@ -263,5 +295,7 @@ def _gaussian_spectrum(kernel, n_features):
 def _prior(kernel):
     prior = kernel.checked_prior()
     if isinstance(prior, FourierMeasure):
-        raise TypeError("A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior.")
+        raise TypeError(
+            "A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior."
+        )
     return prior

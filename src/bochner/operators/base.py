@@ -29,7 +29,8 @@ class OperatorKernel(NestedDefaults, ABC):
     """
 
     prior: Any
-    # Whether K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple; and whether outputs are directions.
+    # Whether K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple; and
+    # whether outputs are directions.
     decomposable: ClassVar[bool] = False
     vector_field: ClassVar[bool] = False
 
@@ -45,8 +46,11 @@ class OperatorKernel(NestedDefaults, ABC):
     def _gram(self, prior: SpectralPrior, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """The closed form for points in float64."""
 
-    def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> OperatorMeasure:
-        """Draw ``n_atoms`` frequencies with their factors; the mean of their kernel over draws is ``kernel``.
+    def sample(
+        self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
+    ) -> OperatorMeasure:
+        """Draw ``n_atoms`` frequencies with their factors; the mean of their kernel over draws is
+        ``kernel``.
 
         ``rng`` is a Generator or a seed.  A ``FourierMeasure`` in place of a prior is resampled in
         proportion to its weights.
@@ -54,18 +58,27 @@ class OperatorKernel(NestedDefaults, ABC):
         prior, rng = self.checked_prior(), as_generator(rng, "rng")
         if isinstance(prior, FourierMeasure):
             if prior.n_features != n_features:
-                raise ValueError(f"The measure lives on {prior.n_features} features, got n_features={n_features}.")
+                raise ValueError(
+                    f"The measure lives on {prior.n_features} features, got "
+                    f"n_features={n_features}."
+                )
             return self.lift(prior.resampled(n_atoms, rng))
-        return self.lift(prior.sample(n_atoms, check_count(n_features, "n_features"), rng, sampling))
+        return self.lift(
+            prior.sample(n_atoms, check_count(n_features, "n_features"), rng, sampling)
+        )
 
     def lift(self, scalar: FourierMeasure) -> OperatorMeasure:
         """The operator-valued measure on the frequencies and weights of ``scalar``, learned or not."""
         self.checked_prior()
         self.n_outputs(scalar.n_features)  # refuses dimensions that do not fit
-        return OperatorMeasure(scalar, self.factors(np.asarray(scalar.frequencies, dtype=np.float64)))
+        return OperatorMeasure(
+            scalar, self.factors(np.asarray(scalar.frequencies, dtype=np.float64))
+        )
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The closed-form K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs, n_outputs)."""
+        """The closed-form K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs,
+        n_outputs).
+        """
         prior = self.checked_prior()
         X, Z = check_gram_inputs(X, Z)
         if isinstance(prior, FourierMeasure):
@@ -74,7 +87,9 @@ class OperatorKernel(NestedDefaults, ABC):
         return self._gram(prior, X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: Any = None) -> Self:
-        """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the (weighted) rows X give."""
+        """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the
+        (weighted) rows X give.
+        """
         prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             return self
@@ -89,7 +104,8 @@ class OperatorKernel(NestedDefaults, ABC):
         expected = self.n_outputs(n_features)
         if expected != n_outputs:
             raise ValueError(
-                f"{type(self).__name__} has {expected} outputs on these points, but y has {n_outputs} columns. {self._advice}"
+                f"{type(self).__name__} has {expected} outputs on these points, but y has "
+                f"{n_outputs} columns. {self._advice}"
             )
 
     _advice: ClassVar[str] = "Give y one column for each output."
@@ -102,7 +118,8 @@ class OperatorKernel(NestedDefaults, ABC):
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
         """This kernel with what it takes from the training outputs as numbers.
 
-        ``covariance`` is theirs; ``spectrum``, where features were factorized, holds the arguments of ``learned_output_matrix``.
+        ``covariance`` is theirs; ``spectrum``, where features were factorized, holds the arguments
+        of ``learned_output_matrix``.
         """
         return self
 
@@ -113,6 +130,7 @@ class OperatorKernel(NestedDefaults, ABC):
         prior = self._component("prior")
         if not isinstance(prior, SpectralPrior | FourierMeasure):
             raise TypeError(
-                f"prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got {self.prior!r}."
+                "prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got "
+                f"{self.prior!r}."
             )
         return prior

@@ -1,4 +1,6 @@
-"""Anyone's operator-valued kernel, from a function: of the frequencies, or of differences of points."""
+"""Anyone's operator-valued kernel, from a function: of the frequencies, or of differences of
+points.
+"""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -10,7 +12,8 @@ from ..priors import SpectralPrior
 from .base import OperatorKernel
 from .signatures import spectral_operators
 
-# Eigenvalues below the first share of the largest count as zero; below minus the second share they are not rounding.
+# Eigenvalues below the first share of the largest count as zero; below minus the second share they
+# are not rounding.
 _ZERO, _NEGATIVE = 1e-10, 1e-5
 # A(ω) and K₀(δ) are even and symmetric if they are so up to this share of their largest entry.
 _EVEN = 1e-6
@@ -23,19 +26,21 @@ class CustomKernel(OperatorKernel):
     r"""K(x, z) = E cos(ω·(x − z)) A(ω), defined by a function (Brault et al. 2016, Algorithm 1).
 
     One of three functions defines the kernel: ``factor`` B(ω) with A = B Bᵀ, ``operator`` A(ω), or
-    ``signature`` K₀(δ).  From a signature A(ω) = C(ω) / p(ω) is computed.  C is the inverse Fourier
-    transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the prior.
-    The prior is then only the distribution that frequencies are drawn from.  Its tails should be
-    about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
+    ``signature`` K₀(δ). From a signature A(ω) = C(ω) / p(ω) is computed. C is the inverse Fourier
+    transform of K₀, by sums over a grid in up to three dimensions, and p is the density of the
+    prior. The prior is then only the distribution that frequencies are drawn from. Its tails should
+    be about as long as those of the spectrum of K₀: with longer tails rounding dominates where p is
     large and C vanishes, with shorter tails few draws carry most of the weight.
 
-    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and for
-    exact models.  Their agreement is not checked: compare ``kernel.sample(100_000, d, rng).kernel(X)``.
+    A ``signature`` beside one of the others is the closed form of the kernel, for ``kernel`` and
+    for exact models. Their agreement is not checked: compare ``kernel.sample(100_000, d,
+    rng).kernel(X)``.
 
-    Only real, even and symmetric functions are supported, as for all kernels E cos(ω·δ) A(ω); others
-    raise a ValueError.  Complex values are rejected for each function.  A(ω) is checked to be even,
-    symmetric and positive semi-definite at the drawn frequencies.  K₀(δ) = K₀(−δ) = K₀(δ)ᵀ is checked
-    at random differences of several lengths.  So kernels whose outputs lag each other are rejected.
+    Only real, even and symmetric functions are supported, as for all kernels E cos(ω·δ) A(ω);
+    others raise a ValueError. Complex values are rejected for each function. A(ω) is checked to be
+    even, symmetric and positive semi-definite at the drawn frequencies. K₀(δ) = K₀(−δ) = K₀(δ)ᵀ is
+    checked at random differences of several lengths. So kernels whose outputs lag each other are
+    rejected.
 
     Functions of a kernel that is to be pickled must live in a module; skops files reject them.
 
@@ -97,21 +102,27 @@ class CustomKernel(OperatorKernel):
         prior = self.checked_prior()
         if not isinstance(prior, SpectralPrior):
             raise TypeError(
-                f"A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a {type(prior).__name__}. Give factor=... or "
+                "A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a "
+                f"{type(prior).__name__}. Give factor=... or "
                 "operator=..., a function of the frequencies."
             )
         self._check_signature(1 / _typical_size(frequencies), frequencies.shape[1])
-        operators = spectral_operators(lambda differences: self._called("signature", differences), prior, frequencies)
+        operators = spectral_operators(
+            lambda differences: self._called("signature", differences), prior, frequencies
+        )
         return matrix_roots(operators, "signature")
 
     def _gram(self, prior, X, Z):
         if self.signature is None:
             raise NotImplementedError(
-                "This CustomKernel has no closed form: give signature=..., a function of differences, or use kernel.sample(n_atoms, "
+                "This CustomKernel has no closed form: give signature=..., a function of "
+                "differences, or use kernel.sample(n_atoms, "
                 "n_features, rng).kernel(X), which needs none."
             )
         differences = (X[:, None] - Z[None]).reshape(-1, X.shape[1])
-        self._check_signature(_typical_size(differences[:: 1 + len(differences) // 1000]), X.shape[1])
+        self._check_signature(
+            _typical_size(differences[:: 1 + len(differences) // 1000]), X.shape[1]
+        )
         size = self.n_outputs(X.shape[1])
         return self._called("signature", differences).reshape(len(X), len(Z), size, size)
 
@@ -122,11 +133,17 @@ class CustomKernel(OperatorKernel):
             if given is not None and not callable(given):
                 raise TypeError(f"{name} must be a function, got {given!r}.")
         if self.factor is not None and self.operator is not None:
-            raise ValueError("Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them says it all. Drop one.")
-        known = [name for name in ("factor", "operator", "signature") if getattr(self, name) is not None]
+            raise ValueError(
+                "Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them says it all. "
+                "Drop one."
+            )
+        known = [
+            name for name in ("factor", "operator", "signature") if getattr(self, name) is not None
+        ]
         if not known:
             raise ValueError(
-                "CustomKernel needs a function: factor=... (B of the frequencies), operator=... (A of the frequencies) or signature=... "
+                "CustomKernel needs a function: factor=... (B of the frequencies), operator=... (A "
+                "of the frequencies) or signature=... "
                 "(K₀ of differences of points)."
             )
         return known[0]
@@ -136,7 +153,8 @@ class CustomKernel(OperatorKernel):
         values = np.asarray(getattr(self, name)(rows))
         if np.iscomplexobj(values):
             raise ValueError(
-                f"{name} must return real numbers, got {values.dtype}: CustomKernel supports only real and "
+                f"{name} must return real numbers, got {values.dtype}: CustomKernel supports only "
+                "real and "
                 "even A(ω). If the imaginary parts are only rounding, return values.real."
             )
         values = values.astype(np.float64, copy=False)
@@ -145,14 +163,17 @@ class CustomKernel(OperatorKernel):
         if values.ndim != 3 or len(values) not in lengths or not square:
             need = "n_outputs, rank" if name == "factor" else "n_outputs, n_outputs"
             raise ValueError(
-                f"{name} must give ({len(rows)}, {need}) for {rows.shape} numbers, got shape {values.shape}."
+                f"{name} must give ({len(rows)}, {need}) for {rows.shape} numbers, got shape "
+                f"{values.shape}."
             )
         if not np.all(np.isfinite(values)):
             raise ValueError(f"{name} must give finite numbers, got NaN or infinity.")
         return values
 
     def _check_signature(self, length, n_features):
-        """Check that K₀ is even and symmetric at random differences, from 0.1 to 10 times ``length``."""
+        """Check that K₀ is even and symmetric at random differences, from 0.1 to 10 times
+        ``length``.
+        """
         rng = np.random.default_rng(0)  # the result of the check does not depend on a seed
         directions = rng.standard_normal((_CHECKED_DIFFERENCES, n_features))
         differences = np.concatenate([factor * length * directions for factor in _CHECKED_LENGTHS])
@@ -171,7 +192,8 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
             else "no kernel has such a spectrum"
         )
         raise ValueError(
-            f"A(ω) of {name} has an eigenvalue of {values.min():.3g} beside entries of {largest:.3g}: {what}."
+            f"A(ω) of {name} has an eigenvalue of {values.min():.3g} beside entries of "
+            f"{largest:.3g}: {what}."
         )
     values = np.where(values > _ZERO * largest, values, 0.0)[:, ::-1]
     rank = max(1, int(np.count_nonzero(values, axis=1).max()))
@@ -185,14 +207,21 @@ def _typical_size(numbers):
 
 
 def _check_even_and_symmetric(values, opposite, symbol, name):
-    """Reject matrices that differ from their values at the opposite points, or from their transposes."""
+    """Reject matrices that differ from their values at the opposite points, or from their
+    transposes.
+    """
     largest = np.abs(values).max(initial=0.0)
     for other, word in ((opposite, "even"), (values.transpose(0, 2, 1), "symmetric")):
         gap = np.abs(values - other).max(initial=0.0)
         if gap > _EVEN * largest:
-            equation = f"{symbol} = {symbol.replace('(', '(−')}" if word == "even" else f"{symbol} = {symbol}ᵀ"
+            equation = (
+                f"{symbol} = {symbol.replace('(', '(−')}"
+                if word == "even"
+                else f"{symbol} = {symbol}ᵀ"
+            )
             raise ValueError(
                 f"{symbol} must be {word}, {equation}, but that of {name} differs by {gap:.3g}. "
-                f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an error, "
+                f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an "
+                "error, "
                 "return the mean of both sides."
             )

@@ -7,7 +7,12 @@ from sklearn.base import clone
 
 from .._checks import check_choice
 from .base import OperatorKernel
-from .output_matrix import check_output_matrix, covariance_output_matrix, learned_output_matrix, matrix_factor
+from .output_matrix import (
+    check_output_matrix,
+    covariance_output_matrix,
+    learned_output_matrix,
+    matrix_factor,
+)
 
 _WORDS = ("covariance", "learned")
 
@@ -20,10 +25,11 @@ class Decomposable(OperatorKernel):
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
         The kernel k.
     output_matrix : array (n_outputs, n_outputs), "covariance" or "learned", default None
-        A, symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from a graph of tasks).  None is the
-        identity, independent outputs; "covariance" is the covariance of the training outputs; "learned" maximizes their likelihood (see
-        ``learned_output_matrix``).  Outside of a fit None stands for one output, and the words are refused: there are no outputs to
-        take them from.
+        A, symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from
+        a graph of tasks). None is the identity, independent outputs; "covariance" is the covariance
+        of the training outputs; "learned" maximizes their likelihood (see
+        ``learned_output_matrix``). Outside of a fit None stands for one output, and the words are
+        refused: there are no outputs to take them from.
 
     Examples
     --------
@@ -52,7 +58,8 @@ class Decomposable(OperatorKernel):
         if isinstance(self.output_matrix, str):
             check_choice(self.output_matrix, "output_matrix", _WORDS)
             raise ValueError(
-                f"output_matrix={self.output_matrix!r} is taken from the outputs and none were given. Use the kernel inside "
+                f"output_matrix={self.output_matrix!r} is taken from the outputs and none were "
+                "given. Use the kernel inside "
                 "OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
             )
         return check_output_matrix(self.output_matrix)
@@ -67,7 +74,9 @@ class Decomposable(OperatorKernel):
         return isinstance(self.output_matrix, str) and self.output_matrix == "learned"
 
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
-        """The output matrix as numbers: given, identity, covariance of the outputs, or learned from them."""
+        """The output matrix as numbers: given, identity, covariance of the outputs, or learned from
+        them.
+        """
         if self.output_matrix is None:
             matrix = np.eye(len(covariance))
         elif not isinstance(self.output_matrix, str):
@@ -76,7 +85,8 @@ class Decomposable(OperatorKernel):
             matrix = covariance_output_matrix(covariance)
         elif spectrum is None:
             raise ValueError(
-                "output_matrix='learned' needs the Gram matrix of the features: there are too many of them, or the solver is "
+                "output_matrix='learned' needs the Gram matrix of the features: there are too many "
+                "of them, or the solver is "
                 "StochasticGradient. Lower n_components, or write output_matrix='covariance'."
             )
         else:

@@ -4,10 +4,12 @@ from .vector_field import VectorFieldKernel
 
 
 class DivergenceFree(VectorFieldKernel):
-    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero, like the flow of an incompressible fluid.
+    """K = (∇∇ᵀ − Δ I) k: every function it spans has divergence zero, like the flow of an
+    incompressible fluid.
 
-    A(ω) = ‖ω‖² I − ωωᵀ (the paper's Example 3 prints (I − ωωᵀ) ‖ω‖² on the way, which is not positive).  For the Gaussian
-    kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² − ‖δ‖²/σ⁴) I) k(δ).
+    A(ω) = ‖ω‖² I − ωωᵀ (the paper's Example 3 prints (I − ωωᵀ) ‖ω‖² on the way, which is not
+    positive). For the Gaussian kernel k of length σ in d dimensions, K(δ) = (δδᵀ/σ⁴ + ((d−1)/σ² −
+    ‖δ‖²/σ⁴) I) k(δ).
 
     Parameters
     ----------

@@ -8,10 +8,11 @@ from .vector_field import VectorFieldKernel
 
 @dataclass(eq=False, repr=False)
 class Helmholtz(VectorFieldKernel):
-    """``curl_share`` · curl-free + (1 − ``curl_share``) · divergence-free: any smooth field, and its two parts.
+    """``curl_share`` · curl-free + (1 − ``curl_share``) · divergence-free: any smooth field, and
+    its two parts.
 
-    A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz decomposition), see
-    ``OperatorRidge.curl_free_part``.
+    A function fitted with it splits into a gradient and a divergence-free rest (the Helmholtz
+    decomposition), see ``OperatorRidge.curl_free_part``.
 
     Parameters
     ----------
@@ -35,5 +36,8 @@ class Helmholtz(VectorFieldKernel):
         """The share of the curl-free part, checked."""
         share = self.curl_share
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
-            raise ValueError(f"curl_share must be a number between 0 and 1, got {share!r}. Write e.g. curl_share=0.5.")
+            raise ValueError(
+                f"curl_share must be a number between 0 and 1, got {share!r}. Write e.g. "
+                "curl_share=0.5."
+            )
         return float(share)

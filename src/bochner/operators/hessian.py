@@ -1,4 +1,6 @@
-"""−∇∇ᵀ k for every prior that has one: the curl-free kernel, from which all vector-field kernels follow."""
+"""−∇∇ᵀ k for every prior that has one: the curl-free kernel, from which all vector-field kernels
+follow.
+"""
 
 from functools import singledispatch
 
@@ -6,16 +8,30 @@ import numpy as np
 from scipy.special import gamma as gamma_function
 from scipy.special import kve
 
-from ..priors import Anova, Cauchy, Gaussian, Matern, RationalQuadratic, Sinc, SpectralMixture, SpectralPrior
+from ..priors import (
+    Anova,
+    Cauchy,
+    Gaussian,
+    Matern,
+    RationalQuadratic,
+    Sinc,
+    SpectralMixture,
+    SpectralPrior,
+)
 
 
 @singledispatch
-def negative_hessian(prior: SpectralPrior, X: np.ndarray, Z: np.ndarray, space: np.ndarray) -> np.ndarray:
+def negative_hessian(
+    prior: SpectralPrior, X: np.ndarray, Z: np.ndarray, space: np.ndarray
+) -> np.ndarray:
     """Return −∂²k(x − z)/∂δ_a∂δ_b for a, b in ``space``, (n_samples, n_other_samples, p, p)."""
     raise NotImplementedError(
-        f"The exact kernel of a vector field needs second derivatives of its prior, which are not known for "
-        f"{type(prior).__name__}. Use random features, OperatorRidge(CurlFree(prior)), or their kernel, "
-        "CurlFree(prior).sample(1000, n_features, rng).kernel(X); or a prior such as Gaussian or Matern(nu=2.5)."
+        "The exact kernel of a vector field needs second derivatives of its prior, which are not "
+        "known for "
+        f"{type(prior).__name__}. Use random features, OperatorRidge(CurlFree(prior)), or their "
+        "kernel, "
+        "CurlFree(prior).sample(1000, n_features, rng).kernel(X); or a prior such as Gaussian or "
+        "Matern(nu=2.5)."
     )
 
 
@@ -30,7 +46,9 @@ def _radial(prior, X, Z, space):
     slope, bend = profile_slopes(prior, squared_distances)
     differences = (X[:, None, space] - Z[None, :, space]) / lengths[space] ** 2
     hessian = -4 * bend[:, :, None, None] * differences[:, :, :, None] * differences[:, :, None, :]
-    hessian[:, :, np.arange(len(space)), np.arange(len(space))] -= 2 * slope[:, :, None] / lengths[space] ** 2
+    hessian[:, :, np.arange(len(space)), np.arange(len(space))] -= (
+        2 * slope[:, :, None] / lengths[space] ** 2
+    )
     return hessian
 
 
@@ -56,15 +74,19 @@ def _rational_quadratic_slopes(prior, q):
 
 @profile_slopes.register(Matern)
 def _matern_slopes(prior, q):
-    """With z = √(2νq), dM_ν/dz = −z/(2(ν − 1)) M_{ν−1} and dz/dq = ν/z: slopes are profiles of lower orders.
+    """With z = √(2νq), dM_ν/dz = −z/(2(ν − 1)) M_{ν−1} and dz/dq = ν/z: slopes are profiles of
+    lower orders.
 
-    For ν <= 2 the second derivative is infinite at zero, but only δδᵀ times it is used, which vanishes there: zero is put.
+    For ν <= 2 the second derivative is infinite at zero, but only δδᵀ times it is used, which
+    vanishes there: zero is put.
     """
     nu = float(prior.nu)
     z_squared = 2 * nu * q
     slope = -nu / (2 * (nu - 1)) * Matern(nu=nu - 1)._profile(z_squared / (2 * (nu - 1)))
     if nu > 2:
-        return slope, nu**2 / (4 * (nu - 1) * (nu - 2)) * Matern(nu=nu - 2)._profile(z_squared / (2 * (nu - 2)))
+        return slope, nu**2 / (4 * (nu - 1) * (nu - 2)) * Matern(nu=nu - 2)._profile(
+            z_squared / (2 * (nu - 2))
+        )
     near = z_squared < 1e-24
     z = np.sqrt(np.where(near, 1.0, z_squared))
     bend = 2 ** (1 - nu) / gamma_function(nu) * nu**2 * z ** (nu - 2) * kve(2 - nu, z) * np.exp(-z)
@@ -74,7 +96,9 @@ def _matern_slopes(prior, q):
 @negative_hessian.register(Cauchy)
 @negative_hessian.register(Sinc)
 def _product(prior, X, Z, space):
-    """The kernel is Π_j f(r_j δ_j): differentiate one or two of its factors and multiply by the others."""
+    """The kernel is Π_j f(r_j δ_j): differentiate one or two of its factors and multiply by the
+    others.
+    """
     rates = prior._rates(X.shape[1])
     arguments = [rate * (X[:, j, None] - Z[:, j]) for j, rate in enumerate(rates)]
     return _product_hessian([factor_derivatives(prior, u) for u in arguments], rates, space)
@@ -82,7 +106,9 @@ def _product(prior, X, Z, space):
 
 @negative_hessian.register(Anova)
 def _anova(prior, X, Z, space):
-    """Factors (1 + w κ) / (1 + w), κ(u) = e⁻ᵘ (1 + u) or e⁻ᵘ (1 + u + u²/3): of ν = 1/2 there are no second derivatives."""
+    """Factors (1 + w κ) / (1 + w), κ(u) = e⁻ᵘ (1 + u) or e⁻ᵘ (1 + u + u²/3): of ν = 1/2 there are
+    no second derivatives.
+    """
     kernel = prior.compiled(X.shape[1])
     derivatives = []
     for j, (rate, weight) in enumerate(zip(kernel.rates, kernel.weights, strict=True)):
@@ -114,7 +140,9 @@ def _product_hessian(derivatives, rates, space):
 
 
 @singledispatch
-def factor_derivatives(prior: SpectralPrior, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def factor_derivatives(
+    prior: SpectralPrior, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """f, f' and f'' of the kernel of one coordinate at rate 1."""
     raise NotImplementedError(type(prior).__name__)
 
@@ -137,7 +165,9 @@ def _sinc_derivatives(prior, u):
         -u / 3 * (1 - square / 10 * (1 - square / 28 * (1 - square / 54))),
         (np.cos(safe) - np.sin(safe) / safe) / safe,
     )
-    second = np.where(near, -1 / 3 + square / 10 - square**2 / 168 + square**3 / 6480, -value - 2 * first / safe)
+    second = np.where(
+        near, -1 / 3 + square / 10 - square**2 / 168 + square**3 / 6480, -value - 2 * first / safe
+    )
     return value, first, second
 
 
@@ -147,7 +177,9 @@ def _mixture(prior, X, Z, space):
     hessian = np.zeros((len(X), len(Z), len(space), len(space)))
     differences = X[:, None, :] - Z[None, :, :]
     for weight, mean, scale in zip(*prior._parts(X.shape[1]), strict=True):
-        envelope = weight * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))[:, :, None, None]
+        envelope = (
+            weight * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))[:, :, None, None]
+        )
         phase = differences @ mean
         cosine, sine = np.cos(phase)[:, :, None, None], np.sin(phase)[:, :, None, None]
         pull = scale[space] ** 2 * differences[:, :, space]

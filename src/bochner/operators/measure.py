@@ -36,7 +36,8 @@ class OperatorMeasure(AtomicMeasure):
            [0. , 2. ]])
     """
 
-    # ``weights`` are those of ``scalar`` unless they are given, as ``dataclasses.replace`` does: then both have these.
+    # ``weights`` are those of ``scalar`` unless they are given, as ``dataclasses.replace`` does:
+    # then both have these.
     scalar: FourierMeasure
     factors: np.ndarray
     weights: Any = None
@@ -45,7 +46,8 @@ class OperatorMeasure(AtomicMeasure):
         object.__setattr__(self, "factors", frozen_array(self.factors, "factors", 3))
         if len(self.factors) not in (1, len(self.scalar)):
             raise ValueError(
-                f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, or one for all of them."
+                f"Got {len(self.factors)} factors for {len(self.scalar)} atoms; give one per atom, "
+                "or one for all of them."
             )
         if self.weights is not None:
             object.__setattr__(self, "scalar", self.scalar.reweighted(self.weights))
@@ -73,7 +75,9 @@ class OperatorMeasure(AtomicMeasure):
 
     @property
     def n_columns(self) -> int:
-        """Number of parameters of a linear model on ``features``: two for each atom and each column of its factor."""
+        """Number of parameters of a linear model on ``features``: two for each atom and each column
+        of its factor.
+        """
         return 2 * len(self) * self.rank
 
     def operators(self) -> np.ndarray:
@@ -90,7 +94,9 @@ class OperatorMeasure(AtomicMeasure):
         return replace(self, weights=weights)
 
     def merged(self) -> Self:
-        """The same kernel on fewer atoms: equal matrices on equal frequencies or pairs ±ω are joined, weight zero dropped."""
+        """The same kernel on fewer atoms: equal matrices on equal frequencies or pairs ±ω are
+        joined, weight zero dropped.
+        """
         keys = canonical_frequencies(self.scalar.frequencies)
         if not self.shared:
             keys = np.column_stack([keys, self.operators().reshape(len(self), -1) + 0.0])
@@ -101,32 +107,42 @@ class OperatorMeasure(AtomicMeasure):
         measures = (self, *others)
         if len({m.n_outputs for m in measures}) > 1:
             raise ValueError(
-                f"Only measures with as many outputs can be concatenated, got {[m.n_outputs for m in measures]}."
+                "Only measures with as many outputs can be concatenated, got "
+                f"{[m.n_outputs for m in measures]}."
             )
         scalar = concatenate([m.scalar for m in measures])
         if all(m.shared and np.array_equal(m.factors, self.factors) for m in measures):
             return type(self)(scalar, self.factors)
         rank = max(m.rank for m in measures)
         factors = [np.pad(m.factors, ((0, 0), (0, 0), (0, rank - m.rank))) for m in measures]
-        each = [np.broadcast_to(f, (len(m), *f.shape[1:])) for f, m in zip(factors, measures, strict=True)]
+        each = [
+            np.broadcast_to(f, (len(m), *f.shape[1:]))
+            for f, m in zip(factors, measures, strict=True)
+        ]
         return type(self)(scalar, np.concatenate(each))
 
     def features(self, X: Any) -> np.ndarray:
-        """Ψ(x) as (n_samples, n_outputs, n_columns): Ψ(x) Ψ(z)ᵀ = K(x, z), columns ordered as (cos/sin, atom, factor column).
+        """Ψ(x) as (n_samples, n_outputs, n_columns): Ψ(x) Ψ(z)ᵀ = K(x, z), columns ordered as
+        (cos/sin, atom, factor column).
 
-        It is p · p' times larger than the scalar features: fits never build it beyond a block of rows.
+        It is p · p' times larger than the scalar features: fits never build it beyond a block of
+        rows.
         """
         return self.spread(self.scalar.features(X))
 
     def spread(self, waves: np.ndarray) -> np.ndarray:
         """Ψ from the scalar features ``waves`` (n_samples, 2 n_atoms)."""
         pairs = waves.reshape(len(waves), 1, 2, len(self), 1)
-        return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(len(waves), self.n_outputs, self.n_columns)
+        return (pairs * self.factors.transpose(1, 0, 2)[:, None]).reshape(
+            len(waves), self.n_outputs, self.n_columns
+        )
 
     def expand(self, parameters: np.ndarray) -> np.ndarray:
-        """Parameters θ (n_columns,) as coefficients of the *scalar* features, (2 n_atoms, n_outputs): row (·, j) is B_j θ_j.
+        """Parameters θ (n_columns,) as coefficients of the *scalar* features, (2 n_atoms,
+        n_outputs): row (·, j) is B_j θ_j.
 
-        The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``: evaluating any operator-valued model is one matrix product.
+        The field Ψ(x) θ is ``scalar.features(x) @ expand(θ)``: evaluating any operator-valued model
+        is one matrix product.
         """
         theta = np.reshape(parameters, (2, len(self), self.rank))
         if self.shared:

@@ -12,9 +12,13 @@ def check_output_matrix(matrix: Any) -> np.ndarray:
     try:
         array = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"output_matrix must be a matrix, None, 'covariance' or 'learned', got {matrix!r}.") from None
+        raise TypeError(
+            f"output_matrix must be a matrix, None, 'covariance' or 'learned', got {matrix!r}."
+        ) from None
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise ValueError(f"output_matrix must be square, (n_outputs, n_outputs), got shape {array.shape}.")
+        raise ValueError(
+            f"output_matrix must be square, (n_outputs, n_outputs), got shape {array.shape}."
+        )
     if not np.all(np.isfinite(array)):
         raise ValueError("output_matrix must be finite, got NaN or infinity.")
     size = np.abs(array).max()
@@ -23,26 +27,33 @@ def check_output_matrix(matrix: Any) -> np.ndarray:
     smallest = np.linalg.eigvalsh(array)[0]
     if smallest < -1e-8 * size:
         raise ValueError(
-            f"output_matrix must be positive semi-definite, but its smallest eigenvalue is {smallest:.3g}: it is no kernel. "
+            "output_matrix must be positive semi-definite, but its smallest eigenvalue is "
+            f"{smallest:.3g}: it is no kernel. "
             "A covariance or B @ B.T always is."
         )
     if size == 0:
-        raise ValueError("output_matrix is zero: every prediction would be zero. Write None for independent outputs.")
+        raise ValueError(
+            "output_matrix is zero: every prediction would be zero. Write None for independent "
+            "outputs."
+        )
     return (array + array.T) / 2
 
 
 def matrix_factor(matrix: np.ndarray) -> np.ndarray:
-    """B with B Bᵀ = A, (n_outputs, rank), its columns orthogonal; eigenvalues below 1e-12 of the largest are dropped."""
+    """B with B Bᵀ = A, (n_outputs, rank), its columns orthogonal; eigenvalues below 1e-12 of the
+    largest are dropped.
+    """
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-12 * values[-1]
     return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
-    """The output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖²: outputs joined by an edge should be alike.
+    """The output matrix whose penalty is Σ_{s<t} a_st ‖f_s − f_t‖²: outputs joined by an edge
+    should be alike.
 
-    The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005); it cannot express what all outputs
-    of a connected part have in common.
+    The result is the pseudo-inverse of the graph's Laplacian L (Evgeniou, Micchelli, Pontil 2005);
+    it cannot express what all outputs of a connected part have in common.
 
     Parameters
     ----------
@@ -60,28 +71,40 @@ def graph_output_matrix(adjacency: Any, ridge: float = 0.0) -> np.ndarray:
     ridge = check_positive(ridge, "ridge", allow_zero=True)
     graph = np.asarray(adjacency, dtype=np.float64)
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-        raise ValueError(f"adjacency must be square, (n_outputs, n_outputs), got shape {graph.shape}.")
+        raise ValueError(
+            f"adjacency must be square, (n_outputs, n_outputs), got shape {graph.shape}."
+        )
     if not np.all(np.isfinite(graph)) or np.any(graph < 0):
         raise ValueError(
-            f"adjacency must hold finite non-negative weights, got {graph.min():.3g}: a negative weight would ask two outputs "
+            f"adjacency must hold finite non-negative weights, got {graph.min():.3g}: a negative "
+            "weight would ask two outputs "
             "to differ without limit. Use 0 for outputs that have nothing in common."
         )
     if not np.allclose(graph, graph.T):
-        raise ValueError("adjacency must be symmetric: the likeness of two outputs has no direction.")
+        raise ValueError(
+            "adjacency must be symmetric: the likeness of two outputs has no direction."
+        )
     laplacian = np.diag(graph.sum(axis=1)) - graph  # the diagonal of the adjacency cancels
     if ridge > 0:
         return np.linalg.inv(laplacian + ridge * np.eye(len(graph)))
     if not np.any(laplacian):
-        raise ValueError("The graph has no edge, so nothing is left of its outputs. Add edges, or write ridge=1.0.")
+        raise ValueError(
+            "The graph has no edge, so nothing is left of its outputs. Add edges, or write "
+            "ridge=1.0."
+        )
     return np.linalg.pinv(laplacian, hermitian=True)
 
 
 def covariance_output_matrix(target_covariance: np.ndarray, ridge: float = 1e-3) -> np.ndarray:
-    """The covariance of the outputs, mixed with its own mean variance for safety, scaled to mean variance 1."""
+    """The covariance of the outputs, mixed with its own mean variance for safety, scaled to mean
+    variance 1.
+    """
     scale = np.trace(target_covariance) / len(target_covariance)
     if not scale > 0:
         return np.eye(len(target_covariance))
-    return ((1 - ridge) * target_covariance + ridge * scale * np.eye(len(target_covariance))) / scale
+    return (
+        (1 - ridge) * target_covariance + ridge * scale * np.eye(len(target_covariance))
+    ) / scale
 
 
 def learned_output_matrix(
@@ -93,12 +116,13 @@ def learned_output_matrix(
     n_rounds: int = 100,
     tolerance: float = 1e-4,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output matrix A with the largest likelihood, and the log-likelihood after each round.
+    """Return the output matrix A with the largest likelihood, and the log-likelihood after each
+    round.
 
-    The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that is
-    learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s) Uᵀ
-    and of A. Only sums over the rows are needed. A is scaled to mean variance 1, because only its
-    shape matters beside a ridge.
+    The model is Y = Φ W + noise. Rows of W come from N(0, A), and the noise has a variance σ² that
+    is learned too. Both are found by expectation maximization, in the eigenbases of ΦᵀΦ = U diag(s)
+    Uᵀ and of A. Only sums over the rows are needed. A is scaled to mean variance 1, because only
+    its shape matters beside a ridge.
 
     Parameters
     ----------
@@ -134,7 +158,9 @@ def learned_output_matrix(
     if not total > 0:
         return np.eye(n_outputs), np.zeros(0)
     mean_square = total / (n_samples * n_outputs)
-    matrix = (target_gram / n_samples + 0.1 * mean_square * np.eye(n_outputs)) * n_samples / values.sum()
+    matrix = (
+        (target_gram / n_samples + 0.1 * mean_square * np.eye(n_outputs)) * n_samples / values.sum()
+    )
     noise = 0.1 * mean_square
     history: list[float] = []
     for _ in range(n_rounds):
@@ -148,7 +174,9 @@ def learned_output_matrix(
         means = scales * rotated / totals
         variances = scales * noise / totals
         second_moment = means.T @ means + np.diag(variances.sum(axis=0))
-        residual = total - 2 * np.sum(means * rotated) + np.sum(values[:, None] * (means**2 + variances))
+        residual = (
+            total - 2 * np.sum(means * rotated) + np.sum(values[:, None] * (means**2 + variances))
+        )
         matrix = basis @ second_moment @ basis.T / len(values)
         noise = max(residual / (n_samples * n_outputs), 1e-10 * mean_square)
     matrix = (matrix + matrix.T) / 2
@@ -156,7 +184,9 @@ def learned_output_matrix(
 
 
 def _log_likelihood(values, rotated, totals, noise, target_gram, n_samples):
-    """log N(Y; 0, ΦΦᵀ ⊗ A + σ² I); directions of the outputs that Φ does not reach have variance σ² alone."""
+    """log N(Y; 0, ΦΦᵀ ⊗ A + σ² I); directions of the outputs that Φ does not reach have variance σ²
+    alone.
+    """
     n_outputs = len(target_gram)
     reached = rotated**2 / values[:, None]  # squared outputs along the left singular vectors of Φ
     rest = max(np.trace(target_gram) - reached.sum(), 0.0)

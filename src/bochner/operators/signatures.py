@@ -1,4 +1,6 @@
-"""From a kernel's signature K₀(δ) to the operators A(ω) of its spectrum, by quadrature (Brault et al. 2016, Algorithm 1, steps 1 and 2)."""
+"""From a kernel's signature K₀(δ) to the operators A(ω) of its spectrum, by quadrature (Brault et
+al. 2016, Algorithm 1, steps 1 and 2).
+"""
 
 from collections.abc import Callable
 
@@ -12,26 +14,33 @@ MOST_FEATURES = 3
 _MOST_POINTS = 2**22
 # Numbers that are held at once while frequencies are summed over the grid.
 _HELD = 2**22
-# Where K₀ has fallen to this share of K₀(0), it counts as zero; and how near two grids must come to each other.
+# Where K₀ has fallen to this share of K₀(0), it counts as zero; and how near two grids must come to
+# each other.
 _NEGLIGIBLE, _AGREEMENT = 1e-9, 1e-6
 _MOST_DOUBLINGS = 14
 
 
-def spectral_operators(signature: Callable, prior: SpectralPrior, frequencies: np.ndarray) -> np.ndarray:
-    r"""A(ω) = C(ω) / p(ω), (n_atoms, p, p), C the inverse Fourier transform of K₀ (Eq. 5) and p the prior's density.
+def spectral_operators(
+    signature: Callable, prior: SpectralPrior, frequencies: np.ndarray
+) -> np.ndarray:
+    r"""A(ω) = C(ω) / p(ω), (n_atoms, p, p), C the inverse Fourier transform of K₀ (Eq. 5) and p the
+    prior's density.
 
     .. math:: C(\omega) = (2\pi)^{-d} \int \cos(\omega \cdot \delta)\, K_0(\delta)\, d\delta
 
-    (the paper leaves out (2π)^{−d}).  By sums over a grid, made finer until two of them agree: for smooth K₀ that fall off fast these
-    converge exponentially.  Up to three dimensions.
+    (the paper leaves out (2π)^{−d}). By sums over a grid, made finer until two of them agree: for
+    smooth K₀ that fall off fast these converge exponentially. Up to three dimensions.
     """
     n_features = frequencies.shape[1]
     if n_features > MOST_FEATURES:
         raise ValueError(
-            f"A signature is turned into a spectrum on a grid of up to {MOST_FEATURES} dimensions, got {n_features} features. Give "
+            f"A signature is turned into a spectrum on a grid of up to {MOST_FEATURES} dimensions, "
+            f"got {n_features} features. Give "
             "factor=... or operator=..., a function of the frequencies."
         )
-    reach = signature_reach(signature, 1 / max(float(np.median(np.abs(frequencies))), 1e-300), n_features)
+    reach = signature_reach(
+        signature, 1 / max(float(np.median(np.abs(frequencies))), 1e-300), n_features
+    )
     density = np.exp(log_density(prior, frequencies)[0])[:, None, None]
     n_points = int(np.ceil(2 * reach * np.abs(frequencies).max() / np.pi)) + 16
     before = None
@@ -41,15 +50,19 @@ def spectral_operators(signature: Callable, prior: SpectralPrior, frequencies: n
             return now
         before, n_points = now, 2 * n_points
     raise ValueError(
-        f"The spectrum of this signature does not settle on grids of up to {_MOST_POINTS} points: K₀ is not smooth, or its prior reaches "
-        f"frequencies (up to {np.abs(frequencies).max():.3g}) where K₀ has hardly a spectrum. Give factor=... or operator=..., a function "
+        f"The spectrum of this signature does not settle on grids of up to {_MOST_POINTS} points: "
+        "K₀ is not smooth, or its prior reaches "
+        f"frequencies (up to {np.abs(frequencies).max():.3g}) where K₀ has hardly a spectrum. Give "
+        "factor=... or operator=..., a function "
         "of the frequencies, or a prior with shorter tails."
     )
 
 
 def signature_reach(signature: Callable, start: float, n_features: int) -> float:
     """Where K₀ has died away: looked for along axes and diagonals, from ``start`` on in doublings."""
-    directions = np.concatenate([np.eye(n_features), np.ones((1, n_features)) / np.sqrt(n_features)])
+    directions = np.concatenate(
+        [np.eye(n_features), np.ones((1, n_features)) / np.sqrt(n_features)]
+    )
     steps = np.array([1.0, 1.2, 1.5, 1.9])[:, None, None]
     largest = np.abs(signature(np.zeros((1, n_features)))).max()
     reach = start
@@ -59,16 +72,21 @@ def signature_reach(signature: Callable, start: float, n_features: int) -> float
             return reach
         reach *= 2
     raise ValueError(
-        f"The signature is still {values.max() / largest:.1e} of K₀(0) at a distance of {reach:.3g}: it falls off too slowly for a grid. "
+        f"The signature is still {values.max() / largest:.1e} of K₀(0) at a distance of "
+        f"{reach:.3g}: it falls off too slowly for a grid. "
         "Give factor=... or operator=..., a function of the frequencies."
     )
 
 
-def transform(signature: Callable, frequencies: np.ndarray, reach: float, n_points: int) -> np.ndarray:
+def transform(
+    signature: Callable, frequencies: np.ndarray, reach: float, n_points: int
+) -> np.ndarray:
     """C(ω) by the trapezoidal rule on [−reach, reach]^d, axis by axis; K₀ vanishes at the ends."""
     n_features = frequencies.shape[1]
     line = np.linspace(-reach, reach, n_points)
-    grid = np.stack(np.meshgrid(*[line] * n_features, indexing="ij"), axis=-1).reshape(-1, n_features)
+    grid = np.stack(np.meshgrid(*[line] * n_features, indexing="ij"), axis=-1).reshape(
+        -1, n_features
+    )
     values = np.asarray(signature(grid), dtype=np.float64)
     size = values.shape[1]
     values = values.reshape(*[n_points] * n_features, size * size)

@@ -42,7 +42,8 @@ class VectorFieldKernel(OperatorKernel):
     coordinates: Any = None
     vector_field: ClassVar[bool] = True
     _advice: ClassVar[str] = (
-        "A vector field has one output per direction: give coordinates=[...] with one column of X for each column of y, or write "
+        "A vector field has one output per direction: give coordinates=[...] with one column of X "
+        "for each column of y, or write "
         "Decomposable."
     )
 
@@ -58,15 +59,22 @@ class VectorFieldKernel(OperatorKernel):
             columns = np.asarray(self.coordinates)
             if columns.ndim != 1 or len(columns) == 0 or columns.dtype.kind not in "iu":
                 raise TypeError(
-                    f"coordinates must list columns of X, e.g. coordinates=[0, 1]; got {self.coordinates!r}."
+                    "coordinates must list columns of X, e.g. coordinates=[0, 1]; got "
+                    f"{self.coordinates!r}."
                 )
-            if columns.min() < 0 or columns.max() >= n_features or len(np.unique(columns)) < len(columns):
+            if (
+                columns.min() < 0
+                or columns.max() >= n_features
+                or len(np.unique(columns)) < len(columns)
+            ):
                 raise ValueError(
-                    f"coordinates must be different columns between 0 and {n_features - 1}, got {self.coordinates!r}."
+                    f"coordinates must be different columns between 0 and {n_features - 1}, got "
+                    f"{self.coordinates!r}."
                 )
         if len(columns) < 2 and self.share() < 1:
             raise ValueError(
-                f"{type(self).__name__} needs a space of at least 2 dimensions, got {len(columns)}: on a line only constants "
+                f"{type(self).__name__} needs a space of at least 2 dimensions, got "
+                f"{len(columns)}: on a line only constants "
                 "have divergence zero. Write CurlFree or Decomposable."
             )
         return columns
@@ -76,9 +84,11 @@ class VectorFieldKernel(OperatorKernel):
         return len(self.space(n_features))
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """B(ω) = [√c ω, √(1−c) ‖ω‖ E(ω)], the columns of E an orthonormal basis of the directions across ω.
+        """B(ω) = [√c ω, √(1−c) ‖ω‖ E(ω)], the columns of E an orthonormal basis of the directions
+        across ω.
 
-        The rank is 1 (curl-free), p − 1 (divergence-free) or p, the smallest that A(ω) = B(ω) B(ω)ᵀ allows.
+        The rank is 1 (curl-free), p − 1 (divergence-free) or p, the smallest that A(ω) = B(ω) B(ω)ᵀ
+        allows.
         """
         waves = frequencies[:, self.space(frequencies.shape[1])]
         share = self.share()
@@ -89,7 +99,9 @@ class VectorFieldKernel(OperatorKernel):
         return across if share == 0 else np.concatenate([along, across], axis=2)
 
     def mix(self, curl_free: np.ndarray) -> np.ndarray:
-        """c M + (1 − c) (tr(M) I − M) for M = E cos(ω·δ) ωωᵀ: the curl-free kernel gives all others."""
+        """c M + (1 − c) (tr(M) I − M) for M = E cos(ω·δ) ωωᵀ: the curl-free kernel gives all
+        others.
+        """
         share = self.share()
         if share == 1:
             return curl_free
@@ -105,14 +117,17 @@ class VectorFieldKernel(OperatorKernel):
             return prior
         if isinstance(prior, Laplace) or (isinstance(prior, Matern | Anova) and not prior.nu > 1):
             raise ValueError(
-                f"{type(self).__name__} needs a prior whose frequencies have a finite variance (its kernel is made of second "
-                f"derivatives), but {prior!r} has none. Write Gaussian(gamma=1.0), or Matern(nu=1.5) with nu > 1."
+                f"{type(self).__name__} needs a prior whose frequencies have a finite variance "
+                "(its kernel is made of second "
+                f"derivatives), but {prior!r} has none. Write Gaussian(gamma=1.0), or "
+                "Matern(nu=1.5) with nu > 1."
             )
         return prior
 
 
 def across_basis(waves: np.ndarray) -> np.ndarray:
-    """‖ω‖ E(ω), (n_atoms, p, p − 1): the columns of E are orthonormal and orthogonal to ω; zero where ω = 0.
+    """‖ω‖ E(ω), (n_atoms, p, p − 1): the columns of E are orthonormal and orthogonal to ω; zero
+    where ω = 0.
 
     Columns 2…p of the Householder reflection that takes the first axis to ∓ω/‖ω‖.
     """
@@ -122,5 +137,8 @@ def across_basis(waves: np.ndarray) -> np.ndarray:
     # The sign that adds up instead of cancelling.
     mirror[:, 0] += np.where(units[:, 0] < 0, -1.0, 1.0)
     squares = np.sum(mirror**2, axis=1)
-    reflection = np.eye(waves.shape[1]) - (2 / squares)[:, None, None] * mirror[:, :, None] * mirror[:, None, :]
+    reflection = (
+        np.eye(waves.shape[1])
+        - (2 / squares)[:, None, None] * mirror[:, :, None] * mirror[:, None, :]
+    )
     return norms[:, None, None] * reflection[:, :, 1:]

@@ -1,11 +1,14 @@
-"""What figures share: axes, points and grids of the plane, panels, curves; matplotlib is imported when one is drawn."""
+"""What figures share: axes, points and grids of the plane, panels, curves; matplotlib is imported
+when one is drawn.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colors, told apart by all eyes and in print; of two classes the first is blue, the second orange.
+# Okabe and Ito's colors, told apart by all eyes and in print; of two classes the first is blue, the
+# second orange.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 
 
@@ -16,7 +19,9 @@ def class_colors() -> Any:
     return LinearSegmentedColormap.from_list("classes", [BLUE, "white", ORANGE])
 
 
-def blank(n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None, **options: Any) -> Any:
+def blank(
+    n_rows: int = 1, n_columns: int = 1, *, size: tuple[float, float] | None = None, **options: Any
+) -> Any:
     """A figure and its axes."""
     import matplotlib.pyplot as plt
 
@@ -36,13 +41,19 @@ def plane_points(X: Any) -> np.ndarray:
     return X
 
 
-def plane_grid(X: np.ndarray, n_steps: int, margin: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The two sides of a grid over the points and ``margin`` around them, and its corners as (n_steps², 2)."""
+def plane_grid(
+    X: np.ndarray, n_steps: int, margin: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The two sides of a grid over the points and ``margin`` around them, and its corners as
+    (n_steps², 2).
+    """
     columns, rows = np.linspace(np.min(X, axis=0) - margin, np.max(X, axis=0) + margin, n_steps).T
     return columns, rows, np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
 
 
-def draw_curves(axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any) -> None:
+def draw_curves(
+    axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **labels: Any
+) -> None:
     """Curves {name: (x, y)} with their markers, a legend, a grid, and what ``axis.set`` is told."""
     for (name, points), marker in zip(curves.items(), markers):
         axis.plot(*points, marker=marker, markersize=4, label=name)
@@ -51,11 +62,17 @@ def draw_curves(axis: Any, curves: Mapping[str, Sequence[Any]], markers: str, **
     axis.grid(alpha=0.3)
 
 
-def panels(names: Sequence[str], *, size: tuple[float, float], most: int = 4, **options: Any) -> Any:
-    """A figure with a titled panel for each name, of ``size`` each and at most ``most`` in a row; returns it and the panels by name."""
+def panels(
+    names: Sequence[str], *, size: tuple[float, float], most: int = 4, **options: Any
+) -> Any:
+    """A figure with a titled panel for each name, of ``size`` each and at most ``most`` in a row;
+    returns it and the panels by name.
+    """
     n_columns = min(most, len(names))
     n_rows = -(-len(names) // n_columns)
-    chart, axes = blank(n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows), squeeze=False, **options)
+    chart, axes = blank(
+        n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows), squeeze=False, **options
+    )
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     for axis, name in zip(axes.flat, names):

@@ -39,7 +39,9 @@ def shortly(model: Any) -> str:
 
 
 def like_given(X: Any, points: np.ndarray) -> Any:
-    """Points as a frame with the columns of X where X is one: models that were fitted on a frame ask for its names."""
+    """Points as a frame with the columns of X where X is one: models that were fitted on a frame
+    ask for its names.
+    """
     if not is_frame(X):
         return points
     return type(X)({name: points[:, j] for j, name in enumerate(X.columns)})
@@ -47,7 +49,8 @@ def like_given(X: Any, points: np.ndarray) -> Any:
 
 def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
     """The score of the second of two classes, zero where both are as likely."""
-    # Whether a model has the one or the other may depend on its parameters: scikit-learn itself asks like this.
+    # Whether a model has the one or the other may depend on its parameters: scikit-learn itself
+    # asks like this.
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(points))
     elif hasattr(model, "predict_proba"):
@@ -56,5 +59,7 @@ def two_class_scores(model: Any, points: Any, drawn: str) -> np.ndarray:
     else:
         raise TypeError(f"{drawn} draws scores of a classifier, and {shortly(model)} has none.")
     if scores.ndim != 1:
-        raise ValueError(f"{drawn} draws two classes, and {type(model).__name__} has {scores.shape[1]}.")
+        raise ValueError(
+            f"{drawn} draws two classes, and {type(model).__name__} has {scores.shape[1]}."
+        )
     return scores

@@ -1,4 +1,6 @@
-"""Boosting: loss and accuracy per round, decision boundaries with landmarks, the loss over the plane of landmarks."""
+"""Boosting: loss and accuracy per round, decision boundaries with landmarks, the loss over the
+plane of landmarks.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,15 @@ from ._finding import last_step, prepared, two_class_scores
 
 
 def plot_rounds(
-    model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, axes: Any = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    axes: Any = None,
 ) -> Any:
-    """Training (and validation) loss per round and, with data, accuracy per round beside it; returns the axes.
+    """Training (and validation) loss per round and, with data, accuracy per round beside it;
+    returns the axes.
 
     Parameters
     ----------
@@ -46,7 +54,8 @@ def plot_rounds(
     with_accuracy = X is not None
     if with_accuracy and not is_classifier(model):
         raise TypeError(
-            f"Accuracies need a classifier, got {type(model).__name__}. Write plot_rounds(model) for its losses."
+            f"Accuracies need a classifier, got {type(model).__name__}. Write plot_rounds(model) "
+            "for its losses."
         )
     if axes is None:
         _, axes = blank(1, 1 + with_accuracy, size=(5 + 5 * with_accuracy, 3.6))
@@ -73,7 +82,13 @@ def plot_rounds(
             if points is not None:
                 stages = model.staged_predict(prepared(whole, points))
                 accuracy = [np.mean(stage == labels) for stage in stages]
-                rest[0].plot(np.arange(1, len(accuracy) + 1), accuracy, color=color, linestyle=line, label=label)
+                rest[0].plot(
+                    np.arange(1, len(accuracy) + 1),
+                    accuracy,
+                    color=color,
+                    linestyle=line,
+                    label=label,
+                )
         rest[0].set(xlabel="round", ylabel="accuracy", title="Accuracy")
         rest[0].legend(loc="lower right")
     for axis in np.atleast_1d(axes):
@@ -81,22 +96,43 @@ def plot_rounds(
     return axes
 
 
-def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200) -> Any:
-    """The decision boundary of a two-class model in the plane, its data and, when given, landmarks; returns the axes."""
+def plot_boundary(
+    model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = None, n_steps: int = 200
+) -> Any:
+    """The decision boundary of a two-class model in the plane, its data and, when given, landmarks;
+    returns the axes.
+    """
     ax = given_or_new(ax, size=(4.5, 4))
     # Landmarks may lie far from the data (the loss is periodic), and are left out of view there.
     margin = (0.08 if landmarks is None else 0.4) * np.ptp(X, axis=0)
     columns, rows, points = plane_grid(X, n_steps, margin)
     scores = two_class_scores(model, points, "plot_boundary").reshape(len(rows), len(columns))
     limit = np.quantile(np.abs(scores), 0.95) + 1e-12
-    ax.pcolormesh(columns, rows, scores, cmap=class_colors(), vmin=-limit, vmax=limit, alpha=0.45, rasterized=True)
+    ax.pcolormesh(
+        columns,
+        rows,
+        scores,
+        cmap=class_colors(),
+        vmin=-limit,
+        vmax=limit,
+        alpha=0.45,
+        rasterized=True,
+    )
     if scores.min() < 0 < scores.max():
         ax.contour(columns, rows, scores, levels=[0.0], colors="k", linewidths=1.2)
     for label, color, marker in zip(np.unique(y), (BLUE, ORANGE), "os"):
         look = {"marker": marker, "edgecolors": "w", "linewidths": 0.4}
         ax.scatter(*X[y == label].T, s=14, c=color, label=str(label), **look)
     if landmarks is not None:
-        ax.scatter(landmarks[:, 0], landmarks[:, 1], s=70, c="k", marker="x", linewidths=2, label="landmark")
+        ax.scatter(
+            landmarks[:, 0],
+            landmarks[:, 1],
+            s=70,
+            c="k",
+            marker="x",
+            linewidths=2,
+            label="landmark",
+        )
     ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(columns[0], columns[-1]), ylim=(rows[0], rows[-1]))
     return ax
 
@@ -104,7 +140,9 @@ def plot_boundary(model: Any, X: Any, y: Any, landmarks: Any = None, ax: Any = N
 def plot_landmark_loss(
     frequencies: Any, X: Any, signal: Any, landmark: Any = None, ax: Any = None, n_steps: int = 120
 ) -> Any:
-    """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9); returns the axes."""
+    """Mean exp(−ỹ m(x)) for a landmark x at each point of the plane (Gautheron et al. 2020, Eq. 9);
+    returns the axes.
+    """
     ax = given_or_new(ax, size=(4.5, 4))
     columns, rows, points = plane_grid(X, n_steps, 0.08 * np.ptp(X, axis=0))
     losses = landmark_losses(frequencies, X, signal, points).reshape(len(rows), len(columns))
@@ -123,5 +161,7 @@ def landmark_losses(frequencies: Any, X: Any, signal: Any, points: Any) -> np.nd
     """mean_i exp(−ỹ_i (1/K) Σ_j cos ω_j·(x − x_i)) for each row x of ``points``."""
     frequencies = np.atleast_2d(frequencies)
     here, there = points @ frequencies.T, X @ frequencies.T
-    similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(frequencies)
+    similarity = (np.cos(here) @ np.cos(there).T + np.sin(here) @ np.sin(there).T) / len(
+        frequencies
+    )
     return np.exp(-similarity * np.asarray(signal)).mean(axis=1)

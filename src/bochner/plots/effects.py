@@ -11,14 +11,16 @@ from ._finding import last_step, prepared
 
 
 def plot_effects(model: Any, X: Any, n_strongest: int = 6) -> Any:
-    """The main effects of largest spread over the rows of X, each against its column; returns the figure.
+    """The main effects of largest spread over the rows of X, each against its column; returns the
+    figure.
 
     Numbers are drawn as a curve over the values that occur, categories as bars.
 
     Parameters
     ----------
     model : a fitted SpectralRegressor or SpectralClassifier, or a pipeline that ends with one
-        Of a classifier the score of the second class (of several: of the last one) is split; columns are those that a pipeline has made.
+        Of a classifier the score of the second class (of several: of the last one) is split;
+        columns are those that a pipeline has made.
     X : array or frame
         Rows that the effects are drawn over, as the whole model takes them.
     n_strongest : int, default 6
@@ -64,7 +66,12 @@ def _draw_curve(axis, values, effect):
     known = np.isfinite(values)
     places, first = np.unique(values[known], return_index=True)
     axis.plot(places, effect[known][first], color="tab:blue", linewidth=1.5)
-    rug = {"transform": axis.get_xaxis_transform(), "color": "tab:gray", "alpha": 0.4, "markersize": 5}
+    rug = {
+        "transform": axis.get_xaxis_transform(),
+        "color": "tab:gray",
+        "alpha": 0.4,
+        "markersize": 5,
+    }
     axis.plot(values[known], np.full(known.sum(), 0.03), "|", **rug)  # where the rows are
 
 

@@ -13,7 +13,8 @@ from ._finding import last_step, like_given
 
 @dataclass
 class VectorFieldDisplay:
-    """A learned vector field beside its data: arrows, streamlines, and a color for its divergence or curl.
+    """A learned vector field beside its data: arrows, streamlines, and a color for its divergence
+    or curl.
 
     Made by ``from_estimator``.
 
@@ -58,26 +59,34 @@ class VectorFieldDisplay:
     ) -> Self:
         """Evaluate a fitted ridge with two outputs on a grid over the data and draw it.
 
-        ``background`` is "divergence", "curl", "speed", "scalar_potential" or None.  For a field in time, ``at`` is one full row of
-        inputs whose coordinates in space are replaced by those of the grid.
+        ``background`` is "divergence", "curl", "speed", "scalar_potential" or None. For a field in
+        time, ``at`` is one full row of inputs whose coordinates in space are replaced by those of
+        the grid.
 
         The estimator is an ``OperatorRidge`` or ``OperatorKernelRidge``, or a pipeline that ends
         with one; derivatives of a pipeline are differences.
         """
         name = "VectorFieldDisplay.from_estimator"
         part = last_step(estimator, name, OperatorRidge, OperatorKernelRidge)
-        check_choice(background or "none", "background", ("divergence", "curl", "speed", "scalar_potential", "none"))
+        check_choice(
+            background or "none",
+            "background",
+            ("divergence", "curl", "speed", "scalar_potential", "none"),
+        )
         n_grid = check_count(n_grid, "n_grid", minimum=2)
         given, X, y = X, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         space = part.kernel_.space(X.shape[1])
         if len(space) != 2 or y.ndim != 2 or y.shape[1] != 2:
             raise ValueError(
-                f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of shape {y.shape}. Plot two of its "
+                f"A field in the plane has 2 directions and 2 outputs, got {len(space)} and y of "
+                f"shape {y.shape}. Plot two of its "
                 "coordinates yourself from estimator.predict."
             )
         sides = [np.linspace(X[:, column].min(), X[:, column].max(), n_grid) for column in space]
         grid = np.stack(np.meshgrid(*sides), axis=-1)
-        rows = np.tile(np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64), (n_grid**2, 1))
+        rows = np.tile(
+            np.zeros(X.shape[1]) if at is None else np.asarray(at, dtype=np.float64), (n_grid**2, 1)
+        )
         rows[:, space] = grid.reshape(-1, 2)
 
         def predict(points):
@@ -90,7 +99,8 @@ class VectorFieldDisplay:
             color = getattr(estimator, background)(rows)
         elif background == "scalar_potential":
             raise TypeError(
-                f"A scalar potential needs an OperatorRidge by itself, got {type(estimator).__name__}. Write background='speed'."
+                "A scalar potential needs an OperatorRidge by itself, got "
+                f"{type(estimator).__name__}. Write background='speed'."
             )
         elif background is not None:
             color = _by_differences(predict, rows, space, background)
@@ -98,15 +108,27 @@ class VectorFieldDisplay:
         display = cls(grid, field.reshape(n_grid, n_grid, 2), color, background)
         return display.plot(X[:, space], y, axes=axes)
 
-    def plot(self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300) -> Self:
-        """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field over its background."""
-        self.axes_ = list(blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes)
+    def plot(
+        self, X: np.ndarray, y: np.ndarray, *, axes: Any = None, max_arrows: int = 300
+    ) -> Self:
+        """Two panels: arrows of (at most ``max_arrows`` of) the data, and streamlines of the field
+        over its background.
+        """
+        self.axes_ = list(
+            blank(1, 2, size=(10.5, 4.6), sharex=True, sharey=True)[1] if axes is None else axes
+        )
         self.figure_ = self.axes_[0].figure
         shown = np.linspace(0, len(X) - 1, min(max_arrows, len(X))).astype(int)
         left, right = self.axes_
         speeds = np.linalg.norm(y[shown], axis=1)
         left.quiver(
-            *X[shown].T, *y[shown].T, speeds, cmap="viridis", angles="xy", width=0.004, clim=(0, 1.2 * speeds.max())
+            *X[shown].T,
+            *y[shown].T,
+            speeds,
+            cmap="viridis",
+            angles="xy",
+            width=0.004,
+            clim=(0, 1.2 * speeds.max()),
         )
         left.set_title("data")
         if self.color is not None:
@@ -114,13 +136,17 @@ class VectorFieldDisplay:
             signed = self.background != "speed"
             # Not to the ends of the colors, where black lines on them could not be seen.
             limit = 1.4 * max(float(np.abs(self.color).max()), 1e-12)
-            look = {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
+            look = (
+                {"cmap": "RdBu_r", "vmin": -limit} if signed else {"cmap": "viridis", "vmin": 0.0}
+            )
             sides = np.moveaxis(self.grid, -1, 0)
             image = right.pcolormesh(*sides, self.color, vmax=limit, shading="gouraud", **look)
             self.figure_.colorbar(image, ax=right, label=self.background)
         lines = {"color": "black", "linewidth": 0.7, "arrowsize": 0.8, "density": 1.2}
         field = np.moveaxis(self.field, -1, 0)
-        self.streamlines_ = right.streamplot(self.grid[0, :, 0], self.grid[:, 0, 1], *field, **lines)
+        self.streamlines_ = right.streamplot(
+            self.grid[0, :, 0], self.grid[:, 0, 1], *field, **lines
+        )
         right.set_title("learned field")
         for axis in self.axes_:
             axis.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
@@ -129,10 +155,14 @@ class VectorFieldDisplay:
 
 
 def _by_differences(predict, rows, space, background):
-    """Divergence or curl of what is predicted in the plane, by differences over a thousandth of its width."""
+    """Divergence or curl of what is predicted in the plane, by differences over a thousandth of its
+    width.
+    """
     slopes = np.empty((2, 2, len(rows)))  # of each output along each direction
     for b, column in enumerate(space):
         step = np.zeros(rows.shape[1])
         step[column] = 1e-3 * np.ptp(rows[:, column])
         slopes[:, b] = (predict(rows + step) - predict(rows - step)).T / (2 * step[column])
-    return slopes[0, 0] + slopes[1, 1] if background == "divergence" else slopes[1, 0] - slopes[0, 1]
+    return (
+        slopes[0, 0] + slopes[1, 1] if background == "divergence" else slopes[1, 0] - slopes[0, 1]
+    )

@@ -1,4 +1,6 @@
-"""The margin game in the plane: the potential with its peaks, the weighted data, and the boundary as rounds go by."""
+"""The margin game in the plane: the potential with its peaks, the weighted data, and the boundary
+as rounds go by.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +20,16 @@ from ._finding import like_given, two_class_scores
 
 
 def plot_potential(
-    X: Any, signal: Any, *, bandwidth: float, peaks: FourierMeasure | None = None, last: Any = None, ax: Any = None
+    X: Any,
+    signal: Any,
+    *,
+    bandwidth: float,
+    peaks: FourierMeasure | None = None,
+    last: Any = None,
+    ax: Any = None,
 ) -> Any:
-    """The Fourier potential of a signal on points of the plane, as a map over frequencies, with chosen peaks on it.
+    """The Fourier potential of a signal on points of the plane, as a map over frequencies, with
+    chosen peaks on it.
 
     The map shows √v, in which low peaks stay visible.  Returns the axes.
 
@@ -52,17 +61,22 @@ def plot_potential(
     corners = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     heights = potential(FourierMeasure(corners, np.ones(len(corners))), X, signal).reshape(161, 161)
     extent = (-bandwidth, bandwidth, -bandwidth, bandwidth)
-    ax.imshow(np.sqrt(heights), origin="lower", extent=extent, cmap="Greys_r", interpolation="bilinear")
+    ax.imshow(
+        np.sqrt(heights), origin="lower", extent=extent, cmap="Greys_r", interpolation="bilinear"
+    )
     for chosen, color, size in ((peaks, "#ff4fd8", 9), (last, "#35e0ff", 28)):
         if chosen is not None:
             mirrored = np.concatenate([chosen.frequencies, -chosen.frequencies])
-            ax.scatter(*mirrored.T, s=size, color=color, edgecolors="black", linewidths=0.3, zorder=3)
+            ax.scatter(
+                *mirrored.T, s=size, color=color, edgecolors="black", linewidths=0.3, zorder=3
+            )
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
     return ax
 
 
 def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any:
-    """Points of the plane by class, the area of each proportional to its dual weight; returns the axes.
+    """Points of the plane by class, the area of each proportional to its dual weight; returns the
+    axes.
 
     Parameters
     ----------
@@ -101,16 +115,19 @@ def plot_weighted_points(X: Any, y: Any, weights: Any, *, ax: Any = None) -> Any
 
 
 def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any = None) -> Any:
-    """The score of a classifier over the plane: its sign in color, its zero line, and the lines at −1 and 1; returns the axes.
+    """The score of a classifier over the plane: its sign in color, its zero line, and the lines at
+    −1 and 1; returns the axes.
 
     Parameters
     ----------
     model : FourierMeasure, or a fitted classifier of two classes
-        Of a measure, an SVM is fitted on its features; a classifier, alone or in a pipeline or search, is drawn as it is.
+        Of a measure, an SVM is fitted on its features; a classifier, alone or in a pipeline or
+        search, is drawn as it is.
     X : array or frame (n_samples, 2)
         Points of the plane, as the classifier takes them.
     y : array (n_samples,), default None
-        Their labels, of two classes; a measure needs them, for a classifier the points are drawn with them.
+        Their labels, of two classes; a measure needs them, for a classifier the points are drawn
+        with them.
     C : float, default 1.0
         Weight of the loss; for a measure only.
     ax : matplotlib axes, default None
@@ -136,7 +153,14 @@ def plot_boundary(model: Any, X: Any, y: Any = None, C: float = 1.0, *, ax: Any 
     else:
         scores = two_class_scores(model, like_given(given, mesh), "plot_boundary").reshape(201, 201)
     ax.pcolormesh(
-        x_axis, y_axis, np.clip(scores, -2, 2), cmap=class_colors(), vmin=-2, vmax=2, alpha=0.6, rasterized=True
+        x_axis,
+        y_axis,
+        np.clip(scores, -2, 2),
+        cmap=class_colors(),
+        vmin=-2,
+        vmax=2,
+        alpha=0.6,
+        rasterized=True,
     )
     lines = {"levels": [-1, 0, 1], "linewidths": [0.5, 1.2, 0.5], "linestyles": "solid"}
     ax.contour(x_axis, y_axis, scores, colors="black", **lines)
@@ -160,7 +184,8 @@ def game_evolution(
     bandwidth: float | None = None,
     random_state: Any = None,
 ) -> Any:
-    """A figure with one column for each of some rounds: weighted data, potential with the peaks so far, boundary.
+    """A figure with one column for each of some rounds: weighted data, potential with the peaks so
+    far, boundary.
 
     As Bullins et al. 2018, Figure 1a; returns the figure.
 
@@ -191,7 +216,9 @@ def game_evolution(
     6
     """
     X, rng = plane_points(X), as_generator(random_state)
-    wanted = sorted(number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds)
+    wanted = sorted(
+        number for number in set(rounds) if learner.n_rounds is None or number <= learner.n_rounds
+    )
     if not wanted:
         raise ValueError(f"None of rounds={tuple(rounds)} is played: n_rounds={learner.n_rounds}.")
     start = prior.resolved(X).sample(200, 2, rng)
@@ -206,14 +233,22 @@ def game_evolution(
     if bandwidth is None:
         bandwidth = 1.1 * float(np.max(np.abs(shown[-1][1].frequencies)))
     signs = Labels.of(y, len(X)).signs()[:, 0]
-    fig, axes = blank(3, len(shown), size=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False)
+    fig, axes = blank(
+        3, len(shown), size=(2.8 * len(shown), 8.4), sharex="row", sharey="row", squeeze=False
+    )
     for (top, middle, bottom), (played, measure) in zip(axes.T, shown):
         weights = played.dual_weights[:, 0]
         plot_weighted_points(X, y, weights, ax=top)
-        plot_potential(X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=middle)
+        plot_potential(
+            X, signs * weights, bandwidth=bandwidth, peaks=measure, last=played.peaks, ax=middle
+        )
         plot_boundary(measure, X, y, learner.C, ax=bottom)
-        top.set_title(f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}")
-    for axis, name in zip(axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")):
+        top.set_title(
+            f"round {played.number}, {len(measure)} frequenc{'y' if len(measure) == 1 else 'ies'}"
+        )
+    for axis, name in zip(
+        axes[:, 0], ("data, area ∝ α", "√potential, peaks ±ω", "SVM score, lines at −1, 0, 1")
+    ):
         axis.set_ylabel(name)
     look = {"markerscale": 1.5, "fontsize": "small", "handletextpad": 0.4}
     axes[0, 0].legend(loc="upper right", bbox_to_anchor=(1.06, 1.02), **look)

@@ -1,4 +1,6 @@
-"""Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al. 2019, Figure 1)."""
+"""Landmark similarities in the plane, and what a linear classifier makes of them (Letarte et al.
+2019, Figure 1).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +15,8 @@ from ._finding import like_given, prepared, shortly, two_class_scores
 
 
 def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
-    """One row for each model: its similarities to the first landmarks over the plane, then the decision it takes; returns the figure.
+    """One row for each model: its similarities to the first landmarks over the plane, then the
+    decision it takes; returns the figure.
 
     Parameters
     ----------
@@ -49,20 +52,27 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
         features, rows = before[name][-1], prepared(before[name], points)
         psi = features.transform(rows).reshape(len(up), len(across), -1)
         for k, axis in enumerate(row[:-1]):
-            image = axis.pcolormesh(across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
+            image = axis.pcolormesh(
+                across, up, psi[..., k], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+            )
             _points(axis, X, y, size=4)
-            # A landmark is a row as the step sees it: on the plane, where rows become the nearest to it.
+            # A landmark is a row as the step sees it: on the plane, where rows become the nearest
+            # to it.
             away = np.sum((np.asarray(rows) - features.landmarks_[k]) ** 2, axis=1)
             place = plane[np.argmin(away)] if rows is not points else features.landmarks_[k]
             axis.plot(*place, marker="*", color="gold", markeredgecolor="black", markersize=13)
         scores = two_class_scores(model, points, "plot_landmark_maps").reshape(len(up), len(across))
         axis = row[-1]
-        axis.contourf(across, up, scores, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.3)
+        axis.contourf(
+            across, up, scores, levels=[-np.inf, 0, np.inf], colors=[BLUE, ORANGE], alpha=0.3
+        )
         axis.contour(across, up, scores, levels=[0], colors="black", linewidths=1)
         _points(axis, X, y, size=8)
         error = 100 * np.mean(model.predict(given) != y)
         box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5}
-        axis.text(0.03, 0.03, f"{error:.1f} % wrong", transform=axis.transAxes, fontsize="small", bbox=box)
+        axis.text(
+            0.03, 0.03, f"{error:.1f} % wrong", transform=axis.transAxes, fontsize="small", bbox=box
+        )
         row[0].set_ylabel(name)
     for k, axis in enumerate(axes[0, :-1]):
         axis.set_title(f"similarity to landmark {k + 1}", fontsize="small")
@@ -70,7 +80,9 @@ def plot_landmark_maps(models: Any, X: Any, y: Any, *, n_shown: int = 5) -> Any:
     for axis in axes.flat:
         axis.set(xticks=[], yticks=[])
     if image is not None:
-        figure.colorbar(image, ax=axes, label="similarity", location="bottom", shrink=0.4, aspect=40)
+        figure.colorbar(
+            image, ax=axes, label="similarity", location="bottom", shrink=0.4, aspect=40
+        )
     return figure
 
 

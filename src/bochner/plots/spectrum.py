@@ -16,7 +16,8 @@ _PRIOR_DRAWS = 20_000
 
 
 def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state: Any = 0) -> Any:
-    """Where the learned kernel has its mass: weights summed by the length of their frequencies, beside the prior's; returns the axes.
+    """Where the learned kernel has its mass: weights summed by the length of their frequencies,
+    beside the prior's; returns the axes.
 
     Parameters
     ----------
@@ -25,7 +26,8 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
     n_bins : int, default 30
-        Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer are left out.
+        Bins from zero to somewhat beyond 95 % of the frequencies of both; the few that are longer
+        are left out.
     random_state : None, int, RandomState or Generator, default 0
         For the draws that the prior's spectrum is taken from.
 
@@ -44,18 +46,32 @@ def plot_spectrum(model: Any, ax: Any = None, *, n_bins: int = 30, random_state:
     drawn = features.prior_.sample(_PRIOR_DRAWS, features.n_features_in_, rng)
     own, prior = (np.linalg.norm(some.frequencies, axis=1) for some in (measure, drawn))
     # Heavy tails have no end that could be drawn.
-    bins = np.linspace(0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1)
-    ax.hist(prior, bins, weights=drawn.weights / drawn.weights.sum(), color=GRAY, alpha=0.45, label="prior")
+    bins = np.linspace(
+        0, 1.25 * max(np.quantile(lengths, 0.95) for lengths in (own, prior)), n_bins + 1
+    )
+    ax.hist(
+        prior,
+        bins,
+        weights=drawn.weights / drawn.weights.sum(),
+        color=GRAY,
+        alpha=0.45,
+        label="prior",
+    )
     learned = "sampled" if features.learner is None else "learned"
     look = {"histtype": "step", "color": BLUE, "linewidth": 1.8}
     ax.hist(own, bins, weights=measure.weights / measure.weights.sum(), label=learned, **look)
-    ax.set(xlabel="length of the frequency ‖ω‖", ylabel="share of the kernel's mass", xlim=(0, bins[-1]))
+    ax.set(
+        xlabel="length of the frequency ‖ω‖",
+        ylabel="share of the kernel's mass",
+        xlim=(0, bins[-1]),
+    )
     ax.legend()
     return ax
 
 
 def plot_weights(model: Any, ax: Any = None) -> Any:
-    """Learned weights of the candidates against the length of their frequencies, relative to the prior's weights; returns the axes.
+    """Learned weights of the candidates against the length of their frequencies, relative to the
+    prior's weights; returns the axes.
 
     The size of the kept ones shows how often they were drawn.
 
@@ -77,7 +93,8 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     features = _features(model, "plot_weights")
     if not isinstance(features.learner, AlignmentLearner):
         raise TypeError(
-            f"plot_weights compares weights of candidates with the prior's, and learner={features.learner!r} has none to compare. "
+            "plot_weights compares weights of candidates with the prior's, and "
+            f"learner={features.learner!r} has none to compare. "
             "Fit with PacBayes or OptimalAlignment, or draw plot_spectrum or plot_kernel_profile."
         )
     ax = given_or_new(ax)
@@ -85,13 +102,24 @@ def plot_weights(model: Any, ax: Any = None) -> Any:
     prior = features.candidates_.weights
     ratios = features.learned_.weights / prior
     kept, times = np.unique(features.selected_, return_counts=True)
-    # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others together.
+    # Weights below this are zero to the eye; on a logarithmic axis they would squeeze all others
+    # together.
     floor = max(ratios.max() * 1e-6, 1e-12)
-    ax.scatter(norms, np.maximum(ratios, floor), s=6, color=GRAY, alpha=0.5, linewidths=0, label="candidates")
+    ax.scatter(
+        norms,
+        np.maximum(ratios, floor),
+        s=6,
+        color=GRAY,
+        alpha=0.5,
+        linewidths=0,
+        label="candidates",
+    )
     rings = {"s": 14 + 6 * np.minimum(times, 20), "facecolors": "none", "edgecolors": BLUE}
     ax.scatter(norms[kept], np.maximum(ratios[kept], floor), label="kept", **rings)
     ax.axhline(1, color="black", linewidth=0.8, label="prior")
-    ax.set(xlabel="length of the frequency ‖ω‖", ylabel="learned weight / prior weight", yscale="log")
+    ax.set(
+        xlabel="length of the frequency ‖ω‖", ylabel="learned weight / prior weight", yscale="log"
+    )
     ax.legend()
     return ax
 
@@ -106,13 +134,14 @@ def plot_kernel_profile(
 ) -> Any:
     """The learned kernel against distance, over random directions, beside the prior's closed form.
 
-    The line is the mean over directions, the band holds nine tenths of them: a wide band means that the learner has
-    found directions that matter more than others.
+    The line is the mean over directions, the band holds nine tenths of them: a wide band means that
+    the learner has found directions that matter more than others.
 
     Parameters
     ----------
     model : a fitted SpectralFeatures, or a pipeline that ends with one
-        With any learner, or none; learners by alignment also have the prior's own sample to compare with.
+        With any learner, or none; learners by alignment also have the prior's own sample to compare
+        with.
     ax : matplotlib axes, default None
         Where to draw; None makes a figure.
     largest_distance : float, default None
@@ -137,7 +166,10 @@ def plot_kernel_profile(
     n_features = features.n_features_in_
     measures = {"sampled" if features.learner is None else "learned": (features.measure_, BLUE)}
     if isinstance(features.learner, AlignmentLearner):
-        measures = {"prior, sampled": (features.candidates_, GRAY), "learned": (features.learned_, BLUE)}
+        measures = {
+            "prior, sampled": (features.candidates_, GRAY),
+            "learned": (features.learned_, BLUE),
+        }
     drawn = next(iter(measures.values()))[0]
     typical = np.median(np.linalg.norm(drawn.frequencies, axis=1)) or 1.0
     largest = largest_distance or 4 * np.sqrt(n_features) / typical
@@ -146,12 +178,19 @@ def plot_kernel_profile(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     origin = np.zeros((1, n_features))
     for name, (measure, color) in measures.items():
-        profiles = np.stack([measure.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions])
+        profiles = np.stack(
+            [measure.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions]
+        )
         low, high = np.quantile(profiles, [0.05, 0.95], axis=0)
         ax.fill_between(distances, low, high, color=color, alpha=0.2, linewidth=0)
         ax.plot(distances, profiles.mean(axis=0), color=color, label=name)
-    exact = np.mean([features.prior_.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions], axis=0)
-    ax.plot(distances, exact, color="black", linestyle="--", linewidth=1, label="prior, closed form")
+    exact = np.mean(
+        [features.prior_.kernel(distances[:, None] * unit, origin)[:, 0] for unit in directions],
+        axis=0,
+    )
+    ax.plot(
+        distances, exact, color="black", linestyle="--", linewidth=1, label="prior, closed form"
+    )
     ax.set(xlabel="distance ‖x − z‖", ylabel="kernel k(x − z)", xlim=(0, largest))
     ax.legend()
     return ax
@@ -162,7 +201,8 @@ def _features(model, drawn):
     features = last_step(model, drawn, SpectralFeatures)
     if not isinstance(features.measure_, FourierMeasure):
         raise TypeError(
-            f"{drawn} draws frequencies, and the measure of {shortly(features)} is a {type(features.measure_).__name__}; "
+            f"{drawn} draws frequencies, and the measure of {shortly(features)} is a "
+            f"{type(features.measure_).__name__}; "
             "of harmonics, draw plot_harmonics."
         )
     return features

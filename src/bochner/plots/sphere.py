@@ -14,8 +14,11 @@ from ._finding import last_step, shortly
 _TITLE: dict[str, Any] = {"fontsize": "medium", "y": 0.97}
 
 
-def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None, axes: Any = None) -> Any:
-    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018, Figure 1c); returns the figure.
+def plot_harmonics(
+    measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = None, axes: Any = None
+) -> Any:
+    """The heaviest harmonics of a measure on the sphere in three dimensions (Bullins et al. 2018,
+    Figure 1c); returns the figure.
 
     Parameters
     ----------
@@ -43,10 +46,14 @@ def plot_harmonics(measure: Any, *, n_shown: int = 3, X: Any = None, y: Any = No
     with_data = X is not None
     n_panels = len(order) + with_data
     if axes is None:
-        _, grid = blank(1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"})
+        _, grid = blank(
+            1, n_panels, size=(3.3 * n_panels, 3.5), squeeze=False, subplot_kw={"projection": "3d"}
+        )
         axes = grid[0]
     elif len(axes) < n_panels:
-        raise ValueError(f"Got {len(axes)} axes for {n_panels} panels; give as many, or a smaller n_shown.")
+        raise ValueError(
+            f"Got {len(axes)} axes for {n_panels} panels; give as many, or a smaller n_shown."
+        )
     panels = axes[:n_panels]
     if with_data:
         _draw_points(panels[0], np.asarray(X, dtype=np.float64), y)
@@ -67,7 +74,8 @@ def _harmonics(model):
     features = last_step(model, "plot_harmonics", SpectralFeatures)
     if not isinstance(features.measure_, HarmonicMeasure):
         raise TypeError(
-            f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has frequencies; draw plot_spectrum. "
+            f"plot_harmonics draws harmonics, and the measure of {shortly(features)} has "
+            "frequencies; draw plot_spectrum. "
             "MarginGame(peaks=HarmonicPeaks(...)) learns harmonics."
         )
     return features.measure_
@@ -78,7 +86,11 @@ def _draw_points(panel, X, y):
         raise ValueError(f"The sphere is drawn in three dimensions; X has {X.shape[1]} features.")
     # Points on the far side would shine through: keep those that face the reader.
     elevation, azimuth = np.deg2rad(25), np.deg2rad(35)
-    towards = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
+    towards = [
+        np.cos(elevation) * np.cos(azimuth),
+        np.cos(elevation) * np.sin(azimuth),
+        np.sin(elevation),
+    ]
     facing = X @ towards > 0
     labels = np.zeros(len(X), dtype=int) if y is None else Labels.of(y, len(X)).codes
     panel.scatter(
@@ -95,12 +107,25 @@ def _draw_points(panel, X, y):
 def _draw_harmonic(panel, measure, atom):
     import matplotlib
 
-    polar, azimuth = np.meshgrid(np.linspace(0, np.pi, 73), np.linspace(0, 2 * np.pi, 145), indexing="ij")
-    points = np.stack([np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1)
+    polar, azimuth = np.meshgrid(
+        np.linspace(0, np.pi, 73), np.linspace(0, 2 * np.pi, 145), indexing="ij"
+    )
+    points = np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
+    )
     single = HarmonicMeasure(measure.indices[[atom]], np.ones(1))
     values = single.features(points.reshape(-1, 3)).reshape(polar.shape)
     shades = matplotlib.colormaps["RdBu"](0.5 + values / (2 * np.abs(values).max()))
-    flat = {"rstride": 1, "cstride": 1, "shade": False, "linewidth": 0, "antialiased": False, "rasterized": True}
+    flat = {
+        "rstride": 1,
+        "cstride": 1,
+        "shade": False,
+        "linewidth": 0,
+        "antialiased": False,
+        "rasterized": True,
+    }
     panel.plot_surface(*np.moveaxis(points, -1, 0), facecolors=shades, **flat)
     degree, position = measure.indices[atom]
-    panel.set_title(f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", **_TITLE)
+    panel.set_title(
+        f"harmonic ({degree}, {position}), weight {measure.weights[atom]:.2f}", **_TITLE
+    )

@@ -12,20 +12,22 @@ from .sampling import uniforms
 
 @keyword_only_from("0.4", old_order=("nu", "length_scale", "weight"))
 class Anova(SpectralPrior):
-    """k(x, z) = Π_j (1 + w_j κ(|x_j − z_j| / ℓ_j)) / (1 + w_j), κ the one-dimensional Matérn kernel of ν = 1/2, 3/2 or 5/2.
+    """k(x, z) = Π_j (1 + w_j κ(|x_j − z_j| / ℓ_j)) / (1 + w_j), κ the one-dimensional Matérn kernel
+    of ν = 1/2, 3/2 or 5/2.
 
-    Its spectrum has independent coordinates: ω_j is 0 with probability 1 / (1 + w_j), else a Student variable with 2ν degrees of
-    freedom divided by ℓ_j.  So a frequency turns only some of the columns, and the product expands over sets S of columns,
-    Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S} w_j κ_j: functions of this kernel are sums of main effects and interactions, few columns at a time
-    where the weights are small.  A column of weight 0 does not matter at all.
+    Its spectrum has independent coordinates: ω_j is 0 with probability 1 / (1 + w_j), else a
+    Student variable with 2ν degrees of freedom divided by ℓ_j. So a frequency turns only some of
+    the columns, and the product expands over sets S of columns, Π_j (1 + w_j κ_j) = Σ_S Π_{j ∈ S}
+    w_j κ_j: functions of this kernel are sums of main effects and interactions, few columns at a
+    time where the weights are small. A column of weight 0 does not matter at all.
 
     Parameters
     ----------
     nu : 0.5, 1.5 or 2.5, default 1.5
         ν of κ, its smoothness.
     length_scale : float, one per column, "scale" or "median", default 1.0
-        ℓ.  The words give √share times the Gaussian length, where share is the mean of w / (1 + w): the same curvature at zero as a
-        ``Matern`` kernel of that length.
+        ℓ. The words give √share times the Gaussian length, where share is the mean of w / (1 + w):
+        the same curvature at zero as a ``Matern`` kernel of that length.
     weight : float or one per column, default 1.0
         w, not negative: how much a column matters.
 
@@ -49,7 +51,8 @@ class Anova(SpectralPrior):
         """0, 1, 2 for ν = 1/2, 3/2, 5/2."""
         if self.nu not in MATERN_ORDERS:
             raise ValueError(
-                f"Anova has closed forms for nu = 0.5, 1.5 and 2.5, got nu={self.nu!r}. Write e.g. nu=1.5."
+                f"Anova has closed forms for nu = 0.5, 1.5 and 2.5, got nu={self.nu!r}. Write e.g. "
+                "nu=1.5."
             )
         return MATERN_ORDERS[self.nu]
 
@@ -58,9 +61,13 @@ class Anova(SpectralPrior):
 
     def _weights(self, n_features):
         if isinstance(self.weight, str):
-            raise ValueError(f"weight must be a number or one per column, got {self.weight!r}. Write e.g. weight=1.0.")
+            raise ValueError(
+                f"weight must be a number or one per column, got {self.weight!r}. Write e.g. "
+                "weight=1.0."
+            )
         weights = np.asarray(self.weight, dtype=np.float64)
-        # Zero is a weight here: it takes a column out.  Everything else that is wrong has its message already.
+        # Zero is a weight here: it takes a column out.  Everything else that is wrong has its
+        # message already.
         checked = check_positive_vector(np.where(weights == 0, 1.0, weights), "weight", n_features)
         return np.where(weights == 0, 0.0, checked)
 
@@ -76,7 +83,9 @@ class Anova(SpectralPrior):
     def compiled(self, n_features):
         """The kernel as ``_compute`` knows it: rates √(2ν) / ℓ, weights and the order of κ."""
         order = self._order()
-        return ProductKernel(np.sqrt(2 * order + 1) / self._lengths(n_features), self._weights(n_features), order)
+        return ProductKernel(
+            np.sqrt(2 * order + 1) / self._lengths(n_features), self._weights(n_features), order
+        )
 
     def _from_length(self, length):
         weights = np.asarray(self.weight, dtype=np.float64)
@@ -85,11 +94,14 @@ class Anova(SpectralPrior):
 
 
 def sparse_student_quantile(uniform: np.ndarray, shares: np.ndarray, degrees: int) -> np.ndarray:
-    """Quantile function of a variable that is 0 with probability 1 − share, else Student with ``degrees`` of freedom.
+    """Quantile function of a variable that is 0 with probability 1 − share, else Student with
+    ``degrees`` of freedom.
 
-    Increasing in ``uniform``, so that evenly spread points (quasi-Monte-Carlo) give evenly spread draws.
+    Increasing in ``uniform``, so that evenly spread points (quasi-Monte-Carlo) give evenly spread
+    draws.
     """
-    # By symmetry: the probability beyond |ω|, on the nearer side; above share / 2 lies the atom at zero.
+    # By symmetry: the probability beyond |ω|, on the nearer side; above share / 2 lies the atom at
+    # zero.
     tail = np.minimum(uniform, 1 - uniform)
     active = 2 * tail < shares
     size = np.zeros_like(uniform)

@@ -1,4 +1,6 @@
-"""A prior is a Bochner pair: a way to sample a measure, and the closed-form kernel that it must reproduce."""
+"""A prior is a Bochner pair: a way to sample a measure, and the closed-form kernel that it must
+reproduce.
+"""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -26,9 +28,10 @@ MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 class SpectralPrior(BaseEstimator, ABC):
     """A distribution over frequencies and its kernel; a parameter object, never fitted.
 
-    ``RadialPrior`` and ``ProductPrior`` ask less of a new prior.  Here a subclass writes ``_frequencies(n_atoms, n_features, rng,
-    sampling)``, one frequency a row, and ``_gram(X, Z)``, the closed-form kernel of arrays; ``_bandwidth`` names the parameter that also
-    takes "scale" and "median", and ``_from_length(length)`` is its value for a length read off the data.
+    ``RadialPrior`` and ``ProductPrior`` ask less of a new prior. Here a subclass writes
+    ``_frequencies(n_atoms, n_features, rng, sampling)``, one frequency a row, and ``_gram(X, Z)``,
+    the closed-form kernel of arrays; ``_bandwidth`` names the parameter that also takes "scale" and
+    "median", and ``_from_length(length)`` is its value for a length read off the data.
 
     Examples
     --------
@@ -40,7 +43,8 @@ class SpectralPrior(BaseEstimator, ABC):
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
     _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
     _metric: ClassVar[str] = "euclidean"  # of the distances that these are read off
-    # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows does not hold.
+    # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows
+    # does not hold.
     _learned: bool = False
 
     def __sklearn_clone__(self):
@@ -49,8 +53,11 @@ class SpectralPrior(BaseEstimator, ABC):
             copy._learned = True
         return copy
 
-    def sample(self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid") -> FourierMeasure:
-        """Draw ``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is ``kernel``.
+    def sample(
+        self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
+    ) -> FourierMeasure:
+        """Draw ``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is
+        ``kernel``.
 
         ``rng`` is a Generator or a seed.
         """
@@ -58,8 +65,10 @@ class SpectralPrior(BaseEstimator, ABC):
         check_choice(sampling, "sampling", SpectralPrior._samplings)
         if sampling not in self._samplings:
             raise ValueError(
-                f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum is not a radial law, so "
-                f"rotated blocks would change it. Write sampling={' or sampling='.join(map(repr, self._samplings))}."
+                f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum "
+                "is not a radial law, so "
+                "rotated blocks would change it. Write "
+                f"sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
         return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
@@ -70,7 +79,9 @@ class SpectralPrior(BaseEstimator, ABC):
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
-        """Return this prior with ``"scale"`` or ``"median"`` replaced by its number for the (weighted) rows X."""
+        """Return this prior with ``"scale"`` or ``"median"`` replaced by its number for the
+        (weighted) rows X.
+        """
         name = self._bandwidth_name()
         value = None if name is None else getattr(self, name)
         if name is None or not isinstance(value, str):
@@ -80,20 +91,25 @@ class SpectralPrior(BaseEstimator, ABC):
         length = typical_length(rows, value, self._metric, weights)
         if not length > 0:
             raise ValueError(
-                f"{name}={value!r} needs points that differ, but X with {len(rows)} sample(s) has none "
-                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a number, e.g. {name}=1.0."
+                f"{name}={value!r} needs points that differ, but X with {len(rows)} sample(s) has "
+                "none "
+                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a "
+                f"number, e.g. {name}=1.0."
             )
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             bandwidth = float(self._from_length(np.float64(length)))
         if not 0 < bandwidth < np.inf:
             raise ValueError(
-                f"{name}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} apart. "
+                f"{name}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} "
+                "apart. "
                 "Scale the columns, e.g. by StandardScaler."
             )
         return clone(self).set_params(**{name: bandwidth})
 
     def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
-        """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column; None where it has none."""
+        """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column;
+        None where it has none.
+        """
         return None
 
     def _bandwidth_name(self) -> str | None:
@@ -120,11 +136,13 @@ class SpectralPrior(BaseEstimator, ABC):
 
 
 class RadialPrior(SpectralPrior):
-    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of Gaussians.
+    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of
+    Gaussians.
 
-    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and writes ``_lengths``) and writes two methods:
-    ``_profile(squared_distances)``, the kernel as a function of ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian,
-    ``_spread(uniform)``, the quantile function of the mixing variable.
+    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and writes
+    ``_lengths``) and writes two methods: ``_profile(squared_distances)``, the kernel as a function
+    of ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the
+    quantile function of the mixing variable.
 
     Examples
     --------
@@ -162,7 +180,9 @@ class RadialPrior(SpectralPrior):
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         lengths = self._lengths(n_features)
         mixed = type(self)._spread is not RadialPrior._spread
-        frequencies, extra = standard_normals(n_atoms, n_features, rng, sampling, n_extra=int(mixed))
+        frequencies, extra = standard_normals(
+            n_atoms, n_features, rng, sampling, n_extra=int(mixed)
+        )
         if mixed:
             frequencies *= np.asarray(self._spread(extra[:, 0]))[:, None]
         frequencies /= lengths
@@ -174,10 +194,12 @@ class RadialPrior(SpectralPrior):
 
 
 class ProductPrior(SpectralPrior):
-    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over coordinates.
+    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over
+    coordinates.
 
-    A subclass names its parameter by ``_bandwidth`` (and writes ``_rates``, where that is not a rate) and writes two methods:
-    ``_quantile(uniform)``, the quantile function of one coordinate at rate 1, and ``_factor(differences)``, its kernel.
+    A subclass names its parameter by ``_bandwidth`` (and writes ``_rates``, where that is not a
+    rate) and writes two methods: ``_quantile(uniform)``, the quantile function of one coordinate at
+    rate 1, and ``_factor(differences)``, its kernel.
 
     Examples
     --------
@@ -222,12 +244,15 @@ class ProductPrior(SpectralPrior):
         return gram
 
 
-def typical_length(X: Any, rule: str, metric: str = "euclidean", weights: np.ndarray | None = None) -> float:
-    """Return a length of the data: ``"scale"`` from the variance of all entries, ``"median"`` from distances.
+def typical_length(
+    X: Any, rule: str, metric: str = "euclidean", weights: np.ndarray | None = None
+) -> float:
+    """Return a length of the data: ``"scale"`` from the variance of all entries, ``"median"`` from
+    distances.
 
     ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``;
-    for the ℓ1 metric it is d · std. A row of weight 2 counts as two rows. ``"median"`` looks at 1000
-    rows at most, evenly spread over those that have a weight.
+    for the ℓ1 metric it is d · std. A row of weight 2 counts as two rows. ``"median"`` looks at
+    1000 rows at most, evenly spread over those that have a weight.
     """
     rows = as_rows(X)
     n_features = rows.n_features
@@ -269,4 +294,6 @@ def _power_of_two(differences):
 def _central_sums(center, unit, X, weights=None):
     centered = (as_dense(X).astype(np.float64) - center) / unit
     first, second = centered.sum(axis=1), np.einsum("ij,ij->i", centered, centered)
-    return np.array([first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second])
+    return np.array(
+        [first.sum(), second.sum()] if weights is None else [weights @ first, weights @ second]
+    )

@@ -6,7 +6,8 @@ from .base import ProductPrior
 
 
 class Cauchy(ProductPrior):
-    """k(x, z) = Π_j 1 / (1 + (x_j − z_j)² / s²); its spectrum has independent Laplace coordinates of scale 1/s.
+    """k(x, z) = Π_j 1 / (1 + (x_j − z_j)² / s²); its spectrum has independent Laplace coordinates
+    of scale 1/s.
 
     Parameters
     ----------

@@ -13,12 +13,14 @@ _DEFAULT_GAMMA = 1.0
 class Gaussian(RadialPrior):
     """k(x, z) = exp(−γ ‖x − z‖²) = exp(−‖x − z‖² / (2σ²)); its spectrum is N(0, 2γ I).
 
-    Give ``gamma`` or ``length_scale``, not both.  ``set_params`` with one of them replaces the other.
+    Give ``gamma`` or ``length_scale``, not both. ``set_params`` with one of them replaces the
+    other.
 
     Parameters
     ----------
     gamma : float, one per column, "scale" or "median", default 1.0
-        γ = 1 / (2σ²); "scale" is 1 / (d · var X), as in scikit-learn, "median" is 1 / (2 median distance²).
+        γ = 1 / (2σ²); "scale" is 1 / (d · var X), as in scikit-learn, "median" is 1 / (2 median
+        distance²).
     length_scale : float, one per column, "scale" or "median", default None
         σ, used in place of ``gamma`` if given.
 
@@ -49,14 +51,17 @@ class Gaussian(RadialPrior):
             return "gamma"
         if np.ndim(self.gamma) or self.gamma not in (None, _DEFAULT_GAMMA):
             raise ValueError(
-                f"Gaussian got both gamma={self.gamma!r} and length_scale={self.length_scale!r}; give one of them "
+                f"Gaussian got both gamma={self.gamma!r} and length_scale={self.length_scale!r}; "
+                "give one of them "
                 "(gamma = 1 / (2 length_scale²))."
             )
         return "length_scale"
 
     def _lengths(self, n_features):
         bandwidths = self._bandwidths(n_features)
-        return bandwidths if self._bandwidth_name() == "length_scale" else 1 / np.sqrt(2 * bandwidths)
+        return (
+            bandwidths if self._bandwidth_name() == "length_scale" else 1 / np.sqrt(2 * bandwidths)
+        )
 
     def _profile(self, squared_distances):
         return np.exp(-squared_distances / 2)

@@ -13,10 +13,11 @@ _LARGE_ORDER = 50
 
 @keyword_only_from("0.4", old_order=("nu", "length_scale"))
 class Matern(RadialPrior):
-    r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student law with 2ν degrees.
+    r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student
+    law with 2ν degrees.
 
-    One Gamma variable is shared by all coordinates of a frequency: independent Student coordinates would be
-    another kernel in more than one dimension.
+    One Gamma variable is shared by all coordinates of a frequency: independent Student coordinates
+    would be another kernel in more than one dimension.
 
     Parameters
     ----------
@@ -49,21 +50,30 @@ class Matern(RadialPrior):
         if nu == 2.5:
             return (1 + s + s**2 / 3) * np.exp(-s)
         if nu > _LARGE_ORDER:
-            return np.exp(_large_order_logarithm(nu, s / nu) - _large_order_logarithm(nu, np.zeros(1)))
+            return np.exp(
+                _large_order_logarithm(nu, s / nu) - _large_order_logarithm(nu, np.zeros(1))
+            )
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             logarithm = (1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(s) + np.log(kve(nu, s)) - s
         # At s -> 0 the Bessel function overflows while the product tends to 1.
-        return np.where(np.isfinite(logarithm), np.exp(np.minimum(logarithm, 0.0)), np.where(s < 1e-3, 1.0, 0.0))
+        return np.where(
+            np.isfinite(logarithm), np.exp(np.minimum(logarithm, 0.0)), np.where(s < 1e-3, 1.0, 0.0)
+        )
 
     def compiled(self, n_features):
-        """A radial kernel of rates √(2ν) / ℓ, where the Bessel function is an exponential times a polynomial."""
+        """A radial kernel of rates √(2ν) / ℓ, where the Bessel function is an exponential times a
+        polynomial.
+        """
         if self.nu not in MATERN_ORDERS:
             return None
-        return RadialKernel(np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu])
+        return RadialKernel(
+            np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu]
+        )
 
 
 def _large_order_logarithm(nu, z):
-    """log(s^ν K_ν(s)) at s = ν z up to a constant, by Debye's uniform expansion: K_ν itself overflows for large ν.
+    """log(s^ν K_ν(s)) at s = ν z up to a constant, by Debye's uniform expansion: K_ν itself
+    overflows for large ν.
 
     The first neglected term is of order ν⁻⁴.
     """

@@ -7,7 +7,8 @@ from .sampling import standard_normals
 
 
 class SpectralMixture(SpectralPrior):
-    """k(x, z) = Σ_q c_q exp(−½ Σ_j s_qj² δ_j²) cos(μ_q · δ): a mixture of Gaussians in the frequency domain.
+    """k(x, z) = Σ_q c_q exp(−½ Σ_j s_qj² δ_j²) cos(μ_q · δ): a mixture of Gaussians in the
+    frequency domain.
 
     The mass of the measure, k(x, x), is Σ c.
 
@@ -40,15 +41,24 @@ class SpectralMixture(SpectralPrior):
         means = np.asarray(self.means, dtype=np.float64)
         scales = np.asarray(self.scales, dtype=np.float64)
         if weights.ndim != 1 or len(weights) == 0 or np.any(weights < 0) or not weights.sum() > 0:
-            raise ValueError(f"weights must be a vector of non-negative numbers, not all zero, got {self.weights!r}.")
+            raise ValueError(
+                "weights must be a vector of non-negative numbers, not all zero, got "
+                f"{self.weights!r}."
+            )
         if means.shape != (len(weights), n_features):
             raise ValueError(
-                f"means has shape {means.shape}, but {len(weights)} parts of {n_features} features need "
+                f"means has shape {means.shape}, but {len(weights)} parts of {n_features} features "
+                "need "
                 f"({len(weights)}, {n_features})."
             )
-        if scales.shape not in ((len(weights),), means.shape) or np.any(scales < 0) or not np.all(np.isfinite(scales)):
+        if (
+            scales.shape not in ((len(weights),), means.shape)
+            or np.any(scales < 0)
+            or not np.all(np.isfinite(scales))
+        ):
             raise ValueError(
-                f"scales must be non-negative, of shape ({len(weights)},) or {means.shape}, got shape {scales.shape}."
+                f"scales must be non-negative, of shape ({len(weights)},) or {means.shape}, got "
+                f"shape {scales.shape}."
             )
         return weights, means, np.broadcast_to(scales.reshape(len(weights), -1), means.shape)
 
@@ -60,12 +70,17 @@ class SpectralMixture(SpectralPrior):
         normals, extra = standard_normals(n_atoms, n_features, rng, sampling, n_extra=1)
         cumulative = np.cumsum(weights / weights.sum())
         part = np.minimum(np.searchsorted(cumulative, extra[:, 0], side="right"), len(weights) - 1)
-        # An atom stands for the pair ±ω, so the random sign of the mean that makes the law symmetric is not needed.
+        # An atom stands for the pair ±ω, so the random sign of the mean that makes the law
+        # symmetric is not needed.
         return means[part] + scales[part] * normals
 
     def _gram(self, X, Z):
         gram = np.zeros((len(X), len(Z)))
         differences = X[:, None, :] - Z[None, :, :]
         for weight, mean, scale in zip(*self._parts(X.shape[1]), strict=True):
-            gram += weight * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2)) * np.cos(differences @ mean)
+            gram += (
+                weight
+                * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))
+                * np.cos(differences @ mean)
+            )
         return gram

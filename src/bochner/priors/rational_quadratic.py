@@ -10,7 +10,8 @@ from .base import RadialPrior
 
 @keyword_only_from("0.4", old_order=("alpha", "length_scale"))
 class RationalQuadratic(RadialPrior):
-    """k = (1 + ‖x − z‖² / (2αℓ²))^{−α}: a Gaussian kernel whose squared inverse length is Gamma(α, rate α) / ℓ².
+    """k = (1 + ‖x − z‖² / (2αℓ²))^{−α}: a Gaussian kernel whose squared inverse length is Gamma(α,
+    rate α) / ℓ².
 
     Parameters
     ----------

@@ -9,15 +9,20 @@ _EDGE = 1e-12
 
 
 def uniforms(n_draws: int, n_columns: int, rng: np.random.Generator, sampling: str) -> np.ndarray:
-    """Points of the open unit cube, (n_draws, n_columns): ``"iid"``, or scrambled Sobol for ``"qmc"``."""
+    """Points of the open unit cube, (n_draws, n_columns): ``"iid"``, or scrambled Sobol for
+    ``"qmc"``.
+    """
     if sampling == "qmc":
         if n_columns > qmc.Sobol.MAXDIM:
             raise ValueError(
-                f"sampling='qmc' needs {n_columns} Sobol dimensions, but there are only {qmc.Sobol.MAXDIM}. "
+                f"sampling='qmc' needs {n_columns} Sobol dimensions, but there are only "
+                f"{qmc.Sobol.MAXDIM}. "
                 "Write sampling='orthogonal' or sampling='iid'."
             )
         # A power of two keeps the net balanced; the surplus is dropped.
-        points = qmc.Sobol(n_columns, rng=rng).random_base2(int(np.ceil(np.log2(max(n_draws, 1)))))[:n_draws]
+        points = qmc.Sobol(n_columns, rng=rng).random_base2(int(np.ceil(np.log2(max(n_draws, 1)))))[
+            :n_draws
+        ]
     else:
         points = rng.random((n_draws, n_columns))
     return np.clip(points, _EDGE, 1 - _EDGE)
@@ -26,10 +31,11 @@ def uniforms(n_draws: int, n_columns: int, rng: np.random.Generator, sampling: s
 def standard_normals(
     n_draws: int, n_features: int, rng: np.random.Generator, sampling: str, n_extra: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of law N(0, I), and ``n_extra`` uniforms a row for whatever else a prior draws (its mixing variable).
+    """Rows of law N(0, I), and ``n_extra`` uniforms a row for whatever else a prior draws (its
+    mixing variable).
 
-    ``"orthogonal"``: blocks of up to n_features rows that are exactly orthogonal, with independent chi radii.
-    ``"qmc"``: one Sobol net covers the normals and the extra columns.
+    ``"orthogonal"``: blocks of up to n_features rows that are exactly orthogonal, with independent
+    chi radii. ``"qmc"``: one Sobol net covers the normals and the extra columns.
     """
     if sampling == "qmc":
         points = uniforms(n_draws, n_features + n_extra, rng, sampling)
@@ -37,13 +43,19 @@ def standard_normals(
     extra = uniforms(n_draws, n_extra, rng, "iid") if n_extra else np.empty((n_draws, 0))
     if sampling == "iid":
         return rng.standard_normal((n_draws, n_features)), extra
-    blocks = [_haar_rows(min(n_features, n_draws - start), n_features, rng) for start in range(0, n_draws, n_features)]
+    blocks = [
+        _haar_rows(min(n_features, n_draws - start), n_features, rng)
+        for start in range(0, n_draws, n_features)
+    ]
     radii = np.sqrt(rng.chisquare(n_features, n_draws))
     return np.concatenate(blocks) * radii[:, None], extra
 
 
 def _haar_rows(n_rows: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """The first rows of a Haar-distributed orthogonal matrix; never factorises more columns than asked for."""
+    """The first rows of a Haar-distributed orthogonal matrix; never factorises more columns than
+    asked for.
+    """
     columns, triangle = np.linalg.qr(rng.standard_normal((n_features, n_rows)))
-    # QR leaves the signs to the algorithm; tying them to the triangle makes the law invariant under rotation.
+    # QR leaves the signs to the algorithm; tying them to the triangle makes the law invariant under
+    # rotation.
     return (columns * np.where(np.diag(triangle) < 0, -1.0, 1.0)).T

@@ -1,4 +1,6 @@
-"""A solver is a parameter object: it says what it needs, and ``init`` gives a factorization that solves for ridges."""
+"""A solver is a parameter object: it says what it needs, and ``init`` gives a factorization that
+solves for ridges.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ def feature_block(source: Any) -> Callable:
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """Features and targets of rows around the means of the training rows; without an intercept, as they are.
+    """Features and targets of rows around the means of the training rows; without an intercept, as
+    they are.
 
-    ``source`` is a FourierMeasure or a fitted transformer; ``share`` is what the intercept adds to a leverage: 1 / Σ weights, or 0.
+    ``source`` is a FourierMeasure or a fitted transformer; ``share`` is what the intercept adds to
+    a leverage: 1 / Σ weights, or 0.
     """
 
     source: Any
@@ -39,11 +43,18 @@ class CenteredRows:
     def of(cls, source: Any, statistics: RidgeStatistics, fit_intercept: bool) -> CenteredRows:
         """Around the means of these sums."""
         if fit_intercept:
-            return cls(source, statistics.feature_mean, statistics.target_mean, 1 / statistics.weight)
-        return cls(source, np.zeros_like(statistics.feature_sum), np.zeros_like(statistics.target_sum), 0.0)
+            return cls(
+                source, statistics.feature_mean, statistics.target_mean, 1 / statistics.weight
+            )
+        return cls(
+            source, np.zeros_like(statistics.feature_sum), np.zeros_like(statistics.target_sum), 0.0
+        )
 
     def __call__(self, X: Any) -> np.ndarray:
-        return as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False) - self.feature_mean
+        return (
+            as_dense(feature_block(self.source)(X)).astype(np.float64, copy=False)
+            - self.feature_mean
+        )
 
     def targets(self, Y: Any) -> np.ndarray:
         """Targets around their mean."""
@@ -54,8 +65,8 @@ class CenteredRows:
 class RidgeProblem:
     """min Σ_i h_i ‖f(x_i) − y_i‖² + α ‖f‖²: the sums over the rows, and how outputs go together.
 
-    ``sums`` are around the means where there is an intercept; ``spectrum`` is the eigensystem of their Gram matrix and ΦᵀY where
-    it is known already.
+    ``sums`` are around the means where there is an intercept; ``spectrum`` is the eigensystem of
+    their Gram matrix and ΦᵀY where it is known already.
     """
 
     sums: RidgeStatistics
@@ -89,19 +100,24 @@ class Factorization(ABC):
         """The minimizer for one ridge."""
 
     def mean_leverage(self, alpha: float) -> float:
-        """Share of the outputs' degrees of freedom that the fit spends; zero where no matrix was factorized."""
+        """Share of the outputs' degrees of freedom that the fit spends; zero where no matrix was
+        factorized.
+        """
         return 0.0
 
 
 class Solver(BaseEstimator, ABC):
     """How a ridge is solved; a parameter object, never fitted."""
 
-    # What it needs: a matrix of all pairs of unknowns; the rows again, so that sums of earlier rows are not enough.
+    # What it needs: a matrix of all pairs of unknowns; the rows again, so that sums of earlier rows
+    # are not enough.
     needs_matrix: ClassVar[bool] = False
     needs_rows: ClassVar[bool] = False
 
     @abstractmethod
-    def init(self, problem: RidgeProblem, data: TrainingRows | None = None, rng: Seed = None) -> Factorization:
+    def init(
+        self, problem: RidgeProblem, data: TrainingRows | None = None, rng: Seed = None
+    ) -> Factorization:
         """The factorization; ``data`` are the rows behind the sums where they are still at hand."""
 
     def check_parameters(self) -> None:

@@ -26,7 +26,8 @@ def check_solver(solver: Any) -> None:
     refuse_class(solver, "solver")
     if solver is not None and not isinstance(solver, Solver):
         raise TypeError(
-            f"solver must be None (an automatic choice) or an object: Eigen(), Cholesky(), ConjugateGradient(), LBFGS() or "
+            "solver must be None (an automatic choice) or an object: Eigen(), Cholesky(), "
+            "ConjugateGradient(), LBFGS() or "
             f"StochasticGradient(), got {solver!r}."
         )
     if solver is not None:
@@ -34,9 +35,16 @@ def check_solver(solver: Any) -> None:
 
 
 def chosen_solver(
-    asked: Solver | None, n_alphas: int, n_columns: int, n_unknowns: int, *, few_rows: bool, bounded: bool = True
+    asked: Solver | None,
+    n_alphas: int,
+    n_columns: int,
+    n_unknowns: int,
+    *,
+    few_rows: bool,
+    bounded: bool = True,
 ) -> Solver:
-    """The solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M, or a refusal that names the size.
+    """The solver for ``n_columns`` scalar features and ``n_unknowns`` rows of M, or a refusal that
+    names the size.
 
     ``bounded=False`` forms matrices of any size.
     """
@@ -45,9 +53,14 @@ def chosen_solver(
     if solver is None:
         direct = Eigen() if few_rows or n_alphas > 1 else Cholesky()
         solver = direct if dense else ConjugateGradient()
-    if solver.needs_matrix and not dense and (not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT):
+    if (
+        solver.needs_matrix
+        and not dense
+        and (not matrix_fits(n_columns) or n_unknowns > 4 * DENSE_LIMIT)
+    ):
         raise ValueError(
             f"{solver!r} forms a matrix of all pairs of {max(n_columns, n_unknowns)} unknowns, "
-            f"{8e-9 * max(n_columns, n_unknowns) ** 2:.1f} GB. Write solver=ConjugateGradient(), or lower n_components."
+            f"{8e-9 * max(n_columns, n_unknowns) ** 2:.1f} GB. Write solver=ConjugateGradient(), "
+            "or lower n_components."
         )
     return solver

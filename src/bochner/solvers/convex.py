@@ -1,4 +1,6 @@
-"""Operator-valued models with any convex loss, by Newton's method on row sums (Brault et al. 2016, Eq. 11)."""
+"""Operator-valued models with any convex loss, by Newton's method on row sums (Brault et al. 2016,
+Eq. 11).
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,20 @@ from ..operators import OperatorMeasure
 from .newton import Minimum, Reached, cholesky_factor, with_constant
 from .statistics import TILE_ROWS
 
-# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
-# conjugate gradients with passes of their own.
+# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole
+# Hessian is summed; beyond, conjugate gradients with passes of their own.
 _MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-4), 300
-# Corners of losses are rounded less and less, in units of the loss: each stage starts where the last one ended.
+# Corners of losses are rounded less and less, in units of the loss: each stage starts where the
+# last one ended.
 _WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
 _EARLY_TOLERANCE = 1e-3
 # A decrease by less than this share of the objective may be lost in rounding.
 _ROUNDING = 1e-9
 # Shares of a step that are compared where the whole of it leads too far.
 _SHORTER = 2.0 ** -np.arange(1, 31)
-# With a corner, hardly a row may bend: so much of the rows' weight then holds the constants, in steps, not in the objective.
+# With a corner, hardly a row may bend: so much of the rows' weight then holds the constants, in
+# steps, not in the objective.
 _HELD_CONSTANT = 1e-4
 
 
@@ -39,8 +43,9 @@ class ConvexProblem:
 
     .. math:: \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
 
-    Ψ the features of ``measure``, y ``targets`` (n_samples, n_outputs), h ``weights`` (or None).  The unknowns are one vector, θ and then b
-    where ``constant``.  Ψ is never built: Ψ(x) θ = φ(x) expand(θ), and gradients come back by ``contract``.
+    Ψ the features of ``measure``, y ``targets`` (n_samples, n_outputs), h ``weights`` (or None).
+    The unknowns are one vector, θ and then b where ``constant``. Ψ is never built: Ψ(x) θ = φ(x)
+    expand(θ), and gradients come back by ``contract``.
     """
 
     rows: Rows
@@ -58,7 +63,8 @@ class ConvexProblem:
     @cached_property
     def _penalties(self) -> np.ndarray:
         return np.append(
-            np.full(self.measure.n_columns, self.alpha), np.zeros(self.n_unknowns - self.measure.n_columns)
+            np.full(self.measure.n_columns, self.alpha),
+            np.zeros(self.n_unknowns - self.measure.n_columns),
         )
 
     @cached_property
@@ -74,7 +80,9 @@ class ConvexProblem:
     def _pairs(self) -> list[tuple[int, int]]:
         """Pairs of outputs that the second derivative of a row mixes."""
         n = self.measure.n_outputs
-        return [(a, b) for a in range(n) for b in range(a + 1) if self.loss.couples_outputs or a == b]
+        return [
+            (a, b) for a in range(n) for b in range(a + 1) if self.loss.couples_outputs or a == b
+        ]
 
     @property
     def _whole(self) -> bool:
@@ -83,10 +91,14 @@ class ConvexProblem:
     def coefficients(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the scalar features, (2 n_atoms, n_outputs), and the constants."""
         theta, constants = np.split(unknowns, [self.measure.n_columns])
-        return self.measure.expand(theta), constants if self.constant else np.zeros(self.measure.n_outputs)
+        return self.measure.expand(theta), constants if self.constant else np.zeros(
+            self.measure.n_outputs
+        )
 
     def _contracted(self, sums):
-        """The transpose of ``coefficients``, of sums (2 n_atoms + 1, n_outputs) with the constant last."""
+        """The transpose of ``coefficients``, of sums (2 n_atoms + 1, n_outputs) with the constant
+        last.
+        """
         theta = self.measure.contract(sums[:-1])
         return np.append(theta, sums[-1]) if self.constant else theta
 
@@ -97,7 +109,10 @@ class ConvexProblem:
         value = float(loss) + 0.5 * float(self._penalties @ unknowns**2)
         gradient = self._contracted(pull) + self._penalties * unknowns
         return Reached(
-            unknowns, value, gradient, self._hessian(curvature) if self._whole else self._diagonal(curvature)
+            unknowns,
+            value,
+            gradient,
+            self._hessian(curvature) if self._whole else self._diagonal(curvature),
         )
 
     def _hessian(self, curvature):
@@ -110,9 +125,9 @@ class ConvexProblem:
         for (a, b), sums in zip(self._pairs, curvature, strict=True):
             waves = sums[:-1, :-1].reshape(2, m, 1, 2, m, 1)
             left, right = (factors[:, of, :].reshape(m, -1) for of in (a, b))
-            product = (left[None, :, :, None, None, None] * waves * right[None, None, None, None]).reshape(
-                n_columns, -1
-            )
+            product = (
+                left[None, :, :, None, None, None] * waves * right[None, None, None, None]
+            ).reshape(n_columns, -1)
             theta += product if a == b else product + product.T
             if self.constant:
                 for one, other in {(a, b), (b, a)}:
@@ -142,7 +157,8 @@ class ConvexProblem:
         return self._sum(_values_block, *arguments) + 0.5 * places**2 @ self._penalties
 
     def step(self, reached: Reached, progress: float = 0.0) -> np.ndarray:
-        """−H⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass.
+        """−H⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a
+        pass.
 
         ``progress`` is the size of the gradient relative to the first one.
         """
@@ -153,7 +169,9 @@ class ConvexProblem:
             return -cho_solve(cholesky_factor(reached.curvature, held), reached.gradient)
         at = self.coefficients(reached.coefficients)
         # Where no row bends, a constant would have nothing to hold it.
-        inverse = 1 / np.maximum(reached.curvature + held, 1e-12 * (1 + np.max(reached.curvature + held)))
+        inverse = 1 / np.maximum(
+            reached.curvature + held, 1e-12 * (1 + np.max(reached.curvature + held))
+        )
 
         def hessian(direction):
             sums = self._sum(_product_block, *at, *self.coefficients(direction))
@@ -161,35 +179,48 @@ class ConvexProblem:
 
         shape = (self.n_unknowns,) * 2
         rtol = float(np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]))
-        operators = [LinearOperator(shape, matvec) for matvec in (hessian, lambda vector: inverse * vector)]
+        operators = [
+            LinearOperator(shape, matvec) for matvec in (hessian, lambda vector: inverse * vector)
+        ]
         limits = {"rtol": rtol, "atol": 0.0, "maxiter": _MOST_STEP_PASSES}
         return cg(operators[0], -reached.gradient, M=operators[1], **limits)[0]
 
     def _sum(self, function, *arguments):
         row_bytes = 8 * (self.measure.scalar.n_columns + 4 * self.measure.n_outputs)
-        block = Block(function, self.measure.scalar.block(), self.loss, *arguments, row_bytes=row_bytes)
+        block = Block(
+            function, self.measure.scalar.block(), self.loss, *arguments, row_bytes=row_bytes
+        )
         return self.rows.sum(block, *self._signals)
 
 
-def minimize_convex(problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0) -> Minimum:
-    """The minimum; of a loss with a corner that of the loss rounded over 1e-4 of ``unit``, in stages."""
+def minimize_convex(
+    problem: ConvexProblem, start: np.ndarray, tol: float, max_iter: int, unit: float = 1.0
+) -> Minimum:
+    """The minimum; of a loss with a corner that of the loss rounded over 1e-4 of ``unit``, in
+    stages.
+    """
     if problem.loss.rounded(1.0) is problem.loss:
         return _minimized(problem, start, tol, max_iter)
     n_iter, found = 0, Minimum(start, 0, False)
     for width in track(_WIDTHS, "convex loss"):
         stage = _with_loss(problem, problem.loss.rounded(width * unit))
         found = _minimized(
-            stage, found.coefficients, tol if width == _WIDTHS[-1] else max(tol, _EARLY_TOLERANCE), max_iter
+            stage,
+            found.coefficients,
+            tol if width == _WIDTHS[-1] else max(tol, _EARLY_TOLERANCE),
+            max_iter,
         )
         n_iter += found.n_iter
     return Minimum(found.coefficients, n_iter, found.converged)
 
 
 def _minimized(problem, start, tol, max_iter):
-    """Newton's method; where a whole step does not lower the objective, one pass compares shorter ones.
+    """Newton's method; where a whole step does not lower the objective, one pass compares shorter
+    ones.
 
-    (Damping by a multiple of the identity, as for the logistic loss, crawls where a loss is flat but for a narrow band.)  It ends where a
-    step is smaller than ``tol``, measured by the curvature, relative to the objective; that step is still taken.
+    (Damping by a multiple of the identity, as for the logistic loss, crawls where a loss is flat
+    but for a narrow band.)  It ends where a step is smaller than ``tol``, measured by the
+    curvature, relative to the objective; that step is still taken.
     """
     reached, n_iter = problem.at(start), 1
     steepest = np.linalg.norm(reached.gradient) or 1.0
@@ -214,7 +245,13 @@ def _minimized(problem, start, tol, max_iter):
 
 def _with_loss(problem, loss):
     return ConvexProblem(
-        problem.rows, problem.targets, problem.weights, problem.measure, loss, problem.alpha, problem.constant
+        problem.rows,
+        problem.targets,
+        problem.weights,
+        problem.measure,
+        loss,
+        problem.alpha,
+        problem.constant,
     )
 
 
@@ -239,18 +276,24 @@ def _sums_block(features, loss, coefficients, constants, pairs, whole, X, target
     return total, pull, curvature
 
 
-def _values_block(features, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None):
+def _values_block(
+    features, loss, coefficients, constants, direction, shift, lengths, X, targets, weights=None
+):
     """Σ_i h_i ℓ after steps of these lengths along a direction."""
     totals = np.zeros(len(lengths))
     for rows in tiles(X.shape[0], TILE_ROWS):
         A, y = with_constant(features, X[rows]), np.asarray(targets[rows], dtype=np.float64)
         h = np.ones(len(y)) if weights is None else np.asarray(weights[rows], dtype=np.float64)
         scores, moved = A[:, :-1] @ coefficients + constants, A[:, :-1] @ direction + shift
-        totals += [h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths]
+        totals += [
+            h @ (loss.values(y, scores + length * moved) - loss.least(y)) for length in lengths
+        ]
     return totals
 
 
-def _product_block(features, loss, coefficients, constants, direction, shift, X, targets, weights=None):
+def _product_block(
+    features, loss, coefficients, constants, direction, shift, X, targets, weights=None
+):
     """Σ_i h_i φ_i ℓ''(direction of the scores): the Hessian of the loss times a direction."""
     product = np.zeros((len(coefficients) + 1, len(constants)))
     for rows in tiles(X.shape[0], TILE_ROWS):

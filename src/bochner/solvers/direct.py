@@ -1,4 +1,6 @@
-"""Direct solvers: eigenvectors, which answer everything, and Cholesky factors, which answer one ridge sooner."""
+"""Direct solvers: eigenvectors, which answer everything, and Cholesky factors, which answer one
+ridge sooner.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,26 @@ from ..data import Block, Rows
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
 from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
 from .statistics import RidgeStatistics, TrainingRows
-from .systems import SMALLEST_REMAINDER, Eigensystem, left_out_residuals, ridge_solution, ridge_spent
+from .systems import (
+    SMALLEST_REMAINDER,
+    Eigensystem,
+    left_out_residuals,
+    ridge_solution,
+    ridge_spent,
+)
 
-# Columns of residuals held at once while rows are left out: many ridges share the products of few outputs.
+# Columns of residuals held at once while rows are left out: many ridges share the products of few
+# outputs.
 _COLUMNS_AT_ONCE = 256
-# Equations, one for each row and coupled output, that say which ridge is best where no matrix of all unknowns is factorized.
+# Equations, one for each row and coupled output, that say which ridge is best where no matrix of
+# all unknowns is factorized.
 _SOME_EQUATIONS = 1000
 _FEWEST_ROWS = 50
 
 
 class Eigen(Solver):
-    """Eigenvectors of the features' Gram matrix and of the output matrix, or of the normal matrix of coupled outputs.
+    """Eigenvectors of the features' Gram matrix and of the output matrix, or of the normal matrix
+    of coupled outputs.
 
     One factorization serves every ridge, leave-one-out errors, variances and leverages.
 
@@ -50,7 +61,8 @@ class Eigen(Solver):
 class Cholesky(Solver):
     """A Cholesky factor for each different penalty; the fastest for one ridge.
 
-    Eigenvectors take over where there are more than eight penalties, or where the ridge is below rounding.
+    Eigenvectors take over where there are more than eight penalties, or where the ridge is below
+    rounding.
 
     Examples
     --------
@@ -76,7 +88,9 @@ class CholeskyFactorization(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         outputs = self.problem.outputs
-        solution = ridge_solution(self.problem.matrix, self.problem.right_side, outputs.penalties(alpha))
+        solution = ridge_solution(
+            self.problem.matrix, self.problem.right_side, outputs.penalties(alpha)
+        )
         return Solution(outputs.coefficients(solution))
 
     def mean_leverage(self, alpha: float) -> float:
@@ -95,26 +109,38 @@ class EigenFactorization(Factorization):
     weight: float
 
     @classmethod
-    def of_some_rows(cls, problem: RidgeProblem, data: TrainingRows) -> tuple[EigenFactorization, TrainingRows]:
-        """The factorization of at most a thousand equations, of rows evenly spread over all, and these rows."""
+    def of_some_rows(
+        cls, problem: RidgeProblem, data: TrainingRows
+    ) -> tuple[EigenFactorization, TrainingRows]:
+        """The factorization of at most a thousand equations, of rows evenly spread over all, and
+        these rows.
+        """
         outputs = problem.outputs
         per_row = outputs.n_outputs if isinstance(outputs, CoupledOutputs) else 1
-        some = data.take(data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights))
+        some = data.take(
+            data.rows.spread(max(_SOME_EQUATIONS // per_row, _FEWEST_ROWS), data.weights)
+        )
         weights = np.ones(len(some.rows)) if some.weights is None else some.weights
         root = np.sqrt(weights)[:, None]
-        features, targets = root * problem.rows(some.rows.source), root * problem.rows.targets(some.targets)
+        features, targets = (
+            root * problem.rows(some.rows.source),
+            root * problem.rows.targets(some.targets),
+        )
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
         return cls(system, outputs, problem.rows, float(weights.sum())), some
 
     def solve(self, alpha: float) -> Solution:
-        return Solution(self.outputs.coefficients(self.system.solution(self.outputs.penalties(alpha))))
+        return Solution(
+            self.outputs.coefficients(self.system.solution(self.outputs.penalties(alpha)))
+        )
 
     def mean_leverage(self, alpha: float) -> float:
         spent = self.system.spent(self.outputs.penalties(alpha))
         return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
 
     def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
-        """Return the mean squared leave-one-out error for each ridge; infinite if it is lost in rounding.
+        """Return the mean squared leave-one-out error for each ridge; infinite if it is lost in
+        rounding.
 
         A row is left out with its copies and all their weight, see ``TrainingRows``.
         """
@@ -130,32 +156,46 @@ class EigenFactorization(Factorization):
         return data.signals if left_out is None else [*data.signals, left_out]
 
     def generalized_errors(self, alphas: np.ndarray, sums: RidgeStatistics) -> np.ndarray:
-        """The generalized cross-validation error of each ridge, mean r² / (1 − mean leverage)²: from sums alone, without the rows."""
+        """The generalized cross-validation error of each ridge, mean r² / (1 − mean leverage)²:
+        from sums alone, without the rows.
+        """
         errors = np.full(len(alphas), np.inf)
         for number, alpha in enumerate(alphas):
             inverse = self.system.inverse(self.outputs.penalties(alpha))
-            explained = np.sum(self.system.projections**2 * inverse * (2 - self.system.values[:, None] * inverse))
+            explained = np.sum(
+                self.system.projections**2 * inverse * (2 - self.system.values[:, None] * inverse)
+            )
             remainder = 1 - self.mean_leverage(alpha)
             if remainder > SMALLEST_REMAINDER:
                 errors[number] = max(np.trace(sums.target_gram) - explained, 0.0) / remainder**2
         return errors / (self.weight * self.outputs.n_outputs)
 
     def leave_one_out(self, alpha: float, data: TrainingRows) -> Any:
-        """Return the prediction of each row by the fit without it and its copies, (n_samples, n_outputs)."""
+        """Return the prediction of each row by the fit without it and its copies, (n_samples,
+        n_outputs).
+        """
         block = Block(self._left_out_block, alpha, row_bytes=16 * len(self.rows.feature_mean))
-        return data.rows.map(block, self.outputs.n_outputs, dtype=np.float64, signals=self._signals(data))
+        return data.rows.map(
+            block, self.outputs.n_outputs, dtype=np.float64, signals=self._signals(data)
+        )
 
     def variance(self, alpha: float, noise: Any, rows: Rows) -> Any:
-        """Variance of the outputs at these rows, (n_samples, n_outputs): of the fitted function and of the noise around it.
+        """Variance of the outputs at these rows, (n_samples, n_outputs): of the fitted function and
+        of the noise around it.
 
         The Bayesian reading of the ridge: coefficients have prior variance noise / α.
         """
-        block = Block(self._variance_block, alpha, noise, row_bytes=16 * len(self.rows.feature_mean))
+        block = Block(
+            self._variance_block, alpha, noise, row_bytes=16 * len(self.rows.feature_mean)
+        )
         return rows.map(block, self.outputs.n_outputs, dtype=np.float64)
 
     def _left_out(self, alphas, X, Y, weights):
-        """(rows, number of the ridge, residuals of the refits without each row) for every tile of rows and every ridge."""
-        # Outputs that decouple make residuals of several ridges columns of one product; coupled ones have a system for each.
+        """(rows, number of the ridge, residuals of the refits without each row) for every tile of
+        rows and every ridge.
+        """
+        # Outputs that decouple make residuals of several ridges columns of one product; coupled
+        # ones have a system for each.
         coupled = isinstance(self.outputs, CoupledOutputs)
         at_once = 1 if coupled else max(1, _COLUMNS_AT_ONCE // self.outputs.n_outputs)
         for rows in tiles(X.shape[0], self.outputs.rows_at_once):
@@ -163,10 +203,19 @@ class EigenFactorization(Factorization):
             targets = self.outputs.turned(self.rows.targets(Y[rows]))
             for some in tiles(len(alphas), at_once):
                 numbers = np.arange(len(alphas))[some]
-                penalties = np.concatenate([self.outputs.penalties(alphas[number]) for number in numbers])
-                repeated = replace(self.system, projections=np.tile(self.system.projections, len(numbers)))
+                penalties = np.concatenate(
+                    [self.outputs.penalties(alphas[number]) for number in numbers]
+                )
+                repeated = replace(
+                    self.system, projections=np.tile(self.system.projections, len(numbers))
+                )
                 left_out = left_out_residuals(
-                    design, np.tile(targets, len(numbers)), repeated, penalties, weights[rows], self.rows.share
+                    design,
+                    np.tile(targets, len(numbers)),
+                    repeated,
+                    penalties,
+                    weights[rows],
+                    self.rows.share,
                 )
                 for number, residuals in zip(numbers, np.split(left_out, len(numbers), axis=1)):
                     yield rows, number, residuals
@@ -191,4 +240,6 @@ class EigenFactorization(Factorization):
         for rows in tiles(X.shape[0], self.outputs.rows_at_once):
             features = self.rows(X[rows])
             design = self.outputs.design(features, self.system.vectors)
-            out[rows] = noise * (1 + self.rows.share + self.outputs.variances(features, design, inverse, penalties))
+            out[rows] = noise * (
+                1 + self.rows.share + self.outputs.variances(features, design, inverse, penalties)
+            )

@@ -1,7 +1,9 @@
-"""The linear systems of kernel ridge regression: (K + α / h) a + b 1 = y with 1ᵀa = 0, for row weights h.
+"""The linear systems of kernel ridge regression: (K + α / h) a + b 1 = y with 1ᵀa = 0, for row
+weights h.
 
-b is the intercept, which is not penalized; without one the second equation and b are left out.  With C the upper left block of the
-inverse of the whole, a = C y, and the residual of row i in the fit without it is exactly a_i / C_ii.
+b is the intercept, which is not penalized; without one the second equation and b are left out. With
+C the upper left block of the inverse of the whole, a = C y, and the residual of row i in the fit
+without it is exactly a_i / C_ii.
 """
 
 from __future__ import annotations
@@ -18,17 +20,21 @@ from .._terminal.progress import step_done
 from ..expansions.kernels import closed_form_gram
 from ..priors import SpectralPrior
 
-# Where leaving a row out changes its residual by more than the inverse of this, rounding decides: such a ridge is never chosen.
+# Where leaving a row out changes its residual by more than the inverse of this, rounding decides:
+# such a ridge is never chosen.
 _SMALLEST_REMAINDER = 1e-9
-# Memory for the kernels between a block of rows and all rows, where they are computed anew for each product.
+# Memory for the kernels between a block of rows and all rows, where they are computed anew for each
+# product.
 _BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Dual coefficients a (n_samples, n_outputs), the intercept b (n_outputs,), and residuals of fits that leave a row out.
+    """Dual coefficients a (n_samples, n_outputs), the intercept b (n_outputs,), and residuals of
+    fits that leave a row out.
 
-    A row is left out with all its weight, or with the share of it that the system was asked to leave out.
+    A row is left out with all its weight, or with the share of it that the system was asked to
+    leave out.
     """
 
     dual: np.ndarray
@@ -37,13 +43,19 @@ class Solution:
 
 
 def left_out_residuals(
-    dual: np.ndarray, diagonal: np.ndarray, alpha: float, weights: np.ndarray, share: np.ndarray | float = 1.0
+    dual: np.ndarray,
+    diagonal: np.ndarray,
+    alpha: float,
+    weights: np.ndarray,
+    share: np.ndarray | float = 1.0,
 ) -> np.ndarray:
-    """Return residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i leverage_i), a_i / C_ii for all of it.
+    """Return residuals of the fits without ``share`` of a row's weight: r_i / (1 − share_i
+    leverage_i), a_i / C_ii for all of it.
 
     A share above one leaves copies of the row out with it: the leverages of equal rows add up.
 
-    r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i.  Infinite where the divisor is lost in rounding.
+    r_i = α a_i / h_i is the residual of the whole fit, and 1 − leverage_i = α C_ii / h_i. Infinite
+    where the divisor is lost in rounding.
     """
     residuals = dual * (alpha / weights)[:, None]
     remainder = 1 - share * (1 - diagonal * alpha / weights)
@@ -52,13 +64,18 @@ def left_out_residuals(
 
 
 class EigenPath:
-    """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V = √h times the eigenvectors."""
+    """All ridges from one eigendecomposition of √h K √h: (K + α / h)⁻¹ = V diag(1 / (s + α)) Vᵀ, V
+    = √h times the eigenvectors.
+    """
 
-    def __init__(self, gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool):
+    def __init__(
+        self, gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, fit_intercept: bool
+    ):
         root = np.sqrt(weights)
         gram *= root
         gram *= root[:, None]
-        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of copying it.
+        # The transpose is the same matrix in Fortran's order, which LAPACK overwrites instead of
+        # copying it.
         values, vectors = eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
         vectors *= root[:, None]
         self.values, self.vectors = np.maximum(values, 0.0), vectors
@@ -66,12 +83,16 @@ class EigenPath:
         self.projections = self.vectors.T @ np.column_stack([targets, np.ones(len(targets))])
 
     def solve(self, alpha: float, share: np.ndarray | float = 1.0) -> Solution:
-        """Solve for one ridge, with residuals of the fits without ``share`` of the weight of each row: O(n²)."""
+        """Solve for one ridge, with residuals of the fits without ``share`` of the weight of each
+        row: O(n²).
+        """
         inverse = 1 / (self.values + alpha)
         solved = self.vectors @ (inverse[:, None] * self.projections)
         dual, intercept, flat = _with_intercept(solved, self.fit_intercept)
         diagonal = np.einsum("ij,ij,j->i", self.vectors, self.vectors, inverse) - flat
-        return Solution(dual, intercept, left_out_residuals(dual, diagonal, alpha, self.weights, share))
+        return Solution(
+            dual, intercept, left_out_residuals(dual, diagonal, alpha, self.weights, share)
+        )
 
 
 class CholeskySystem:
@@ -83,7 +104,8 @@ class CholeskySystem:
             self.factor = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not positive definite with it. "
+                f"alpha={alpha:.3g} is below the rounding of the kernel matrix, which is not "
+                "positive definite with it. "
                 "Write a larger alpha."
             ) from error
         self.weights, self.alpha, self.fit_intercept = weights, alpha, fit_intercept
@@ -95,7 +117,9 @@ class CholeskySystem:
         return Solution(*_with_intercept(solved, self.fit_intercept)[:2])
 
     def left_out(self, dual: np.ndarray, share: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the residuals of the fits without ``share`` of the weight of each row, for the dual coefficients of a fit."""
+        """Return the residuals of the fits without ``share`` of the weight of each row, for the
+        dual coefficients of a fit.
+        """
         inverse, _ = lapack.dpotri(self.factor[0], lower=True)
         diagonal = np.diag(inverse).copy()
         if self.fit_intercept:
@@ -103,7 +127,9 @@ class CholeskySystem:
         return left_out_residuals(dual, diagonal, self.alpha, self.weights, share)
 
     def variance(self, cross: np.ndarray, at_zero: np.ndarray) -> np.ndarray:
-        """k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix: ``cross`` is k between rows x and the training rows, ``at_zero`` k(x, x)."""
+        """k(x, x) − (k; 1)ᵀ M⁻¹ (k; 1), M the whole matrix: ``cross`` is k between rows x and the
+        training rows, ``at_zero`` k(x, x).
+        """
         half = solve_triangular(self.factor[0], cross.T, lower=True, check_finite=False)
         variance = at_zero - np.sum(half**2, axis=0)
         if self.fit_intercept:  # what is not known of the intercept
@@ -112,25 +138,32 @@ class CholeskySystem:
 
 
 class InverseSystem:
-    """One ridge by the whole inverse C, in the precision of ``gram``: with leave-one-out residuals and how they change with the ridge.
+    """One ridge by the whole inverse C, in the precision of ``gram``: with leave-one-out residuals
+    and how they change with the ridge.
 
-    Faster than an eigendecomposition unless there are dozens of ridges.  Of ``gram``, which is kept, only the lower half is read.
-    Raises ``numpy.linalg.LinAlgError`` where K + α / h is not positive definite in this precision.
+    Faster than an eigendecomposition unless there are dozens of ridges. Of ``gram``, which is kept,
+    only the lower half is read. Raises ``numpy.linalg.LinAlgError`` where K + α / h is not positive
+    definite in this precision.
     """
 
     def __init__(self, gram: np.ndarray, weights: np.ndarray, alpha: float):
         self.inverse = gram.copy()
         self.inverse[np.diag_indices_from(gram)] += (alpha / weights).astype(gram.dtype)
         if invert(self.inverse) is None:
-            raise np.linalg.LinAlgError(f"alpha={alpha:.3g} is below the rounding of the kernel matrix.")
+            raise np.linalg.LinAlgError(
+                f"alpha={alpha:.3g} is below the rounding of the kernel matrix."
+            )
         mirror(self.inverse)
         self.weights, self.alpha = weights, alpha
         self.flat = self.inverse.sum(axis=1, dtype=np.float64)
 
-    def solve(self, targets: np.ndarray, observations: np.ndarray | None = None) -> tuple[Solution, np.ndarray]:
+    def solve(
+        self, targets: np.ndarray, observations: np.ndarray | None = None
+    ) -> tuple[Solution, np.ndarray]:
         """Return the solution, with a free intercept, and ∂ ``left_out`` / ∂ log α.
 
-        A row that stands for several ``observations`` is left out with the weight of one of them, else with all of it.
+        A row that stands for several ``observations`` is left out with the weight of one of them,
+        else with all of it.
         """
         center = np.average(
             targets, axis=0, weights=self.weights
@@ -142,11 +175,17 @@ class InverseSystem:
         left_out = left_out_residuals(dual, diagonal, self.alpha, self.weights, unit)
         # C = G − flat flatᵀ / Σ flat, and ∂C/∂α = −C h⁻¹ C.
         scaled = dual / self.weights[:, None]
-        dual_slope = -(self._times(scaled) - np.outer(self.flat, self.flat @ scaled) / self.flat.sum())
-        squares = np.einsum("ij,ij,j->i", self.inverse, self.inverse, (1 / self.weights).astype(self.inverse.dtype))
+        dual_slope = -(
+            self._times(scaled) - np.outer(self.flat, self.flat @ scaled) / self.flat.sum()
+        )
+        squares = np.einsum(
+            "ij,ij,j->i", self.inverse, self.inverse, (1 / self.weights).astype(self.inverse.dtype)
+        )
         cross = self._times((self.flat / self.weights)[:, None])[:, 0]
         own = np.sum(self.flat**2 / self.weights)
-        diagonal_slope = -(squares - 2 * cross * self.flat / self.flat.sum() + taken * own / self.flat.sum())
+        diagonal_slope = -(
+            squares - 2 * cross * self.flat / self.flat.sum() + taken * own / self.flat.sum()
+        )
         share = self.alpha / self.weights
         remainder = 1 - unit * (1 - diagonal * share)
         moved = share[:, None] * (dual + self.alpha * dual_slope)
@@ -162,7 +201,9 @@ class InverseSystem:
 
 
 def _with_intercept(solved, fit_intercept):
-    """From (K + α / h)⁻¹ (Y, 1): the dual coefficients, the intercept, and what it takes off the diagonal of the inverse."""
+    """From (K + α / h)⁻¹ (Y, 1): the dual coefficients, the intercept, and what it takes off the
+    diagonal of the inverse.
+    """
     plain, flat = solved[:, :-1], solved[:, -1]
     if not fit_intercept:
         return plain, np.zeros(plain.shape[1]), np.zeros(len(flat))
@@ -170,7 +211,7 @@ def _with_intercept(solved, fit_intercept):
     return plain - flat[:, None] * intercept, intercept, flat**2 / flat.sum()
 
 
-# --- conjugate gradients ----------------------------------------------------------------------------------------------
+# --- conjugate gradients --------------------------------------------------------------------------
 
 
 class MatrixProducts:
@@ -180,9 +221,13 @@ class MatrixProducts:
         self.matrix, self.size = matrix, len(matrix) if size is None else size
 
     def times(self, vectors: np.ndarray) -> np.ndarray:
-        """K v for each of the vectors, which are rows here: all that is done to one is then done to neighbouring numbers."""
+        """K v for each of the vectors, which are rows here: all that is done to one is then done to
+        neighbouring numbers.
+        """
         own = self.matrix.dtype
-        return skinny_product(self.matrix, vectors.astype(own, copy=False)).astype(vectors.dtype, copy=False)
+        return skinny_product(self.matrix, vectors.astype(own, copy=False)).astype(
+            vectors.dtype, copy=False
+        )
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
@@ -190,11 +235,14 @@ class MatrixProducts:
 
 
 class GramProducts:
-    """K times vectors for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or by row blocks where it does not fit."""
+    """K times vectors for the kernel of a prior plus x·diag(linear)·z: from a matrix in memory, or
+    by row blocks where it does not fit.
+    """
 
     def __init__(self, prior: SpectralPrior, X: np.ndarray, linear: np.ndarray, max_bytes: int):
         self.prior, self.X, self.linear = prior, X, linear.astype(X.dtype)
-        # A block, the one before it and temporaries of the threads: together within what was allowed.
+        # A block, the one before it and temporaries of the threads: together within what was
+        # allowed.
         self.block_bytes = min(_BLOCK_BYTES, max_bytes // 4)
         self.held = closed_form_gram(prior, X) if X.itemsize * len(X) ** 2 <= max_bytes else None
 
@@ -213,12 +261,17 @@ class GramProducts:
 
     def columns(self, rows: np.ndarray) -> np.ndarray:
         """Some columns of K."""
-        return closed_form_gram(self.prior, self.X, self.X[rows]) + (self.X * self.linear) @ self.X[rows].T
+        return (
+            closed_form_gram(self.prior, self.X, self.X[rows])
+            + (self.X * self.linear) @ self.X[rows].T
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class NystromPreconditioner:
-    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; ``basis`` B and ``gram`` BᵀhB serve every ridge."""
+    """(BBᵀ + α / h)⁻¹, BBᵀ the approximation of K from some of its columns; ``basis`` B and
+    ``gram`` BᵀhB serve every ridge.
+    """
 
     basis: np.ndarray
     gram: np.ndarray
@@ -243,11 +296,15 @@ class NystromPreconditioner:
         return NystromPreconditioner(self.basis[:n_rows], self.gram - rest, self.weights[:n_rows])
 
     def at(self, alphas: Any) -> Any:
-        """The preconditioner for one ridge, or for one ridge a vector, by Woodbury's identity: (h − h B (α + BᵀhB)⁻¹ Bᵀ h) / α."""
+        """The preconditioner for one ridge, or for one ridge a vector, by Woodbury's identity: (h −
+        h B (α + BᵀhB)⁻¹ Bᵀ h) / α.
+        """
         different = np.unique(alphas)
         dtype = self.basis.dtype  # products of two precisions would copy the basis each time
         identity = np.eye(len(self.gram))
-        triangles = [_factor(self.gram + alpha * identity, 0.0).astype(dtype) for alpha in different]
+        triangles = [
+            _factor(self.gram + alpha * identity, 0.0).astype(dtype) for alpha in different
+        ]
 
         def apply(residual, which):
             weights = self.weights.astype(residual.dtype)
@@ -272,11 +329,15 @@ def _weighted_gram(basis, weights):
 
 
 def _factor(matrix, share):
-    """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it takes."""
+    """Lower Cholesky factor of a matrix summed in float32, with as much added to its diagonal as it
+    takes.
+    """
     step = np.trace(matrix) / len(matrix) * np.eye(len(matrix))
     while not factorize(triangle := matrix + share * step):
         if not share < 1:  # not a matter of rounding
-            raise np.linalg.LinAlgError("The kernel matrix is not positive definite, or holds NaN or infinity.")
+            raise np.linalg.LinAlgError(
+                "The kernel matrix is not positive definite, or holds NaN or infinity."
+            )
         share = max(10 * share, 1e-10)
     return triangle
 
@@ -290,18 +351,22 @@ def conjugate_gradients(
     max_iterations: int,
     start: Any = None,
 ) -> np.ndarray:
-    """For each row y of ``targets`` the a with (K + diag(shift)) a = y, as rows, to a relative residual of ``tol``.
+    """For each row y of ``targets`` the a with (K + diag(shift)) a = y, as rows, to a relative
+    residual of ``tol``.
 
-    Less where the steps do not suffice.  ``shift`` is (n,), or (n_targets, n) with one for each target.
-    ``precondition(residuals, which)`` is told which of the targets it gets.
+    Less where the steps do not suffice. ``shift`` is (n,), or (n_targets, n) with one for each
+    target. ``precondition(residuals, which)`` is told which of the targets it gets.
     """
     shift = np.broadcast_to(shift.astype(targets.dtype, copy=False), targets.shape)
     solution = np.zeros_like(targets) if start is None else start.astype(targets.dtype)
-    residual = targets.copy() if start is None else targets - (products.times(solution) + shift * solution)
+    residual = (
+        targets.copy() if start is None else targets - (products.times(solution) + shift * solution)
+    )
     limits = tol * np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)
     direction, before = np.zeros_like(targets), np.ones((len(targets), 1), targets.dtype)
     for step in range(max_iterations):
-        # A target that is solved takes no further part: weak ridges need several times the steps of strong ones.
+        # A target that is solved takes no further part: weak ridges need several times the steps of
+        # strong ones.
         left = np.flatnonzero(np.linalg.norm(residual, axis=1) > limits)
         if not len(left):
             break
@@ -312,7 +377,9 @@ def conjugate_gradients(
         image = products.times(ahead)
         image += shift[at] * ahead
         curvature = _dots(ahead, image)
-        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1), 0).astype(targets.dtype)
+        length = np.where(curvature > 0, squares / np.where(curvature > 0, curvature, 1), 0).astype(
+            targets.dtype
+        )
         solution[at] += length * ahead
         residual[at] -= length * image
         direction[at], before[at] = ahead, np.where(squares > 0, squares, 1)
@@ -326,7 +393,9 @@ def _dots(rows, others):
     return np.einsum("ij,ij->i", rows, others)[:, None]
 
 
-def largest_residual(products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray) -> float:
+def largest_residual(
+    products: Any, shift: np.ndarray, targets: np.ndarray, solution: np.ndarray
+) -> float:
     """The largest relative residual of the rows of a solution."""
     residual = targets - products.times(solution) - shift * solution
     sizes = np.maximum(np.linalg.norm(targets, axis=1), np.finfo(float).tiny)

@@ -27,7 +27,9 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 @keyword_only_from("0.4", old_order=("max_iter", "tol"))
 class IterativeSolver(Solver):
-    """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until accuracy ``tol``."""
+    """Steps towards the solution of (M + penalty I) z = b, up to ``max_iter`` of them or until
+    accuracy ``tol``.
+    """
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-8):
         self.max_iter = max_iter
@@ -41,8 +43,12 @@ class IterativeSolver(Solver):
         check_positive(self.tol, "tol")
 
     @abstractmethod
-    def steps(self, operator: Operator, right_side: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, int]:
-        """operator⁻¹ right_side, both (n, n_right_sides), and the number of steps; ``diagonal`` is that of the operator."""
+    def steps(
+        self, operator: Operator, right_side: np.ndarray, diagonal: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """operator⁻¹ right_side, both (n, n_right_sides), and the number of steps; ``diagonal`` is
+        that of the operator.
+        """
 
 
 class _Stopped(Exception):
@@ -79,7 +85,9 @@ class ConjugateGradient(IterativeSolver):
                 raise _Stopped(reached)
 
         size, shape = right_side.size, right_side.shape
-        applied = LinearOperator((size, size), lambda z: operator(z.reshape(shape)).ravel(), dtype=right_side.dtype)
+        applied = LinearOperator(
+            (size, size), lambda z: operator(z.reshape(shape)).ravel(), dtype=right_side.dtype
+        )
         inverse = diags_array((1 / np.broadcast_to(diagonal, shape)).ravel())
         limits = {"rtol": self.tol, "atol": 0.0, "maxiter": self.max_iter}
         try:
@@ -117,17 +125,27 @@ class LBFGS(IterativeSolver):
         def value_and_gradient(scaled):
             z = scaled.reshape(root.shape) / root
             image = operator(z)
-            return 0.5 * np.vdot(z, image) - np.vdot(right_side, z), ((image - right_side) / root).ravel()
+            return 0.5 * np.vdot(z, image) - np.vdot(right_side, z), (
+                (image - right_side) / root
+            ).ravel()
 
         goal = max(self.tol * np.abs(right_side / root).max(), 1e-300)
-        options = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "maxcor": 30, "gtol": goal, "ftol": 0.0}
+        options = {
+            "maxiter": self.max_iter,
+            "maxfun": 2 * self.max_iter,
+            "maxcor": 30,
+            "gtol": goal,
+            "ftol": 0.0,
+        }
 
         def tell(_):
             if step_done("L-BFGS"):
                 raise StopIteration  # what SciPy ends by
 
         start = np.zeros(root.size)
-        found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=tell)
+        found = minimize(
+            value_and_gradient, start, jac=True, method="L-BFGS-B", options=options, callback=tell
+        )
         return found.x.reshape(root.shape) / root, int(found.nit)
 
 
@@ -142,7 +160,8 @@ class IterativeFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         outputs, gram = self.problem.outputs, self.problem.sums.gram
         penalties = outputs.penalties(alpha)
-        # An infinite penalty holds its column at zero: nothing pulls at it, and nothing needs to hold it.
+        # An infinite penalty holds its column at zero: nothing pulls at it, and nothing needs to
+        # hold it.
         right_side = np.where(np.isfinite(penalties), self.problem.right_side, 0.0)
         penalties = np.where(np.isfinite(penalties), penalties, 0.0)
         diagonal = outputs.diagonal(np.diag(gram) if gram.ndim == 2 else gram) + penalties
@@ -154,20 +173,27 @@ class IterativeFactorization(Factorization):
         solution, n_iter = self.solver.steps(operator, right_side, diagonal)
         if n_iter >= self.solver.max_iter:
             warnings.warn(
-                f"{self.solver!r} stopped after max_iter={n_iter} steps short of tol={self.solver.tol}. Raise max_iter or alpha.",
+                f"{self.solver!r} stopped after max_iter={n_iter} steps short of "
+                f"tol={self.solver.tol}. Raise max_iter or alpha.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return Solution(outputs.coefficients(solution), n_iter)
 
     def _gram_times(self, coefficients):
-        """ΦᵀΦ @ coefficients, by one pass over the rows where the Gram matrix is too large to be held."""
+        """ΦᵀΦ @ coefficients, by one pass over the rows where the Gram matrix is too large to be
+        held.
+        """
         if self.problem.sums.gram.ndim == 2:
             return self.problem.sums.gram @ coefficients
         if self.data is None:
-            raise ValueError("The Gram matrix was too large to be kept, and the rows are gone. Call fit again.")
+            raise ValueError(
+                "The Gram matrix was too large to be kept, and the rows are gone. Call fit again."
+            )
         weights = [] if self.data.weights is None else [self.data.weights]
-        block = Block(_image_block, self.problem.rows, coefficients, row_bytes=8 * coefficients.shape[1])
+        block = Block(
+            _image_block, self.problem.rows, coefficients, row_bytes=8 * coefficients.shape[1]
+        )
         return self.data.rows.sum(block, *weights)
 
 
@@ -182,10 +208,11 @@ def _image_block(centered, coefficients, X, weights=None):
 
 @keyword_only_from("0.4", old_order=("n_epochs", "batch_size"))
 class StochasticGradient(Solver):
-    """Averaged stochastic gradient descent on minibatches; the average is taken over the second half of the epochs.
+    """Averaged stochastic gradient descent on minibatches; the average is taken over the second
+    half of the epochs.
 
-    The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x): for a shift-invariant kernel K(x, x) is the same at
-    every x, so there is no step to tune.
+    The step is 1 / (2 R²), R² the largest eigenvalue of the mean of K(x, x): for a shift-invariant
+    kernel K(x, x) is the same at every x, so there is no step to tune.
 
     Parameters
     ----------
@@ -211,7 +238,9 @@ class StochasticGradient(Solver):
         self.batch_size = batch_size
 
     def init(self, problem, data=None, rng=None) -> StochasticFactorization:
-        return StochasticFactorization(self, problem, data, as_generator(0 if rng is None else rng, "rng"))
+        return StochasticFactorization(
+            self, problem, data, as_generator(0 if rng is None else rng, "rng")
+        )
 
     def check_parameters(self) -> None:
         check_count(self.n_epochs, "n_epochs")
@@ -229,14 +258,17 @@ class StochasticFactorization(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         if self.data is None:
-            raise ValueError("Stochastic descent needs the rows, and they are gone. Call fit again.")
+            raise ValueError(
+                "Stochastic descent needs the rows, and they are gone. Call fit again."
+            )
         problem, outputs = self.problem, self.problem.outputs
         rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
         weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())
         step = 0.5 / (largest + alpha / len(rows))
-        # Steps are those of the parameters with penalty α in every column: z is √(α / penalty) times them.
+        # Steps are those of the parameters with penalty α in every column: z is √(α / penalty)
+        # times them.
         scales = alpha / outputs.penalties(alpha)
         z = np.zeros_like(problem.right_side)
         average, n_averaged, n_epochs = np.zeros_like(z), 0, self.solver.n_epochs
@@ -244,7 +276,9 @@ class StochasticFactorization(Factorization):
             for block, positions, numbers in rows.batches(self.solver.batch_size, self.rng):
                 tile = problem.rows(block[positions])
                 residual = tile @ outputs.coefficients(z) - targets[numbers]
-                pull = outputs.right_side(tile.T @ (weights[numbers, None] / weights.mean() * residual))
+                pull = outputs.right_side(
+                    tile.T @ (weights[numbers, None] / weights.mean() * residual)
+                )
                 z = z - step * (scales * pull / len(numbers) + alpha / weights.sum() * z)
                 if 2 * epoch >= n_epochs:
                     n_averaged += 1

@@ -1,4 +1,6 @@
-"""Logistic and softmax regression by Newton's method on row sums: a few passes, none of which holds the features of all rows."""
+"""Logistic and softmax regression by Newton's method on row sums: a few passes, none of which holds
+the features of all rows.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,14 @@ from ..data.targets import simplex_code
 from .precision import condition
 from .statistics import TILE_ROWS
 
-# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole Hessian is summed; beyond,
-# conjugate gradients with passes of their own are sooner there.
+# Up to so many unknowns (32 MB), and so many products of the features with themselves, the whole
+# Hessian is summed; beyond, conjugate gradients with passes of their own are sooner there.
 _MOST_UNKNOWNS, _MOST_PRODUCTS = 2048, 15
-# Up to so many columns (128 MB) the Gram matrix of the features preconditions conjugate gradients, beyond only its diagonal.
+# Up to so many columns (128 MB) the Gram matrix of the features preconditions conjugate gradients,
+# beyond only its diagonal.
 _MOST_COLUMNS = 4096
-# How far conjugate gradients go for a step, relative to the gradient, first and last, and in how many passes at most: a first step needs no digits.
+# How far conjugate gradients go for a step, relative to the gradient, first and last, and in how
+# many passes at most: a first step needs no digits.
 _STEP_TOLERANCES, _MOST_STEP_PASSES = (0.1, 1e-3), 200
 
 # Beyond this condition a curvature in float32 tiles, rounded to 1e-7, would turn Newton's steps.
@@ -35,8 +39,9 @@ _LARGEST_CONDITION = 1e5
 def class_code(n_classes: int) -> np.ndarray:
     """(n_outputs, n_classes) E: the scores of the classes are z E for outputs z.
 
-    Of two classes the first has the score 0.  Of more, E are n_classes − 1 orthonormal rows of sum zero: the scores of all classes
-    then have the norm of z, so a penalty on z is that on the scores' coefficients, and no direction is left undetermined.
+    Of two classes the first has the score 0. Of more, E are n_classes − 1 orthonormal rows of sum
+    zero: the scores of all classes then have the norm of z, so a penalty on z is that on the
+    scores' coefficients, and no direction is left undetermined.
     """
     if n_classes == 2:
         return np.array([[0.0, 1.0]])
@@ -44,7 +49,9 @@ def class_code(n_classes: int) -> np.ndarray:
 
 
 class Reached(NamedTuple):
-    """The objective at some coefficients, its gradient (n_columns, n_outputs), and its curvature, see ``SoftmaxProblem``."""
+    """The objective at some coefficients, its gradient (n_columns, n_outputs), and its curvature,
+    see ``SoftmaxProblem``.
+    """
 
     coefficients: np.ndarray
     value: float
@@ -53,7 +60,9 @@ class Reached(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """Coefficients (n_columns, n_outputs), the passes that led there, and whether it is the minimum."""
+    """Coefficients (n_columns, n_outputs), the passes that led there, and whether it is the
+    minimum.
+    """
 
     coefficients: np.ndarray
     n_iter: int
@@ -66,8 +75,9 @@ class SoftmaxProblem:
 
     .. math:: -C \sum_i h_i \ln \mathrm{softmax}(\varphi(x_i)^T W E)_{y_i} + \tfrac12 \sum_j r_j \|W_j\|^2
 
-    φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r ``penalties`` of the columns of φ.  ``tiled`` sums
-    the curvature of float32 rows in float32 tiles of 1024 rows, added in float64; values and gradients are float64 always, so that a coarse
+    φ ``design`` of a block of rows, y ``codes``, h ``weights`` (or None), E ``code``, r
+    ``penalties`` of the columns of φ. ``tiled`` sums the curvature of float32 rows in float32 tiles
+    of 1024 rows, added in float64; values and gradients are float64 always, so that a coarse
     curvature costs steps, never digits.
     """
 
@@ -82,7 +92,9 @@ class SoftmaxProblem:
 
     @property
     def _kind(self) -> str:
-        """Which curvature a pass sums: "whole", "shared" by all outputs (their mean), or its "diagonal"."""
+        """Which curvature a pass sums: "whole", "shared" by all outputs (their mean), or its
+        "diagonal".
+        """
         n_outputs, n_columns = len(self.code), len(self.penalties)
         n_products = n_outputs * (n_outputs + 1) // 2
         if n_outputs == 1 and n_columns <= _MOST_COLUMNS:
@@ -94,12 +106,15 @@ class SoftmaxProblem:
     def at(self, coefficients: np.ndarray) -> Reached:
         """One pass over the rows."""
         loss, gradient, curvature = self._sum(_sums_block, coefficients, self._kind, self._in_tiles)
-        value = self.C * float(loss) + 0.5 * float(np.sum(self.penalties[:, None] * coefficients**2))
+        value = self.C * float(loss) + 0.5 * float(
+            np.sum(self.penalties[:, None] * coefficients**2)
+        )
         gradient = self.C * gradient + self.penalties[:, None] * coefficients
         return Reached(coefficients, value, gradient, self.C * curvature)
 
     def step(self, reached: Reached, damping: float, progress: float = 0.0) -> np.ndarray:
-        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step of which is a pass.
+        """−(H + damping I)⁻¹ gradient: by the whole Hessian, else by conjugate gradients, each step
+        of which is a pass.
 
         ``progress`` is the size of the gradient relative to the first one.
         """
@@ -114,9 +129,15 @@ class SoftmaxProblem:
             inverse = partial(np.multiply, 1 / (curvature + held)[:, None])
 
         def hessian(direction):
-            return self.C * self._sum(_product_block, reached.coefficients, direction) + held[:, None] * direction
+            return (
+                self.C * self._sum(_product_block, reached.coefficients, direction)
+                + held[:, None] * direction
+            )
 
-        apply = [LinearOperator((gradient.size,) * 2, _on_vectors(f, gradient.shape)) for f in (hessian, inverse)]
+        apply = [
+            LinearOperator((gradient.size,) * 2, _on_vectors(f, gradient.shape))
+            for f in (hessian, inverse)
+        ]
         limits = {
             "rtol": np.clip(np.sqrt(progress), *_STEP_TOLERANCES[::-1]),
             "atol": 0.0,
@@ -154,10 +175,12 @@ class SoftmaxProblem:
 
 
 def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:
-    """Newton's method, each trial of a step being a pass; where one goes too far, as for classes that can be told apart, it is damped.
+    """Newton's method, each trial of a step being a pass; where one goes too far, as for classes
+    that can be told apart, it is damped.
 
-    It ends where a step changes the coefficients by less than ``tol``, both measured by the curvature; as the error of what follows
-    is about the square of that, the last step is taken without another look.
+    It ends where a step changes the coefficients by less than ``tol``, both measured by the
+    curvature; as the error of what follows is about the square of that, the last step is taken
+    without another look.
     """
     reached, damping, n_iter = problem.at(start), 0.0, 1
     steepest = np.linalg.norm(reached.gradient) or 1.0
@@ -171,7 +194,10 @@ def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: 
             return Minimum(reached.coefficients + step, n_iter, True)
         tried = problem.at(reached.coefficients + step)
         if tried.value <= reached.value + 1e-4 * slope + 1e-12 * reached.value:
-            reached, damping = tried, damping / 10 if damping > 1e-6 * problem.typical_curvature(tried) else 0.0
+            reached, damping = (
+                tried,
+                damping / 10 if damping > 1e-6 * problem.typical_curvature(tried) else 0.0,
+            )
         else:
             damping = max(10 * damping, 1e-3 * problem.typical_curvature(reached))
     return Minimum(reached.coefficients, n_iter, False)
@@ -210,7 +236,9 @@ def cholesky_factor(curvature, penalties):
 
 
 def _shares(scores):
-    """Softmax of each row, and the logarithm of its denominator with the largest score taken out, which is subtracted in place."""
+    """Softmax of each row, and the logarithm of its denominator with the largest score taken out,
+    which is subtracted in place.
+    """
     scores -= scores.max(axis=1, keepdims=True)
     shares = np.exp(scores)
     totals = shares.sum(axis=1, keepdims=True)
@@ -221,7 +249,11 @@ def _shares(scores):
 def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None):
     n_columns, n_outputs = coefficients.shape
     loss, gradient = 0.0, np.zeros_like(coefficients)
-    shapes = {"whole": (n_outputs, n_columns) * 2, "shared": (n_columns, n_columns), "diagonal": (n_columns,)}
+    shapes = {
+        "whole": (n_outputs, n_columns) * 2,
+        "shared": (n_columns, n_columns),
+        "diagonal": (n_columns,),
+    }
     curvature, precision = np.zeros(shapes[kind]), np.float32 if tiled else np.float64
     for rows in tiles(X.shape[0], TILE_ROWS):
         A, y = design(X[rows]), np.asarray(codes[rows], dtype=np.intp)
@@ -239,7 +271,9 @@ def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None)
                     if a == b:
                         curvature[a, :, a, :] += _gram(A, bend, precision)
                         continue
-                    product = (bend[:, None] * A).astype(precision, copy=False).T @ A.astype(precision, copy=False)
+                    product = (bend[:, None] * A).astype(precision, copy=False).T @ A.astype(
+                        precision, copy=False
+                    )
                     curvature[a, :, b, :] += product
                     curvature[b, :, a, :] += product
         else:
@@ -251,7 +285,9 @@ def _sums_block(design, code, coefficients, kind, tiled, X, codes, weights=None)
 
 
 def _gram(A, weights, precision):
-    """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which BLAS computes one half."""
+    """Aᵀ diag(weights) A, weights not negative but for rounding: of a matrix with itself, of which
+    BLAS computes one half.
+    """
     scaled = np.empty(A.shape, precision)
     np.multiply(np.sqrt(np.maximum(weights, 0.0))[:, None], A, out=scaled, casting="same_kind")
     return scaled.T @ scaled

@@ -1,8 +1,10 @@
-"""How the outputs of a ridge go together: apart in a basis of their own, or coupled by the matrices of the atoms.
+"""How the outputs of a ridge go together: apart in a basis of their own, or coupled by the matrices
+of the atoms.
 
-Either way the ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b.  ``coefficients`` turns z into
-coefficients of the scalar features, (n_columns, n_outputs); ``right_side`` is its transpose, and M is right_side ∘ (ΦᵀΦ) ∘
-coefficients.  ``design`` are rows of the factor of M in its eigenbasis.
+Either way the ridge of all outputs is (M + penalty I) z = b, with a penalty for each column of b.
+``coefficients`` turns z into coefficients of the scalar features, (n_columns, n_outputs);
+``right_side`` is its transpose, and M is right_side ∘ (ΦᵀΦ) ∘ coefficients. ``design`` are rows of
+the factor of M in its eigenbasis.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ _TILE_ENTRIES = 2**22
 
 @dataclass(frozen=True, eq=False)
 class DecoupledOutputs:
-    """A decomposable kernel k A, A = Q diag(t) Qᵀ: outputs turned by Q decouple, and a ridge α becomes α / t.
+    """A decomposable kernel k A, A = Q diag(t) Qᵀ: outputs turned by Q decouple, and a ridge α
+    becomes α / t.
 
-    The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein equation (Brault et al. 2016, Eq. 12); turned by Q it is
-    one ridge for each output, all of the same M = ΦᵀΦ.
+    The stationarity condition ΦᵀΦ Θ BᵀB + αΘ = ΦᵀYB, A = BBᵀ, is a Stein equation (Brault et al.
+    2016, Eq. 12); turned by Q it is one ridge for each output, all of the same M = ΦᵀΦ.
     """
 
     vectors: np.ndarray
@@ -58,14 +61,20 @@ class DecoupledOutputs:
 
     def penalties(self, alpha: float) -> np.ndarray:
         """α / t for each column of b, infinite where t = 0."""
-        return np.divide(alpha, self.scales, out=np.full_like(self.scales, np.inf), where=self.scales > 0)
+        return np.divide(
+            alpha, self.scales, out=np.full_like(self.scales, np.inf), where=self.scales > 0
+        )
 
     def largest(self, mean_squares: np.ndarray) -> float:
-        """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar features."""
+        """The largest eigenvalue of the mean of K(x, x), from the mean squares of the scalar
+        features.
+        """
         return float(self.scales.max() * mean_squares.sum())
 
     def mean_diagonal(self, mean_squares: np.ndarray) -> float:
-        """The mean of the diagonal of K(x, x) over outputs and rows, from the mean squares of the scalar features."""
+        """The mean of the diagonal of K(x, x) over outputs and rows, from the mean squares of the
+        scalar features.
+        """
         return float(self.scales.mean() * mean_squares.sum())
 
     def equations(self, features: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,17 +93,19 @@ class DecoupledOutputs:
         self, features: np.ndarray, design: np.ndarray, inverse: np.ndarray, penalties: np.ndarray
     ) -> np.ndarray:
         """Variance of f at these rows per unit of noise, (n_samples, n_outputs)."""
-        # The directions of features without any data keep the variance 1 / penalty that they had before.
+        # The directions of features without any data keep the variance 1 / penalty that they had
+        # before.
         unseen = np.maximum(np.sum(features**2, axis=1) - np.sum(design**2, axis=1), 0.0)
         return (design**2 @ inverse + unseen[:, None] / penalties) @ (self.vectors**2).T
 
 
 @dataclass(frozen=True, eq=False)
 class CoupledOutputs:
-    """Any operator-valued measure: z are the parameters θ of f = Ψ(x) θ, and leverages are matrices.
+    """Any operator-valued measure: z are the parameters θ of f = Ψ(x) θ, and leverages are
+    matrices.
 
-    The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ), so M = contract ∘ (φᵀφ) ∘ expand follows from the Gram
-    matrix of the *scalar* features.
+    The (n p) x (2 D p') matrix Ψ is never built: Ψ(x) θ = φ(x) expand(θ), so M = contract ∘ (φᵀφ) ∘
+    expand follows from the Gram matrix of the *scalar* features.
     """
 
     measure: OperatorMeasure
@@ -106,7 +117,8 @@ class CoupledOutputs:
     def matrix(self, gram):
         """Entry ((a,j,r), (b,k,s)) is (φᵀφ)_{aj,bk} (B_jᵀB_k)_{rs}, an entrywise product.
 
-        For the curl-free kernel (B = ω) it is φᵀφ times the Gram matrix of the frequencies, entry by entry.
+        For the curl-free kernel (B = ω) it is φᵀφ times the Gram matrix of the frequencies, entry
+        by entry.
         """
         n_atoms, rank = len(self.measure), self.measure.rank
         stacked = self.measure.factors.transpose(1, 0, 2).reshape(self.n_outputs, n_atoms * rank)
@@ -130,7 +142,9 @@ class CoupledOutputs:
 
     def largest(self, mean_squares):
         weights = mean_squares.reshape(2, -1).sum(axis=0)
-        return float(np.linalg.eigvalsh(np.einsum("j,jab->ab", weights, self.measure.operators()))[-1])
+        return float(
+            np.linalg.eigvalsh(np.einsum("j,jab->ab", weights, self.measure.operators()))[-1]
+        )
 
     def mean_diagonal(self, mean_squares):
         return float(self.diagonal(mean_squares).sum() / self.n_outputs)

@@ -1,8 +1,11 @@
-"""When a Gram matrix may be summed in float32 tiles: where its rounding, times the condition of the system, is not seen in predictions.
+"""When a Gram matrix may be summed in float32 tiles: where its rounding, times the condition of the
+system, is not seen in predictions.
 
-A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and the sum of many tiles, which err to both sides, to less.  The system
-multiplies that by its condition: for 40 000 and 50 000 rows of 2 to 20 columns predictions differed by less than 1e-5 of their size from those by
-float64 up to a condition of 1e4, and by 2e-4 at 1e6; for 5000 rows already by 5e-6 at 1e3, hence the least number of tiles.
+A tile of 1024 rows is rounded to about 1e-7 of its largest entry, and the sum of many tiles, which
+err to both sides, to less. The system multiplies that by its condition: for 40 000 and 50 000 rows
+of 2 to 20 columns predictions differed by less than 1e-5 of their size from those by float64 up to
+a condition of 1e4, and by 2e-4 at 1e6; for 5000 rows already by 5e-6 at 1e3, hence the least number
+of tiles.
 """
 
 from __future__ import annotations
@@ -20,15 +23,18 @@ from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
 
 LARGEST_CONDITION = 1e4
 _FEWEST_TILES = 32
-# Some rows say beforehand whether tiles will do, so that few sums are made in vain: so many for each column, where there are far more in
-# all.  The smallest eigenvalue of four rows a column is a quarter of that of many.
+# Some rows say beforehand whether tiles will do, so that few sums are made in vain: so many for
+# each column, where there are far more in all.  The smallest eigenvalue of four rows a column is a
+# quarter of that of many.
 _ROWS_A_COLUMN, _FEWEST_SHARE, _SLACK = 4, 16, 4.0
-# Steps of the power method, which finds the largest and smallest eigenvalues within a factor that does not matter here.
+# Steps of the power method, which finds the largest and smallest eigenvalues within a factor that
+# does not matter here.
 _STEPS = 10
 
 
 def condition(matrix: np.ndarray, penalty: float) -> float:
-    """About the condition of matrix + penalty I, for a positive semi-definite matrix; infinite where rounding has eaten the smallest eigenvalue.
+    """About the condition of matrix + penalty I, for a positive semi-definite matrix; infinite
+    where rounding has eaten the smallest eigenvalue.
 
     >>> round(condition(np.diag([99.0, 2.0, 0.0]), 1.0), 1)
     100.0
@@ -45,16 +51,23 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
     with single_threaded_blas():
         for _ in range(_STEPS):
             # One column looks for the largest eigenvalue, the other for that of the inverse.
-            vector = np.stack([shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)], axis=1)
+            vector = np.stack(
+                [shifted @ vector[:, 0], cho_solve(factor, vector[:, 1], check_finite=False)],
+                axis=1,
+            )
             sizes = np.linalg.norm(vector, axis=0)
             vector /= sizes
     return float(np.prod(sizes))
 
 
 def tiles_seem_enough(
-    features: Callable, data: TrainingRows, n_columns: int, hardest: Callable[[RidgeStatistics], float]
+    features: Callable,
+    data: TrainingRows,
+    n_columns: int,
+    hardest: Callable[[RidgeStatistics], float],
 ) -> bool:
-    """Whether a sum in tiles is worth a try: rows are many, features float32, and some of the rows make a sound system.
+    """Whether a sum in tiles is worth a try: rows are many, features float32, and some of the rows
+    make a sound system.
 
     ``hardest`` gives the condition of the hardest system that is to be solved, by sums.
     """
@@ -67,7 +80,9 @@ def tiles_seem_enough(
     if as_dense(features(some[:1])).dtype != np.float32:
         return False
     weight = len(rows) if data.weights is None else float(np.sum(data.weights))
-    sums = RidgeStatistics.of(features, TrainingRows(LocalRows(some), np.zeros((len(some), 1)), None), np.zeros(1))
+    sums = RidgeStatistics.of(
+        features, TrainingRows(LocalRows(some), np.zeros((len(some), 1)), None), np.zeros(1)
+    )
     return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
 
 

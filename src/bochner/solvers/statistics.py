@@ -1,4 +1,6 @@
-"""What ridge regression asks of the rows: one set of sums, after which the number of rows no longer matters."""
+"""What ridge regression asks of the rows: one set of sums, after which the number of rows no longer
+matters.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,18 @@ from ..data import Block, LocalRows, Rows, twin_of
 from ..data.repetitions import equal_rows
 from ..data.targets import Target
 
-# Rows whose features are held at once; a block of rows sums several of these tiles into one Gram matrix, because adding
-# up Gram matrices block by block costs as much as computing them when blocks are small.
+# Rows whose features are held at once; a block of rows sums several of these tiles into one Gram
+# matrix, because adding up Gram matrices block by block costs as much as computing them when blocks
+# are small.
 TILE_ROWS = 1024
 
 
 class TrainingRows(NamedTuple):
-    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows again.
+    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows
+    again.
 
-    A row is left out with the weight ``units`` (None: with all its weight), together with all rows of the same number
-    in ``groups`` (None: alone).
+    A row is left out with the weight ``units`` (None: with all its weight), together with all rows
+    of the same number in ``groups`` (None: alone).
     """
 
     rows: Rows
@@ -33,11 +37,13 @@ class TrainingRows(NamedTuple):
     groups: np.ndarray | None = None
 
     @classmethod
-    def with_copies(cls, rows: Rows, targets: Any, weights: Any, target: Target, counts: Any = None) -> TrainingRows:
+    def with_copies(
+        cls, rows: Rows, targets: Any, weights: Any, target: Target, counts: Any = None
+    ) -> TrainingRows:
         """Find equal rows, so that copies are left out together; see ``EqualRows``.
 
-        ``target`` tells equal rows of different outcome apart.  ``counts`` are the weights without those of classes; the
-        default is ``weights``.
+        ``target`` tells equal rows of different outcome apart. ``counts`` are the weights without
+        those of classes; the default is ``weights``.
         """
         equal = equal_rows(rows, target, weights if counts is None else counts)
         if equal is None:
@@ -51,8 +57,13 @@ class TrainingRows(NamedTuple):
 
     def take(self, numbers: np.ndarray) -> TrainingRows:
         """Return the rows of these sorted numbers, in memory."""
-        parts = (None if of is None else np.asarray(of[numbers]) for of in (self.weights, self.units, self.groups))
-        return TrainingRows(LocalRows(self.rows.take(numbers)), np.asarray(self.targets[numbers]), *parts)
+        parts = (
+            None if of is None else np.asarray(of[numbers])
+            for of in (self.weights, self.units, self.groups)
+        )
+        return TrainingRows(
+            LocalRows(self.rows.take(numbers)), np.asarray(self.targets[numbers]), *parts
+        )
 
     @property
     def signals(self) -> list[Any]:
@@ -75,11 +86,13 @@ class TrainingRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RidgeStatistics:
-    """Sums over rows, weighted by h_i: all that a ridge needs.  They add up, so streams and partitions are exact.
+    """Sums over rows, weighted by h_i: all that a ridge needs. They add up, so streams and
+    partitions are exact.
 
-    ``gram`` Σ h φφᵀ (or its diagonal alone, a vector, where the matrix would be too large), ``cross`` Σ h φ(y − shift)ᵀ,
-    ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums.  The shift of the outputs keeps a large offset from eating
-    the digits.  ``tiled`` says that some of ``gram`` was summed in float32 tiles, which is enough for well-conditioned systems only
+    ``gram`` Σ h φφᵀ (or its diagonal alone, a vector, where the matrix would be too large),
+    ``cross`` Σ h φ(y − shift)ᵀ, ``target_gram`` Σ h (y − shift)(y − shift)ᵀ, and the plain sums.
+    The shift of the outputs keeps a large offset from eating the digits. ``tiled`` says that some
+    of ``gram`` was summed in float32 tiles, which is enough for well-conditioned systems only
     (``precision.py``).
     """
 
@@ -104,11 +117,23 @@ class RidgeStatistics:
     ) -> RidgeStatistics:
         """One pass over the rows; ``features`` maps a block of rows to its features.
 
-        ``tiled`` multiplies features that are float32 in float32, 1024 rows at a time, and adds these products in float64: half the time.
+        ``tiled`` multiplies features that are float32 in float32, 1024 rows at a time, and adds
+        these products in float64: half the time.
         """
         block = Block(_sums_block, features, shift, whole_gram, tiled, row_bytes=8 * len(shift))
-        gram, cross, target_gram, feature_sum, target_sum, weight = data.rows.sum(block, *data.signals)
-        return cls(gram, cross, target_gram, feature_sum, target_sum, float(weight), shift, tiled and whole_gram)
+        gram, cross, target_gram, feature_sum, target_sum, weight = data.rows.sum(
+            block, *data.signals
+        )
+        return cls(
+            gram,
+            cross,
+            target_gram,
+            feature_sum,
+            target_sum,
+            float(weight),
+            shift,
+            tiled and whole_gram,
+        )
 
     def __add__(self, other: RidgeStatistics) -> RidgeStatistics:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
@@ -125,7 +150,10 @@ class RidgeStatistics:
         return replace(
             self,
             cross=self.cross + np.outer(self.feature_sum, moved),
-            target_gram=self.target_gram + crossed + crossed.T + self.weight * np.outer(moved, moved),
+            target_gram=self.target_gram
+            + crossed
+            + crossed.T
+            + self.weight * np.outer(moved, moved),
             target_sum=self.target_sum + self.weight * moved,
             shift=shift,
         )
@@ -143,10 +171,14 @@ class RidgeStatistics:
     @property
     def target_covariance(self) -> np.ndarray:
         """Covariance of the outputs."""
-        return (self.target_gram - np.outer(self.target_sum, self.target_sum) / self.weight) / self.weight
+        return (
+            self.target_gram - np.outer(self.target_sum, self.target_sum) / self.weight
+        ) / self.weight
 
     def centered(self) -> RidgeStatistics:
-        """The same sums for features and outputs around their means, as an unpenalized intercept asks for."""
+        """The same sums for features and outputs around their means, as an unpenalized intercept
+        asks for.
+        """
         removed = np.outer(self.feature_sum, self.feature_mean)
         return replace(
             self,
@@ -177,8 +209,12 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
         if not np.all(weights[rows] == 1):
             scaled = scaled * np.sqrt(weights[rows]).astype(scaled.dtype)[:, None]
         if product is None:
-            gram, product = np.zeros((tile.shape[1],) * 2), np.empty((tile.shape[1],) * 2, scaled.dtype)
-        # NumPy's product lets other threads run meanwhile; SciPy's SYRK, which adds in place, holds them up.
+            gram, product = (
+                np.zeros((tile.shape[1],) * 2),
+                np.empty((tile.shape[1],) * 2, scaled.dtype),
+            )
+        # NumPy's product lets other threads run meanwhile; SciPy's SYRK, which adds in place, holds
+        # them up.
         gram += np.matmul(scaled.T, scaled, out=product)
     weighted = weights[:, None] * Y
     return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()
@@ -189,7 +225,9 @@ def _tensor_sums(xp, features, shift, whole_gram, tiled, X, Y, weights=None):
     given, Y = features(X), xp.astype(Y, xp.float64) - xp.astype(shift, xp.float64)
     tile = xp.astype(given, xp.float64)
     weights = (
-        xp.ones(X.shape[0], dtype=xp.float64, device=X.device) if weights is None else xp.astype(weights, xp.float64)
+        xp.ones(X.shape[0], dtype=xp.float64, device=X.device)
+        if weights is None
+        else xp.astype(weights, xp.float64)
     )
     weighted = weights[:, None] * Y
     scaled = weights[:, None] * tile

@@ -1,4 +1,6 @@
-"""Ridges as linear algebra: (M + penalty I) z = b with a penalty for each column of b, and rows that are left out."""
+"""Ridges as linear algebra: (M + penalty I) z = b with a penalty for each column of b, and rows
+that are left out.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from scipy.linalg.lapack import dpotri
 
 from .._loops.threads import threads_for_matrices
 
-# Where leaving a row out changes its prediction by more than this factor, rounding decides: such a ridge is never chosen.
+# Where leaving a row out changes its prediction by more than this factor, rounding decides: such a
+# ridge is never chosen.
 SMALLEST_REMAINDER = 1e-9
 # Up to this many different penalties, Cholesky factors are cheaper than one set of eigenvectors.
 _FEW_PENALTIES = 8
@@ -19,7 +22,9 @@ _FEW_PENALTIES = 8
 
 @dataclass(frozen=True, eq=False)
 class Eigensystem:
-    """M = U diag(s) Uᵀ and Uᵀb: s ``values`` (k,), U ``vectors`` (n, k), Uᵀb ``projections`` (k, n_right_sides)."""
+    """M = U diag(s) Uᵀ and Uᵀb: s ``values`` (k,), U ``vectors`` (n, k), Uᵀb ``projections`` (k,
+    n_right_sides).
+    """
 
     values: np.ndarray
     vectors: np.ndarray
@@ -34,7 +39,8 @@ class Eigensystem:
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, targets: np.ndarray) -> Eigensystem:
-        """M = rowsᵀ rows, b = rowsᵀ targets for fewer rows than columns, through the smaller Gram matrix of the rows.
+        """M = rowsᵀ rows, b = rowsᵀ targets for fewer rows than columns, through the smaller Gram
+        matrix of the rows.
 
         Directions without data are left out.
         """
@@ -62,7 +68,9 @@ class Eigensystem:
 
 
 def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or below rounding."""
+    """z by a Cholesky factor for each different penalty; by eigenvectors where these are many, or
+    below rounding.
+    """
     try:
         solution = np.zeros_like(right_side)
         with threads_for_matrices(len(matrix) ** 3 / 3):
@@ -74,7 +82,9 @@ def ridge_solution(matrix: np.ndarray, right_side: np.ndarray, penalties: np.nda
 
 
 def ridge_spent(matrix: np.ndarray, penalties: np.ndarray) -> float:
-    """Degrees of freedom tr M (M + penalty I)⁻¹ over all columns, without eigenvectors where Cholesky factors will do."""
+    """Degrees of freedom tr M (M + penalty I)⁻¹ over all columns, without eigenvectors where
+    Cholesky factors will do.
+    """
     try:
         spent = 0.0
         for columns, penalty, factor in _factors(matrix, penalties):
@@ -85,8 +95,12 @@ def ridge_spent(matrix: np.ndarray, penalties: np.ndarray) -> float:
         return Eigensystem.of(matrix, np.zeros((len(matrix), 0))).spent(penalties)
 
 
-def _factors(matrix: np.ndarray, penalties: np.ndarray) -> Iterator[tuple[np.ndarray, float, tuple]]:
-    """(columns, penalty, factor of M + penalty I) for each different penalty; infinite ones have no solution but zero."""
+def _factors(
+    matrix: np.ndarray, penalties: np.ndarray
+) -> Iterator[tuple[np.ndarray, float, tuple]]:
+    """(columns, penalty, factor of M + penalty I) for each different penalty; infinite ones have no
+    solution but zero.
+    """
     # Penalties that only differ by rounding share a factor, and the first of them stands for all.
     logarithms = np.round(np.log(penalties), 10)
     distinct = np.unique(logarithms[np.isfinite(penalties)])
@@ -97,7 +111,11 @@ def _factors(matrix: np.ndarray, penalties: np.ndarray) -> Iterator[tuple[np.nda
         # Symmetric; in the order that LAPACK overwrites instead of copying once more.
         shifted = matrix.T.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += penalties[columns][0]
-        yield columns, float(penalties[columns][0]), cho_factor(shifted, overwrite_a=True, check_finite=False)
+        yield (
+            columns,
+            float(penalties[columns][0]),
+            cho_factor(shifted, overwrite_a=True, check_finite=False),
+        )
 
 
 def left_out_residuals(
@@ -110,8 +128,9 @@ def left_out_residuals(
 ) -> np.ndarray:
     """(I − h_i H_i)⁻¹ r_i: exactly the residual of the refit without row i, (n_samples, n_outputs).
 
-    ``design`` are the rows in the eigenbasis of M: (n_samples, k) where outputs decouple, which makes their leverages H_i
-    numbers, else (n_samples, n_outputs, k), which makes H_i matrices.  ``share`` is the intercept's part of a leverage.
+    ``design`` are the rows in the eigenbasis of M: (n_samples, k) where outputs decouple, which
+    makes their leverages H_i numbers, else (n_samples, n_outputs, k), which makes H_i matrices.
+    ``share`` is the intercept's part of a leverage.
     """
     inverse = system.inverse(penalties)
     solution = inverse * system.projections
@@ -121,13 +140,20 @@ def left_out_residuals(
     residuals = np.einsum("iab,ia->ib", frames, targets - (design @ solution)[:, :, 0])
     left_out = _left_out(residuals, leverages + share, weights)
     hopeless = np.isinf(left_out).any(axis=1, keepdims=True)
-    return np.where(hopeless, np.inf, np.einsum("iab,ib->ia", frames, np.where(hopeless, 0.0, left_out)))
+    return np.where(
+        hopeless, np.inf, np.einsum("iab,ib->ia", frames, np.where(hopeless, 0.0, left_out))
+    )
 
 
 def _left_out(residuals, leverages, weights):
     """Infinite where the result cannot be told from rounding.
 
-    A remainder of zero is never clamped to something harmless: that would make tiny ridges look best.
+    A remainder of zero is never clamped to something harmless: that would make tiny ridges look
+    best.
     """
     remainder = 1 - weights[:, None] * leverages
-    return np.where(remainder > SMALLEST_REMAINDER, residuals / np.maximum(remainder, SMALLEST_REMAINDER), np.inf)
+    return np.where(
+        remainder > SMALLEST_REMAINDER,
+        residuals / np.maximum(remainder, SMALLEST_REMAINDER),
+        np.inf,
+    )

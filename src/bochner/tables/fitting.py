@@ -1,4 +1,6 @@
-"""A model for a table: the front door fitted on one part, judged on a part it has not seen, rivals beside it."""
+"""A model for a table: the front door fitted on one part, judged on a part it has not seen, rivals
+beside it.
+"""
 
 import time
 from dataclasses import dataclass
@@ -24,7 +26,12 @@ from .evaluate.findings import class_curves, column_effects, importances, value_
 from .evaluate.metrics import TWO, Predicted, Truth, chosen_metrics
 from .evaluate.splitting import GROUP, Split, SplitWish, split_rows
 from .evaluate.target import counted_labels
-from .evaluate.thresholds import ThresholdClassifier, ThresholdWish, cheapest_threshold, out_of_sample_scores
+from .evaluate.thresholds import (
+    ThresholdClassifier,
+    ThresholdWish,
+    cheapest_threshold,
+    out_of_sample_scores,
+)
 from .evaluate.usable_rows import usable_rows
 from .provenance import cost_since, provenance
 from .read.pieces import ROWS_AT_ONCE
@@ -36,7 +43,8 @@ _RARE = 0.2  # a class with a smaller part of its equal share is rare
 
 
 class TableModel(Pipeline):
-    """A scikit-learn pipeline of a ``ColumnReader`` and the front door, with ``facts_`` on how ``fit_table`` judged it (plain JSON values).
+    """A scikit-learn pipeline of a ``ColumnReader`` and the front door, with ``facts_`` on how
+    ``fit_table`` judged it (plain JSON values).
 
     Made by ``fit_table``; the parameters are those of ``sklearn.pipeline.Pipeline``.
 
@@ -78,8 +86,8 @@ def fit_table(
 ) -> TableModel:
     """Fit ``SpectralClassifier`` or ``SpectralRegressor`` to predict one column of a pandas frame.
 
-    A quarter of the rows is held out.  The model that is returned is fitted on the rest only: the certificate is a statement about
-    exactly this model.
+    A quarter of the rows is held out. The model that is returned is fitted on the rest only: the
+    certificate is a statement about exactly this model.
 
     Parameters
     ----------
@@ -92,16 +100,17 @@ def fit_table(
     seed : int, default 0
         Decides which rows are held out, and everything else that is random.
     roles : dict, default None
-        Overrules what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date", "number": "identifier", "old price": "drop",
-        "size": "number"}.
+        Overrules what ``ColumnReader`` makes of columns: {"zip": "category", "day": "date",
+        "number": "identifier", "old price": "drop", "size": "number"}.
     metric : str, default "auto"
-        What the verdict and the comparison with rivals go by, a name in ``tables.metrics.METRICS``; "auto" is log-loss for classes and
-        RMSE for numbers.
+        What the verdict and the comparison with rivals go by, a name in ``tables.metrics.METRICS``;
+        "auto" is log-loss for classes and RMSE for numbers.
     threshold : None, "balanced" or "cost:FP,FN", default None
-        Of two classes, predict the rarer one from a probability on that suits balanced accuracy or these costs, chosen on training rows
-        by models that have not seen them.
+        Of two classes, predict the rarer one from a probability on that suits balanced accuracy or
+        these costs, chosen on training rows by models that have not seen them.
     split : "random", "time:COLUMN" or "group:COLUMN", default "random"
-        Hold out rows at random, the last ones in time, or whole groups, whose column is then no input.
+        Hold out rows at random, the last ones in time, or whole groups, whose column is then no
+        input.
     refit : bool, default False
         Fit all rows after judging; nothing is certified about that model.
     positive : str, default None
@@ -123,7 +132,9 @@ def fit_table(
     target = column_named(target, frame.columns)
     wishes = _Wishes.of(list(frame.columns), target, roles, split, threshold)
     rows = usable_rows(frame, target, task, wishes.roles, wishes.split.column)
-    parts = split_rows(wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal, rows.observations)
+    parts = split_rows(
+        wishes.split, rows.rest, rows.y, rows.classify, seed, rows.decimal, rows.observations
+    )
     truth = _truth(rows.y, parts, rows.classify, positive)
     metrics = chosen_metrics(metric, truth.kind)
     _check_judging(truth, target, metrics, wishes)
@@ -139,10 +150,14 @@ def fit_table(
         others, of_others = rivals(plain[0], y_train, rows.classify, seed, metrics[0])
         others = others if compare else {CONSTANT: others[CONSTANT]}
         n_left = len(others) + 2 + (wishes.threshold is not None) + refit
-        front_door: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(random_state=seed)
+        front_door: Any = (SpectralClassifier if rows.classify else SpectralRegressor)(
+            random_state=seed
+        )
         if wishes.threshold is not None:
             bar.begin("choosing the threshold", n_left)
-            front_door = _with_threshold(front_door, reader, rows, parts, truth, wishes.threshold, seed)
+            front_door = _with_threshold(
+                front_door, reader, rows, parts, truth, wishes.threshold, seed
+            )
         bar.begin("fitting bochner", n_left - (wishes.threshold is not None))
         ours, seconds = _held_out(front_door, X_train, y_train, X_test, truth)
         entries = {"bochner": judged(ours, truth, ours) | seconds}
@@ -150,11 +165,15 @@ def fit_table(
             bar.begin(f"fitting {name}")
             try:
                 some = sampled_rows(name, plain[0].shape, seed)
-                fitted = (plain[0], y_train) if some is None else (plain[0].iloc[some], y_train[some])
+                fitted = (
+                    (plain[0], y_train) if some is None else (plain[0].iloc[some], y_train[some])
+                )
                 with np.errstate(all="ignore"):  # huge numbers overflow in other libraries
                     predicted, seconds = _held_out(rival, *fitted, plain[1], truth)
                 entries[name] = judged(predicted, truth, ours) | seconds
-            except Exception as error:  # a rival that cannot take these columns is no reason to have no model
+            except (
+                Exception
+            ) as error:  # a rival that cannot take these columns is no reason to have no model
                 notes.append(f"{name} is left out: {one_line(error)}")
         bar.begin("judging")
         facts = {
@@ -168,7 +187,11 @@ def fit_table(
             "seed": seed,
             "repeated": _repeated(rows.observations),
             "seen": _seen(reader, rows, parts),
-            "split": {"kind": wishes.split.kind, "column": wishes.split.column, "n_groups": _n_groups(truth)},
+            "split": {
+                "kind": wishes.split.kind,
+                "column": wishes.split.column,
+                "n_groups": _n_groups(truth),
+            },
             "metrics": metrics,
             "refitted": refit,
             "identifiers": [name for name, role in wishes.roles.items() if role == "identifier"],
@@ -217,21 +240,29 @@ def _check_judging(truth, target, metrics, wishes):
     if wishes.threshold is not None and truth.kind != TWO:
         raise TableError(f"A threshold is for two classes; {target!r} has {truth.kind}.")
     if metrics[0] == "r2" and np.ptp(truth.y) == 0:
-        raise TableError("The held-out values are all the same, so there is no R²; write --metric rmse.")
+        raise TableError(
+            "The held-out values are all the same, so there is no R²; write --metric rmse."
+        )
 
 
 def _read_columns(reader, rows, parts):
-    """The columns for a model of the rows that are fitted, in the order of ``parts.train``, and of those held out."""
+    """The columns for a model of the rows that are fitted, in the order of ``parts.train``, and of
+    those held out.
+    """
     # Read in their order in the table, by which a running number is known.
     in_order = np.argsort(parts.train)
     ordered = parts.train[in_order]
-    X_train = rows_of(reader.fit_transform(rows_of(rows.rest, ordered), rows.y[ordered]), np.argsort(in_order))
+    X_train = rows_of(
+        reader.fit_transform(rows_of(rows.rest, ordered), rows.y[ordered]), np.argsort(in_order)
+    )
     held_out = rows_of(rows.rest, parts.test)
     return X_train, reader.accept_strays(held_out).transform(held_out)
 
 
 def _plain_columns(reader, X):
-    """Return the columns for other models: without means of the target, and with names that LightGBM accepts."""
+    """Return the columns for other models: without means of the target, and with names that
+    LightGBM accepts.
+    """
     X = X.drop(columns=reader.mean_columns_)
     return X.set_axis([f"column {k}" for k in range(X.shape[1])], axis=1)
 
@@ -245,18 +276,29 @@ def _repeated(observations):
 
 
 def _seen(reader, rows, parts):
-    """Return the facts on held-out rows whose inputs also occur among the training rows, None if there are none."""
+    """Return the facts on held-out rows whose inputs also occur among the training rows, None if
+    there are none.
+    """
     n_seen = seen_inputs(rows.rest, list(reader.roles_), parts.train, parts.test)
     return {"n_rows": n_seen, "share": n_seen / len(parts.test)} if n_seen else None
 
 
 def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
-    """Return the model with the cheapest threshold for training rows, by models that have not seen them."""
+    """Return the model with the cheapest threshold for training rows, by models that have not seen
+    them.
+    """
     ordered = np.sort(parts.train)
     groups = None if parts.groups is None else parts.groups[ordered]
     y, observations = rows.y[ordered], rows.observations.take(ordered)
     seen, scores = out_of_sample_scores(
-        reader, front_door, rows_of(rows.rest, ordered), y, truth.positive, groups, observations, seed
+        reader,
+        front_door,
+        rows_of(rows.rest, ordered),
+        y,
+        truth.positive,
+        groups,
+        observations,
+        seed,
     )
     best = cheapest_threshold(scores, y[seen] == truth.positive, wish)
     return ThresholdClassifier(best, truth.positive, random_state=seed)
@@ -265,14 +307,20 @@ def _with_threshold(front_door, reader, rows, parts, truth, wish, seed):
 def _of_file(frame):
     """Return what ``predict`` needs to read other text files like the one of the fit."""
     unnamed = [] if frame.attrs.get("header", True) else list(frame.columns)
-    return {"unnamed": unnamed, "sep": frame.attrs.get("sep"), "skip_rows": frame.attrs.get("skip_rows")}
+    return {
+        "unnamed": unnamed,
+        "sep": frame.attrs.get("sep"),
+        "skip_rows": frame.attrs.get("skip_rows"),
+    }
 
 
 def _of_columns(reader):
     """As what each column was read, and why."""
     roles = reader.roles_
     return {
-        "columns": {name: [roles.get(name, "left out"), reason] for name, reason in reader.reasons_.items()},
+        "columns": {
+            name: [roles.get(name, "left out"), reason] for name, reason in reader.reasons_.items()
+        },
         "numeric": [name for name, role in roles.items() if role == "number"],
         "dates": [name for name, role in roles.items() if role == "date"],
         "categorical": [name for name, role in roles.items() if role == "category"],
@@ -281,7 +329,9 @@ def _of_columns(reader):
 
 
 def _of_held_out(front_door, reader, rows, parts, X_test, truth, ours):
-    """What the held-out rows show of the model: importances, effects, rows predicted worst, curves or intervals."""
+    """What the held-out rows show of the model: importances, effects, rows predicted worst, curves
+    or intervals.
+    """
     facts = importances(front_door, reader, X_test)
     facts["effects"] = column_effects(front_door, X_test, truth)
     columns = [name for name, share in facts["importance"].items() if share > 0]
@@ -292,11 +342,15 @@ def _of_held_out(front_door, reader, rows, parts, X_test, truth, ours):
 
 
 def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None = None) -> Truth:
-    """Of two classes the rarer one is to be found, of two equally rare ones the second, unless one is named."""
+    """Of two classes the rarer one is to be found, of two equally rare ones the second, unless one
+    is named.
+    """
     groups = None if parts.groups is None else parts.groups[parts.test]
     if not classify:
         if positive is not None:
-            raise TableError(f"The class to be found, {positive!r}, is for two classes; the target is numbers.")
+            raise TableError(
+                f"The class to be found, {positive!r}, is for two classes; the target is numbers."
+            )
         return Truth(y[parts.test], groups=groups)
     classes, _, counts = counted_labels(y)
     found = classes[0] if counts[0] < counts[-1] else classes[-1]
@@ -305,10 +359,13 @@ def _truth(y: np.ndarray, parts: Split, classify: bool, positive: str | None = N
         if len(classes) != 2 or not named:
             known = ", ".join(repr(str(label)) for label in classes[:5])
             raise TableError(
-                f"The class to be found is one of two; {positive!r} is not one of two classes: {known}{' …' if len(classes) > 5 else ''}."
+                f"The class to be found is one of two; {positive!r} is not one of two classes: "
+                f"{known}{' …' if len(classes) > 5 else ''}."
             )
         found = named[0]
-    return Truth(y[parts.test], classes, found.item() if isinstance(found, np.generic) else found, groups)
+    return Truth(
+        y[parts.test], classes, found.item() if isinstance(found, np.generic) else found, groups
+    )
 
 
 def _n_groups(truth):
@@ -321,14 +378,20 @@ def _held_out(model, X_train, y_train, X_test, truth):
     model.fit(X_train, y_train)
     seconds = {"seconds": round(time.perf_counter() - started, 2)}
     if truth.classes is None:
-        return Predicted(np.concatenate([np.asarray(model.predict(X)) for X in _blocks(X_test)])), seconds
+        return Predicted(
+            np.concatenate([np.asarray(model.predict(X)) for X in _blocks(X_test)])
+        ), seconds
     # A class that no training row has gets no probability.
     columns = np.searchsorted(truth.classes, model.classes_)
     probabilities, labels, first = np.zeros((len(X_test), len(truth.classes))), [], 0
     for X in _blocks(X_test):
         shares = np.asarray(model.predict_proba(X))
         probabilities[first : first + len(X), columns] = shares
-        labels.append(model._labels(shares) if isinstance(model, SpectralClassifier) else np.asarray(model.predict(X)))
+        labels.append(
+            model._labels(shares)
+            if isinstance(model, SpectralClassifier)
+            else np.asarray(model.predict(X))
+        )
         first += len(X)
     return Predicted(np.concatenate(labels), probabilities), seconds
 
@@ -354,7 +417,12 @@ def _of_classes(y, truth, ours):
 def _of_threshold(wish, value, truth, ours):
     """What was asked, what was chosen, and the mistakes on held-out rows, beside those at one half."""
     found, score = truth.y == truth.positive, ours.of(truth.positive, truth)
-    facts = {"asked": wish.text, "value": value, "false_positive_cost": None, "false_negative_cost": None}
+    facts = {
+        "asked": wish.text,
+        "value": value,
+        "false_positive_cost": None,
+        "false_negative_cost": None,
+    }
     if wish.costs is not None:
         facts["false_positive_cost"], facts["false_negative_cost"] = wish.costs
     for name, at in (("mistakes", value), ("mistakes_at_half", 0.5)):

@@ -27,14 +27,14 @@ class ModelFileError(ValueError):
 def save(model: Any, path: str | Path) -> None:
     """Write a fitted estimator to a file, completely or not at all.
 
-    A model that ``load`` would refuse is refused here, before anything is written: one with functions,
-    with steps that are not on the list of ``load``, or with more than 256 MB of numbers.
+    A model that ``load`` would refuse is refused here, before anything is written: one with
+    functions, with steps that are not on the list of ``load``, or with more than 256 MB of numbers.
 
     Parameters
     ----------
     model : estimator
-        A ``TableModel``, any fitted estimator of bochner, or a scikit-learn ``Pipeline`` of these with
-        scalers, encoders, imputers, ``ColumnTransformer`` and linear models.
+        A ``TableModel``, any fitted estimator of bochner, or a scikit-learn ``Pipeline`` of these
+        with scalers, encoders, imputers, ``ColumnTransformer`` and linear models.
     path : str or path
         The file.
 
@@ -103,14 +103,19 @@ def load_table_model(path: str | Path) -> TableModel:
     model = load(path)
     if not isinstance(model, TableModel):
         raise ModelFileError(
-            f"{path} contains a {type(model).__name__}, which is not made by `bochner fit`. Use bochner.load in Python."
+            f"{path} contains a {type(model).__name__}, which is not made by `bochner fit`. Use "
+            "bochner.load in Python."
         )
     return model
 
 
 def _decoded(file):
     content = decode(file)
-    if not isinstance(content, dict) or content.get("format") != FORMAT or set(content) != {"format", "model"}:
+    if (
+        not isinstance(content, dict)
+        or content.get("format") != FORMAT
+        or set(content) != {"format", "model"}
+    ):
         raise RefusedModel("it is a skops file, but not a model of this version of bochner")
     model = content["model"]
     if not isinstance(model, BaseEstimator):
@@ -130,5 +135,7 @@ def _check_table_model(model):
     for name, kind in _FACTS.items():
         if not isinstance(model.facts_[name], kind):
             raise TypeError(f"the fact {name!r} is not a {kind.__name__}")
-    if model.facts_["task"] == "classification" and len(model.facts_["classes"]) != len(model.classes_):
+    if model.facts_["task"] == "classification" and len(model.facts_["classes"]) != len(
+        model.classes_
+    ):
         raise ValueError("the facts have another number of classes than the model")

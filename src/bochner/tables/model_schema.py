@@ -1,7 +1,7 @@
 """Decoder of model files: the skops format, restricted to an exact list of nodes.
 
-Each node of a file names a loader, a module and a class.  The decoder builds the combinations on its
-list and refuses the file at any other one.  It never resolves or calls a name that a file contains,
+Each node of a file names a loader, a module and a class. The decoder builds the combinations on its
+list and refuses the file at any other one. It never resolves or calls a name that a file contains,
 and it counts the memory that a file needs before it allocates it.
 """
 
@@ -53,11 +53,29 @@ _TYPES = {
     ("numpy", "float32"): np.float32,
     ("numpy", "float64"): np.float64,
 }
-_ARRAYS = ("ndarray", "bool", "bool_", "str_", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "intp")
+_ARRAYS = (
+    "ndarray",
+    "bool",
+    "bool_",
+    "str_",
+    "float32",
+    "float64",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "intp",
+)
 # Parameters of scikit-learn that would call a function, start processes or write files.
 _UNSET = ("func", "inverse_func", "memory", "n_jobs")
 # Attributes that decide how much a prediction allocates.
-_LARGEST = {"n_features_in_": 2**23, "_n_features_outs": 2**20, "_n_out_full": 2**20, "_max_degree": 20}
+_LARGEST = {
+    "n_features_in_": 2**23,
+    "_n_features_outs": 2**20,
+    "_n_out_full": 2**20,
+    "_max_degree": 20,
+}
 
 
 class RefusedModel(ValueError):
@@ -75,7 +93,9 @@ def decode(file: Any) -> Any:
             if entry.filename != _SCHEMA and not _ARRAY_NAME.fullmatch(entry.filename):
                 raise RefusedModel(f"it contains a part named {entry.filename!r}")
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise RefusedModel(f"{entry.filename} is compressed by a method that skops does not use")
+                raise RefusedModel(
+                    f"{entry.filename} is compressed by a method that skops does not use"
+                )
         if len(set(archive.namelist())) < len(archive.namelist()):
             raise RefusedModel("it contains two parts of the same name")
         decoder = _Decoder(archive)
@@ -123,12 +143,21 @@ class _Decoder:
             loader, module, name = (part[:80] for part in kind)
             if module.startswith("bochner."):
                 raise RefusedModel(
-                    f"it contains a {name} of {module}, which this version of bochner does not have. It was probably "
-                    "saved by bochner 0.2.0 or earlier: load it with that version, or fit the model again"
+                    f"it contains a {name} of {module}, which this version of bochner does not "
+                    "have. It was probably "
+                    "saved by bochner 0.2.0 or earlier: load it with that version, or fit the "
+                    "model again"
                 )
-            raise RefusedModel(f"it contains objects of type {module}.{name} ({loader}), which no model of ours needs")
+            raise RefusedModel(
+                f"it contains objects of type {module}.{name} ({loader}), which no model of ours "
+                "needs"
+            )
         number = node.get("__id__")
-        if isinstance(number, int) and number in self._shared and _is_same(self._shared[number][0], node):
+        if (
+            isinstance(number, int)
+            and number in self._shared
+            and _is_same(self._shared[number][0], node)
+        ):
             return self._shared[number][1]
         value = builder(self, node, depth + 1)
         if isinstance(number, int):
@@ -140,7 +169,7 @@ class _Decoder:
         if self._left < 0:
             raise RefusedModel(f"it would need more than {MEMORY_LIMIT // 2**20} MB of memory")
 
-    # --- plain values -------------------------------------------------------------------------------------------
+    # --- plain values -----------------------------------------------------------------------------
 
     def scalar(self, node, depth):
         content = node["content"]
@@ -178,7 +207,7 @@ class _Decoder:
     def type(self, node, depth):
         return _TYPES[node["__module__"], node["__class__"]]
 
-    # --- NumPy --------------------------------------------------------------------------------------------------
+    # --- NumPy ------------------------------------------------------------------------------------
 
     def array(self, node, depth):
         if node["type"] == "json":
@@ -223,7 +252,7 @@ class _Decoder:
         bits.state = state
         return np.random.Generator(bits)
 
-    # --- our classes and those of scikit-learn ------------------------------------------------------------------
+    # --- our classes and those of scikit-learn ----------------------------------------------------
 
     def object(self, node, depth):
         kind: Any = stored_class(node["__module__"], node["__class__"])
@@ -243,10 +272,14 @@ class _Decoder:
 def _estimator(kind, attributes):
     """An estimator with these attributes; parameters that the file lacks have their defaults."""
     for name, value in attributes.items():
-        if hasattr(type(own := getattr_static(kind, name, None)), "__get__") and not isinstance(own, cached_property):
+        if hasattr(type(own := getattr_static(kind, name, None)), "__get__") and not isinstance(
+            own, cached_property
+        ):
             raise RefusedModel(f"a {kind.__name__} of it has an attribute in place of its {name!r}")
         if name in _LARGEST and not 0 <= np.sum(value) <= _LARGEST[name]:
-            raise RefusedModel(f"{name} of a {kind.__name__} is {value!r:.40}, need at most {_LARGEST[name]}")
+            raise RefusedModel(
+                f"{name} of a {kind.__name__} is {value!r:.40}, need at most {_LARGEST[name]}"
+            )
         if name in _UNSET and value is not None and kind.__module__.startswith("sklearn."):
             raise RefusedModel(f"{name} of a {kind.__name__} must be None, got {value!r:.40}")
     parameters = {
@@ -267,7 +300,9 @@ def _is_same(node, other):
     """Compare two nodes up to the ids of what they contain, which skops makes anew each time."""
     if isinstance(node, dict) and isinstance(other, dict):
         names = node.keys() - {"__id__"}
-        return names == other.keys() - {"__id__"} and all(_is_same(node[name], other[name]) for name in names)
+        return names == other.keys() - {"__id__"} and all(
+            _is_same(node[name], other[name]) for name in names
+        )
     if isinstance(node, list) and isinstance(other, list):
         return len(node) == len(other) and all(map(_is_same, node, other))
     return type(node) is type(other) and node == other
@@ -289,7 +324,11 @@ def _checked_array_bytes(archive, name):
         major, _ = np.lib.format.read_magic(file)
         if major not in (1, 2):
             raise RefusedModel(f"its array {name} has an unknown header")
-        read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        read_header = (
+            np.lib.format.read_array_header_1_0
+            if major == 1
+            else np.lib.format.read_array_header_2_0
+        )
         shape, _, dtype = read_header(file)
         announced = file.tell() + math.prod(shape) * dtype.itemsize
     if dtype.kind not in "biufUSMm" or announced != archive.getinfo(name).file_size:

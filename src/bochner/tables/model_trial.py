@@ -26,15 +26,19 @@ def try_model(model: Any) -> None:
         for method in _METHODS:
             if hasattr(model, method):
                 result = getattr(model, method)(row)
-                if len(result) != 1 or (method == "predict_proba" and result.shape != (1, len(model.classes_))):
-                    raise ValueError(f"{method} of one row returned an array of shape {result.shape}")
+                if len(result) != 1 or (
+                    method == "predict_proba" and result.shape != (1, len(model.classes_))
+                ):
+                    raise ValueError(
+                        f"{method} of one row returned an array of shape {result.shape}"
+                    )
 
 
 def made_up_row(model: Any) -> Any:
     """Return one row that the first step of a model accepts, as an array or a frame.
 
-    Categories get a known level, dates are missing, and numbers are positive and of unit norm, which
-    suits logarithms and spheres too.
+    Categories get a known level, dates are missing, and numbers are positive and of unit norm,
+    which suits logarithms and spheres too.
     """
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
@@ -45,7 +49,9 @@ def made_up_row(model: Any) -> Any:
     values = _values(model, model.n_features_in_, names is not None)
     if names is not None:
         return _frame(values, list(names))
-    return np.array([values], dtype=object if any(isinstance(value, str) for value in values) else None)
+    return np.array(
+        [values], dtype=object if any(isinstance(value, str) for value in values) else None
+    )
 
 
 def _table_value(kind):
@@ -60,9 +66,16 @@ def _values(model, n_features, named):
     if isinstance(model, TableInputs):
         if not named:  # whether categories of an array were texts or numbers is not stored
             return [np.nan] * n_features
-        levels = {int(column): names[0] for column, names in zip(model.categories_, model.levels_) if len(names)}
+        levels = {
+            int(column): names[0]
+            for column, names in zip(model.categories_, model.levels_)
+            if len(names)
+        }
         numbers = [1.0 if kind == "numbers" else np.nan for kind in model._kinds]
-        return [levels.get(j, np.nan) if model.is_category_[j] else numbers[j] for j in range(n_features)]
+        return [
+            levels.get(j, np.nan) if model.is_category_[j] else numbers[j]
+            for j in range(n_features)
+        ]
     if isinstance(model, _ENCODERS):
         return [categories[0] for categories in model.categories_]
     if isinstance(model, SimpleImputer):

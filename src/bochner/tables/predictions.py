@@ -1,4 +1,6 @@
-"""Predictions for the rows of a table, beside columns that are carried over, as a frame, a file or JSON."""
+"""Predictions for the rows of a table, beside columns that are carried over, as a frame, a file or
+JSON.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,10 +29,14 @@ def check_request(model: TableModel, *, proba: bool, interval: float | None) -> 
         raise TableError("Probabilities are for classification; this model predicts numbers.")
     if interval is not None and classify:
         raise TableError(
-            "Intervals are for regression; this model predicts classes. Write --proba for their probabilities."
+            "Intervals are for regression; this model predicts classes. Write --proba for their "
+            "probabilities."
         )
     if interval is not None and not 0 < interval < 1:
-        raise TableError(f"The level of an interval lies between 0 and 1, got {interval:g}. Write e.g. --interval 0.9.")
+        raise TableError(
+            f"The level of an interval lies between 0 and 1, got {interval:g}. Write e.g. "
+            "--interval 0.9."
+        )
 
 
 def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
@@ -41,9 +47,13 @@ def check_out(out: str | None, *, as_json: bool, safe_cells: bool) -> None:
     if not as_json and suffix not in (".csv", *_PARQUET):
         raise TableError(f"Predictions are written as .csv, .parquet or .pq, got --out {out}.")
     if as_json and suffix in _PARQUET:
-        raise TableError(f"--json writes JSON, but {out} is a name for Parquet; leave one of them out.")
+        raise TableError(
+            f"--json writes JSON, but {out} is a name for Parquet; leave one of them out."
+        )
     if safe_cells and (as_json or suffix in _PARQUET):
-        raise TableError("--safe-cells is for CSV files, whose cells a spreadsheet may take for formulas.")
+        raise TableError(
+            "--safe-cells is for CSV files, whose cells a spreadsheet may take for formulas."
+        )
 
 
 def prediction_frame(
@@ -68,12 +78,19 @@ def prediction_frame(
         ends = None if interval is None else front_door.predict_interval(frame, interval)
     predicted: dict[str, Any] = {f"predicted {target}": labels}
     if interval is not None and ends is not None:
-        predicted |= {f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)}
+        predicted |= {
+            f"{side} {100 * interval:g} %": end for side, end in zip(("lower", "upper"), ends.T)
+        }
     if shares is not None:
-        predicted |= {f"probability of {label}": share for label, share in zip(model.facts_["classes"], shares.T)}
+        predicted |= {
+            f"probability of {label}": share
+            for label, share in zip(model.facts_["classes"], shares.T)
+        }
     clash = [name for name in kept or {} if name in predicted]
     if clash:
-        raise TableError(f"Column {clash[0]!r} cannot be kept: a column of predictions has its name.")
+        raise TableError(
+            f"Column {clash[0]!r} cannot be kept: a column of predictions has its name."
+        )
     return needed("pandas").DataFrame((kept or {}) | predicted), strays
 
 
@@ -87,13 +104,16 @@ def prediction_pieces(
     proba: bool = False,
     interval: float | None = None,
 ) -> Iterator[Any]:
-    """Yield the ``prediction_frame`` of each piece of a table; ``strays`` and ``cells`` add up over pieces.
+    """Yield the ``prediction_frame`` of each piece of a table; ``strays`` and ``cells`` add up over
+    pieces.
 
     A piece is given as it is read, and as it is written in the file.
     """
     for table, written in pieces:
         kept = carried(keep, written)
-        frame, found = prediction_frame(model, table, proba=proba, interval=interval, kept=kept, cells=cells)
+        frame, found = prediction_frame(
+            model, table, proba=proba, interval=interval, kept=kept, cells=cells
+        )
         for name, more in found.items():
             strays[name] = strays[name] + more if name in strays else more
         yield frame
@@ -106,7 +126,9 @@ def carried(keep: Sequence[str], table: Any) -> dict[str, Any]:
 
 
 def as_csv(frames: Iterable[Any], safe_cells: bool = False) -> Iterator[str]:
-    """CSV under a header, a text for each frame; with ``safe_cells`` an apostrophe before texts that a spreadsheet would run as a formula."""
+    """CSV under a header, a text for each frame; with ``safe_cells`` an apostrophe before texts
+    that a spreadsheet would run as a formula.
+    """
     for k, frame in enumerate(frames):
         frame = _with_times_written(_without_formulas(frame) if safe_cells else frame)
         yield frame.to_csv(index=False, header=k == 0, lineterminator="\n")
@@ -161,12 +183,17 @@ def as_json_values(
     if interval is not None:
         found["interval"] = interval
         found["intervals"] = [
-            list(ends) for ends in zip(*(columns[f"{side} {100 * interval:g} %"] for side in ("lower", "upper")))
+            list(ends)
+            for ends in zip(
+                *(columns[f"{side} {100 * interval:g} %"] for side in ("lower", "upper"))
+            )
         ]
     if proba:
         classes = model.facts_["classes"]
         found["classes"] = classes
-        found["probabilities"] = [list(row) for row in zip(*(columns[f"probability of {label}"] for label in classes))]
+        found["probabilities"] = [
+            list(row) for row in zip(*(columns[f"probability of {label}"] for label in classes))
+        ]
     return found | ({"kept": {name: columns[name] for name in dict.fromkeys(keep)}} if keep else {})
 
 
@@ -174,20 +201,32 @@ def _plain(column):
     """Values that JSON has: what is missing or infinite is null."""
     values = [value.item() if isinstance(value, np.generic) else value for value in column]
     values = [
-        value if isinstance(value, str | bool | int | float) else None if value != value else str(value)
+        value
+        if isinstance(value, str | bool | int | float)
+        else None
+        if value != value
+        else str(value)
         for value in values
     ]
-    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+    return [
+        None if isinstance(value, float) and not math.isfinite(value) else value for value in values
+    ]
 
 
 def _without_formulas(frame):
     """Numbers stay as they are, however their texts begin."""
 
     def safe(value):
-        is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not math.isfinite(number_of(value))
+        is_formula = (
+            isinstance(value, str)
+            and value.startswith(_FORMULA)
+            and not math.isfinite(number_of(value))
+        )
         return f"'{value}" if is_formula else value
 
     texts = {
-        name: frame[name].astype(object).map(safe) for name in frame.columns if frame[name].dtype.kind not in "iufb"
+        name: frame[name].astype(object).map(safe)
+        for name in frame.columns
+        if frame[name].dtype.kind not in "iufb"
     }
     return frame.assign(**texts).rename(columns=safe)

@@ -21,11 +21,17 @@ def provenance(frame: Any) -> dict[str, Any]:
     import bochner
 
     made = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return {"version": bochner.__version__, "made": made, "fingerprint": fingerprint(frame), "command": None}
+    return {
+        "version": bochner.__version__,
+        "made": made,
+        "fingerprint": fingerprint(frame),
+        "command": None,
+    }
 
 
 def fingerprint(frame: Any) -> str:
-    """SHA-256 over the names and the values of all columns, in their order: another table, or a changed one, has another.
+    """SHA-256 over the names and the values of all columns, in their order: another table, or a
+    changed one, has another.
 
     >>> import pandas as pd
     >>> fingerprint(pd.DataFrame({"a": [1, 2]})) == fingerprint(pd.DataFrame({"a": [1, 2]}))
@@ -47,14 +53,18 @@ def fingerprint(frame: Any) -> str:
 
 
 def cost_since(started: float) -> dict[str, Any]:
-    """Seconds since that moment of ``time.perf_counter``, and the most memory that this process has had, in bytes, None where it is not told."""
+    """Seconds since that moment of ``time.perf_counter``, and the most memory that this process has
+    had, in bytes, None where it is not told.
+    """
     return {"seconds": round(time.perf_counter() - started, 2), "peak_bytes": peak_bytes()}
 
 
 def peak_bytes() -> int | None:
     """The most memory that this process has had resident."""
     status = Path("/proc/self/status")
-    if status.exists():  # what the resource module says is inherited from the process that started this one
+    if (
+        status.exists()
+    ):  # what the resource module says is inherited from the process that started this one
         found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
         return 1024 * int(found[1]) if found else None
     try:

@@ -87,7 +87,8 @@ _SCIKIT_LEARN = {
     "linear_model._ridge": "Ridge RidgeCV RidgeClassifier RidgeClassifierCV",
     "pipeline": "Pipeline",
     "preprocessing._data": (
-        "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler StandardScaler"
+        "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler "
+        "StandardScaler"
     ),
     "preprocessing._discretization": "KBinsDiscretizer",
     "preprocessing._encoders": "OneHotEncoder OrdinalEncoder",

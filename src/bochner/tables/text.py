@@ -17,13 +17,15 @@ def fit_text(facts: dict[str, Any]) -> str:
     headings, rows = judged_table(facts)
     return "\n".join([
         f"{facts['task'].capitalize()} of {facts['target']!r} ({facts['why_task']}).",
-        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on {facts['n_test']}{held_out_text(facts)}.",
+        f"{facts['n_rows']} rows, {_counted(facts)}; fitted on {facts['n_train']}, judged on "
+        f"{facts['n_test']}{held_out_text(facts)}.",
         *balance_text(facts),
         *repeated_text(facts),
         *_readings(facts["columns"]),
         *facts["notes"],
         f"Kernels: {members}; {facts['path']}.",
-        f"Columns that matter most: {', '.join(f'{column!r} {share:.0%}' for column, share in important)}.",
+        "Columns that matter most: "
+        f"{', '.join(f'{column!r} {share:.0%}' for column, share in important)}.",
         "",
         aligned(headings, [[name, *(text for text, _ in cells)] for name, *cells in rows]),
         "",
@@ -38,19 +40,29 @@ def fit_text(facts: dict[str, Any]) -> str:
 def _counted(facts):
     """How many columns there are of each kind."""
     dates = f"{len(facts['dates'])} of dates, " if facts["dates"] else ""
-    return f"{len(facts['numeric'])} numeric, {dates}{len(facts['categorical'])} categorical columns"
+    return (
+        f"{len(facts['numeric'])} numeric, {dates}{len(facts['categorical'])} categorical columns"
+    )
 
 
 def _readings(columns):
     """How columns were read, but for plain numbers and a few categories; the first of many."""
     plain = re.compile(r"numbers|categories, \d+ levels?")
-    told = {name: (role, reason) for name, (role, reason) in columns.items() if not plain.fullmatch(reason)}
+    told = {
+        name: (role, reason)
+        for name, (role, reason) in columns.items()
+        if not plain.fullmatch(reason)
+    }
     lines = [
         f"Left out: {name!r}, {reason}." if role == "left out" else f"Read: {name!r}, {reason}."
         for name, (role, reason) in told.items()
     ]
     n_more = len(lines) - _READINGS_TOLD
-    return lines if n_more <= 0 else [*lines[:_READINGS_TOLD], f"And {n_more} more columns, which --json tells of."]
+    return (
+        lines
+        if n_more <= 0
+        else [*lines[:_READINGS_TOLD], f"And {n_more} more columns, which --json tells of."]
+    )
 
 
 def held_out_text(facts: dict[str, Any]) -> str:
@@ -62,11 +74,14 @@ def held_out_text(facts: dict[str, Any]) -> str:
 
 
 def repeated_text(facts: dict[str, Any]) -> list[str]:
-    """Return sentences on rows that repeat another row, and on held-out inputs that the training rows have too."""
+    """Return sentences on rows that repeat another row, and on held-out inputs that the training
+    rows have too.
+    """
     lines, repeated, seen = [], facts.get("repeated"), facts.get("seen")
     if repeated is not None:
         meaning = (
-            "the same inputs occur with different outcomes, so they count as independent observations"
+            "the same inputs occur with different outcomes, so they count as independent "
+            "observations"
             if repeated["are_ties"]
             else "copies were kept on the same side of every split, and held-out copies count once"
         )
@@ -82,10 +97,17 @@ def balance_text(facts: dict[str, Any]) -> list[str]:
     """How many rows each class has, the most frequent first."""
     if facts["task"] != "classification":
         return []
-    counts = sorted(zip(facts["class_counts"], map(str, facts["classes"])), key=lambda pair: -pair[0])
-    shown = [f"{label!r} {count} ({count / facts['n_rows']:.1%})" for count, label in counts[:_CLASSES_TOLD]]
+    counts = sorted(
+        zip(facts["class_counts"], map(str, facts["classes"])), key=lambda pair: -pair[0]
+    )
+    shown = [
+        f"{label!r} {count} ({count / facts['n_rows']:.1%})"
+        for count, label in counts[:_CLASSES_TOLD]
+    ]
     more = f" and {len(counts) - _CLASSES_TOLD} more" if len(counts) > _CLASSES_TOLD else ""
-    found = f"; {facts['positive']!r} is the class to be found" if facts["positive"] is not None else ""
+    found = (
+        f"; {facts['positive']!r} is the class to be found" if facts["positive"] is not None else ""
+    )
     return [f"Classes: {', '.join(shown)}{more}{found}."]
 
 
@@ -96,8 +118,10 @@ def threshold_text(facts: dict[str, Any]) -> list[str]:
         return []
     (false, missed), (false_half, missed_half) = chosen["mistakes"], chosen["mistakes_at_half"]
     return [
-        f"Predicts {facts['positive']!r} from a probability of {chosen['value']:.3g} on ({chosen['asked']}, chosen on training rows): "
-        f"{false} false positives and {missed} false negatives among held-out rows, at 0.5 {false_half} and {missed_half}. "
+        f"Predicts {facts['positive']!r} from a probability of {chosen['value']:.3g} on "
+        f"({chosen['asked']}, chosen on training rows): "
+        f"{false} false positives and {missed} false negatives among held-out rows, at 0.5 "
+        f"{false_half} and {missed_half}. "
         "Other models predict the more probable class."
     ]
 
@@ -105,14 +129,19 @@ def threshold_text(facts: dict[str, Any]) -> list[str]:
 def certificate_text(facts: dict[str, Any]) -> str:
     """What the held-out rows prove about the model, and what they do not."""
     entry, split = facts["judged"]["bochner"], facts["split"]
-    certain, rows = f"with {entry['confidence']:.0%} confidence", f"the {facts['n_test']} held-out ones"
+    certain, rows = (
+        f"with {entry['confidence']:.0%} confidence",
+        f"the {facts['n_test']} held-out ones",
+    )
     alike = "such rows" if split["kind"] == "time" else f"rows drawn like {rows}"
     if facts["task"] == "classification":
         limit = f"at most {entry['certified']:.2%}"
         if split["kind"] == "group":
             return (
-                f"Certified: {certain} this very model errs, on average over groups drawn like the {split['n_groups']} held-out ones of "
-                f"{split['column']!r}, on {limit} of a group's rows (Hoeffding's limit over groups). Rows of one group are not independent, so "
+                f"Certified: {certain} this very model errs, on average over groups drawn like the "
+                f"{split['n_groups']} held-out ones of "
+                f"{split['column']!r}, on {limit} of a group's rows (Hoeffding's limit over "
+                "groups). Rows of one group are not independent, so "
                 "nothing is certified for single rows."
             )
         claim = f"this very model errs on {limit} of {alike} (exact binomial limit)"
@@ -124,7 +153,8 @@ def certificate_text(facts: dict[str, Any]) -> str:
         claim = f"at least {entry['coverage']:.0%} of predictions are within ±{entry['half_width']:.4g} of the truth, for {alike}"
     if split["kind"] == "time":
         return (
-            f"Not certified: rows in time are seldom independent, and may change. If later ones are drawn independently like {rows}, "
+            "Not certified: rows in time are seldom independent, and may change. If later ones "
+            f"are drawn independently like {rows}, "
             f"then {certain} {claim}."
         )
     return f"Certified: {certain} {claim}."
@@ -135,8 +165,10 @@ def refit_text(facts: dict[str, Any]) -> list[str]:
     if not facts["refitted"]:
         return []
     return [
-        f"The model in the file was fitted again, on all {facts['n_rows']} rows. All that is said here, the certificate too, is about the model "
-        f"fitted on {facts['n_train']} rows that was judged; the one in the file is seldom worse, but no row is left that could prove it."
+        f"The model in the file was fitted again, on all {facts['n_rows']} rows. All that is said "
+        "here, the certificate too, is about the model "
+        f"fitted on {facts['n_train']} rows that was judged; the one in the file is seldom worse, "
+        "but no row is left that could prove it."
     ]
 
 
@@ -148,14 +180,18 @@ def cost_text(facts: dict[str, Any]) -> str:
 
 
 def shown_metrics(facts: dict[str, Any]) -> list[str]:
-    """The metric that is judged by, others of its kind, and those for rare classes where there are some."""
+    """The metric that is judged by, others of its kind, and those for rare classes where there are
+    some.
+    """
     judged = facts["judged"]["bochner"]
     more = [name for name in _FOR_RARE if name in judged] if facts.get("rare") else []
     return list(dict.fromkeys([*facts["metrics"], *more]))
 
 
 def judged_table(facts: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """What was measured of each model: headings, and rows of its name and (text, number) of each measure."""
+    """What was measured of each model: headings, and rows of its name and (text, number) of each
+    measure.
+    """
     main = METRICS[facts["metrics"][0]]
     measures = {METRICS[name].heading: (name, METRICS[name].form) for name in shown_metrics(facts)}
     if facts["task"] == "classification":

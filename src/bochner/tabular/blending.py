@@ -1,4 +1,6 @@
-"""Several models as one: weights from held-out scores, and probabilities from scores of least squares."""
+"""Several models as one: weights from held-out scores, and probabilities from scores of least
+squares.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,27 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, softmax
 
-# How strongly weights are drawn to equal ones, in rows' worth of the best member's error: held-out scores of a few hundred rows
-# cannot tell members apart that differ by a percent.
+# How strongly weights are drawn to equal ones, in rows' worth of the best member's error: held-out
+# scores of a few hundred rows cannot tell members apart that differ by a percent.
 _EQUALITY = 100.0
-# Scores below one of these count as it: least squares may give a class a negative score, whose logarithm would be nothing.  Noisy labels
-# ask for a high one, classes that hardly overlap for a low one.
+# Scores below one of these count as it: least squares may give a class a negative score, whose
+# logarithm would be nothing.  Noisy labels ask for a high one, classes that hardly overlap for a
+# low one.
 _FLOORS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0005)
 
 _DOUBT = 2.0
 
 
-def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
+def blend_weights(
+    held_out: np.ndarray, targets: np.ndarray, row_weights: np.ndarray | None = None
+) -> np.ndarray:
     r"""Non-negative weights of sum one for members whose held-out scores are known.
 
     .. math:: \min_{w \ge 0} \sum_i h_i \|y_i - \bar y - \sum_m w_m (s_{mi} - \bar y)\|^2 + \rho \|w - 1/M\|^2
 
-    with ρ 100 times the smallest mean squared error of a member, then scaled to sum one.  ``held_out`` s is (n_members, n_samples,
-    n_outputs), ``targets`` y (n_samples, n_outputs), ``row_weights`` h (n_samples,).
+    with ρ 100 times the smallest mean squared error of a member, then scaled to sum one.
+    ``held_out`` s is (n_members, n_samples, n_outputs), ``targets`` y (n_samples, n_outputs),
+    ``row_weights`` h (n_samples,).
 
     >>> import numpy as np
     >>> y = np.arange(50.0)[:, None]
@@ -38,10 +44,14 @@ def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.nda
     mean = np.average(targets, axis=0, weights=counts)
     root = np.sqrt(counts)[:, None]
     columns = np.stack([(root * (scores - mean)).ravel() for scores in held_out], axis=1)
-    errors = [np.average(np.mean((scores - targets) ** 2, axis=1), weights=counts) for scores in held_out]
+    errors = [
+        np.average(np.mean((scores - targets) ** 2, axis=1), weights=counts) for scores in held_out
+    ]
     pull = np.sqrt(_EQUALITY * max(min(errors), np.finfo(float).tiny))
     matrix = np.vstack([columns, pull * np.eye(n_members)])
-    right = np.concatenate([(root * (targets - mean)).ravel(), np.full(n_members, pull / n_members)])
+    right = np.concatenate(
+        [(root * (targets - mean)).ravel(), np.full(n_members, pull / n_members)]
+    )
     weights = nnls(matrix, right)[0]
     total = weights.sum()
     return weights / total if total > 0 else np.full(n_members, 1 / n_members)
@@ -49,18 +59,24 @@ def blend_weights(held_out: np.ndarray, targets: np.ndarray, row_weights: np.nda
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityLink:
-    """Probabilities softmax(slope · log max(score, floor) + shifts) from least-squares scores of one-hot classes."""
+    """Probabilities softmax(slope · log max(score, floor) + shifts) from least-squares scores of
+    one-hot classes.
+    """
 
     slope: float
     shifts: np.ndarray
     floor: float
 
     @classmethod
-    def of(cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None) -> ProbabilityLink:
-        """Slope, shifts and floor (of 0.1 down to 0.0005) of least log-loss on held-out ``scores`` (n_samples, n_classes).
+    def of(
+        cls, scores: np.ndarray, codes: np.ndarray, row_weights: np.ndarray | None = None
+    ) -> ProbabilityLink:
+        """Slope, shifts and floor (of 0.1 down to 0.0005) of least log-loss on held-out ``scores``
+        (n_samples, n_classes).
 
-        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row.  As many rows as ``_DOUBT`` are taken
-        to be of any class (Platt 1999): where held-out scores tell all rows apart, that is no proof of certainty.
+        Shifts are slightly drawn to zero: half their squares count like the log-loss of one row. As
+        many rows as ``_DOUBT`` are taken to be of any class (Platt 1999): where held-out scores
+        tell all rows apart, that is no proof of certainty.
         """
         n_classes = scores.shape[1]
         counts = np.ones(len(codes)) if row_weights is None else row_weights
@@ -74,7 +90,9 @@ class ProbabilityLink:
             missed = counts[:, None] * (softmax(logits, axis=1) - shares)
             losses = -counts @ np.sum(shares * log_softmax(logits, axis=1), axis=1)
             value = (losses + 0.5 * shifts @ shifts) / total
-            return value, np.append(slope * np.sum(missed * logs), missed.sum(axis=0) + shifts) / total
+            return value, np.append(
+                slope * np.sum(missed * logs), missed.sum(axis=0) + shifts
+            ) / total
 
         best, start = None, np.zeros(n_classes + 1)
         for floor in _FLOORS:
@@ -97,7 +115,9 @@ class ProbabilityLink:
         return self.slope * _logs(scores, self.floor) + self.shifts
 
     def jacobian(self, scores: np.ndarray) -> np.ndarray:
-        """∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes); scores below the floor change nothing."""
+        """∂ probabilities / ∂ scores, (n_samples, n_classes, n_classes); scores below the floor
+        change nothing.
+        """
         p = self.probabilities(scores)
         steepness = np.where(scores > self.floor, self.slope / np.maximum(scores, self.floor), 0.0)
         return p[:, :, None] * (np.eye(p.shape[1]) - p[:, None]) * steepness[:, None]

@@ -20,13 +20,16 @@ _ADVICE = "Use SpectralRegressor for values."
 
 
 class SpectralClassifier(ClassifierScore, SpectralModel):
-    __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
+    __doc__ = f"""Classes from a table as it is: kernels whose lengths and weights per column are
+    learned, used exactly, and blended.
 
-    Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with ``ranks`` where the evidence of 500
-    rows is in favor of them.  For each family of priors (``Anova``, ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on up to
-    2000 rows of its own; kernel ridge regression of the one-hot labels with its kernel is solved on all rows.  Scores of rows that were left
-    out, exactly one by one up to 3500 rows, held-out rows above, choose the ridge, blend the families (``blend_weights``) and turn
-    scores into probabilities (``ProbabilityLink``).
+    Numbers, categories, booleans, dates and missing values are prepared by ``TableInputs``, with
+    ``ranks`` where the evidence of 500 rows is in favor of them. For each family of priors
+    (``Anova``, ``Laplace`` and ``Gaussian``) ``Evidence`` learns a prior on up to 2000 rows of its
+    own; kernel ridge regression of the one-hot labels with its kernel is solved on all rows. Scores
+    of rows that were left out, exactly one by one up to 3500 rows, held-out rows above, choose the
+    ridge, blend the families (``blend_weights``) and turn scores into probabilities
+    (``ProbabilityLink``).
 
     Parameters
     ----------{PARAMETERS}
@@ -37,7 +40,8 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     ----------
     classes_ : the labels
     members_ : what each family learned, its weight, held-out error and time; prints as a table
-    blend_ : the fitted scores, a ``Blend`` of ``KernelExpansion``, of many rows also of ``WaveMember``
+    blend_ : the fitted scores, a ``Blend`` of ``KernelExpansion``, of many rows also of
+        ``WaveMember``
     link_ : ProbabilityLink
     inputs_ : TableInputs
     path_ : which way the rows were solved, and why
@@ -78,8 +82,9 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralClassifier:
         """Learn the priors, solve, and blend.
 
-        Weights are relative: multiplying all of them by a constant changes nothing.  Equal rows count as copies of one
-        observation, unless the same inputs occur with different labels; see the user guide on weights and repeated rows.
+        Weights are relative: multiplying all of them by a constant changes nothing. Equal rows
+        count as copies of one observation, unless the same inputs occur with different labels; see
+        the user guide on weights and repeated rows.
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
@@ -97,8 +102,12 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         learned, seconds = self._learn_families(priors, problem, prepared.target, own, tasks)
         total = weights if costs is None else weights * costs
         stream = self._stream(X, _columns(labels, np.float32), total)
-        scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
-        self.link_ = ProbabilityLink.of(_class_scores(scores), prepared.target.codes[held], problem.weights[held])
+        scores, held = self._fit_members(
+            priors, problem, prepared.rows, learned, seconds, stream, rng, tasks
+        )
+        self.link_ = ProbabilityLink.of(
+            _class_scores(scores), prepared.target.codes[held], problem.weights[held]
+        )
         self.classes_ = labels.classes
         tasks.finished("blending", dict)
         tasks.close(dict)
@@ -110,19 +119,23 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
         labels = Labels.of(y, n_given, owner=owner, advice=_ADVICE).take(kept).present(weights)
         if len(labels.classes) < 2:
             raise ValueError(
-                f"{owner} needs at least 2 classes, but y has only 1 class: {labels.classes.tolist()[0]!r}. "
+                f"{owner} needs at least 2 classes, but y has only 1 class: "
+                f"{labels.classes.tolist()[0]!r}. "
                 "Check how the rows were selected."
             )
         if len(labels.classes) == len(labels.codes):
             raise ValueError(
-                f"{owner} needs at least 2 rows of some class, but each of the {len(labels.classes)} classes has only one. "
+                f"{owner} needs at least 2 rows of some class, but each of the "
+                f"{len(labels.classes)} classes has only one. "
                 "Give more rows of each class, or use SpectralRegressor if y holds values."
             )
         return labels
 
     @on_n_jobs
     def scores(self, X: Any) -> np.ndarray:
-        """Least-squares scores of the blend, (n_samples, n_classes): near one for the class of a row, near zero for others."""
+        """Least-squares scores of the blend, (n_samples, n_classes): near one for the class of a
+        row, near zero for others.
+        """
         return self._map_rows(X, self._scores, len(self.classes_))
 
     def _scores(self, Z):
@@ -138,8 +151,9 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the confidence in the classes, from the probabilities p of ``predict_proba``.
 
-        For two classes, the log-odds log p₁ − log p₀ of ``classes_[1]``, (n_samples,): positive where it is
-        predicted.  For more, log p, (n_samples, n_classes), largest for the predicted class.
+        For two classes, the log-odds log p₁ − log p₀ of ``classes_[1]``, (n_samples,): positive
+        where it is predicted. For more, log p, (n_samples, n_classes), largest for the predicted
+        class.
         """
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
         logs = self._map_rows(X, lambda Z: self.link_.log_probabilities(self._scores(Z)), n_classes)
@@ -156,10 +170,12 @@ class SpectralClassifier(ClassifierScore, SpectralModel):
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
-        """``scores`` split exactly into a constant, main effects and pairs of columns (``max_order`` 2), and the rest.
+        """``scores`` split exactly into a constant, main effects and pairs of columns
+        (``max_order`` 2), and the rest.
 
-        The effects are those of the Anova member (of the Laplace member where that one has no weight), times its weight; all that the
-        other members add is part of the rest.  For two classes: the score of the second one, without an axis of classes.
+        The effects are those of the Anova member (of the Laplace member where that one has no
+        weight), times its weight; all that the other members add is part of the rest. For two
+        classes: the score of the second one, without an axis of classes.
         """
         found = self._effects(X, max_order, 1.0, 0.0)
         return found.first_output() if len(self.classes_) == 2 else found

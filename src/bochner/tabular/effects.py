@@ -16,10 +16,12 @@ from .members import Blend
 
 @dataclass(frozen=True, eq=False)
 class TableEffects:
-    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly, over columns of the table.
+    """f(x) = constant + Σ_j main[:, j] + Σ_p pairs[:, p] + rest, exactly, over columns of the
+    table.
 
-    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two of a pair.  ``rest`` holds effects of more columns at once and
-    all that the other members add.  Where there are several outputs or classes, arrays have one more axis, the last one.
+    ``names[j]`` is the column of a main effect, ``pair_names[p]`` the two of a pair. ``rest`` holds
+    effects of more columns at once and all that the other members add. Where there are several
+    outputs or classes, arrays have one more axis, the last one.
     """
 
     constant: Any
@@ -35,11 +37,15 @@ class TableEffects:
 
     def first_output(self) -> TableEffects:
         """The effects on the first output, without an axis of outputs."""
-        parts = {name: getattr(self, name)[..., 0] for name in ("constant", "main", "pairs", "rest")}
+        parts = {
+            name: getattr(self, name)[..., 0] for name in ("constant", "main", "pairs", "rest")
+        }
         return replace(self, **parts)
 
     def strongest(self, n: int = 10) -> list[tuple[str, float]]:
-        """The ``n`` effects of largest standard deviation over the rows, as (name, deviation); a pair is "a × b"."""
+        """The ``n`` effects of largest standard deviation over the rows, as (name, deviation); a
+        pair is "a × b".
+        """
         sizes = [
             (name, float(np.sqrt(np.mean(np.var(effect, axis=0)))))
             for names, effects in (
@@ -54,13 +60,21 @@ class TableEffects:
 def table_effects(
     blend: Blend, inputs: TableInputs, Z: np.ndarray, max_order: int, unit: Any, center: Any
 ) -> TableEffects:
-    """Effects of the product-kernel member, over columns of the table, and all else as the rest; f = center + unit · blend."""
-    kernels = [(w, m) for w, m in zip(blend.weights, blend.members) if isinstance(m, KernelExpansion)]
-    products = [(w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)]
+    """Effects of the product-kernel member, over columns of the table, and all else as the rest; f
+    = center + unit · blend.
+    """
+    kernels = [
+        (w, m) for w, m in zip(blend.weights, blend.members) if isinstance(m, KernelExpansion)
+    ]
+    products = [
+        (w, m) for kind in (Anova, Laplace) for w, m in kernels if isinstance(m.prior, kind)
+    ]
     if not products:
         raise TypeError(
-            "Effects are exact for products over columns, and no Anova or Laplace member has weight in this blend. "
-            "Fit with priors=Anova(), and with max_exact_rows of at least the number of rows where there are too many for exact kernels."
+            "Effects are exact for products over columns, and no Anova or Laplace member has "
+            "weight in this blend. "
+            "Fit with priors=Anova(), and with max_exact_rows of at least the number of rows where "
+            "there are too many for exact kernels."
         )
     weight, member = products[0]
     split = member.effects(Z, max_order, centered=True)
@@ -86,12 +100,20 @@ def table_effects(
     rest = center + unit * blend.evaluate(Z) - constant - main.sum(axis=1) - pairs.sum(axis=1)
     names = inputs.names_
     return TableEffects(
-        constant, main, pairs, rest, tuple(names[j] for j in used), tuple((names[a], names[b]) for a, b in pair_place)
+        constant,
+        main,
+        pairs,
+        rest,
+        tuple(names[j] for j in used),
+        tuple((names[a], names[b]) for a, b in pair_place),
     )
 
 
-def column_changes(blend: Blend, sources: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each column of a table and the squared changes of the scores when it is taken from another row.
+def column_changes(
+    blend: Blend, sources: np.ndarray, rows: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each column of a table and the squared changes of the scores when it is taken from
+    another row.
 
     ``sources`` are the columns of the table that the prepared columns of ``rows`` come from.
     """
@@ -101,7 +123,9 @@ def column_changes(blend: Blend, sources: np.ndarray, rows: np.ndarray) -> Itera
 
 
 def column_importances(blend: Blend, inputs: TableInputs, rows: np.ndarray) -> np.ndarray:
-    """Jansen's total effects of the columns of a table over prepared ``rows``, divided by their sum, (n_features_in,)."""
+    """Jansen's total effects of the columns of a table over prepared ``rows``, divided by their
+    sum, (n_features_in,).
+    """
     changes = np.zeros(inputs.n_features_in_)
     for j, squares in column_changes(blend, inputs.sources_, rows):
         changes[j] = np.sum(squares)

@@ -1,4 +1,6 @@
-"""The families of priors that a model of the front door learns: checked, named, and worked on side by side."""
+"""The families of priors that a model of the front door learns: checked, named, and worked on side
+by side.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,17 @@ def checked_priors(priors: Any) -> tuple[SpectralPrior, ...]:
 def family_names(priors: tuple[SpectralPrior, ...]) -> list[str]:
     """A name for each family, numbered where one occurs more than once."""
     names = [type(prior).__name__.lower() for prior in priors]
-    return [name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}" for k, name in enumerate(names)]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
+        for k, name in enumerate(names)
+    ]
 
 
 def each_family(
     work: Callable[[int], Any], told: Iterable[int], n_families: int, together: bool = True
 ) -> tuple[list[Any], list[float]]:
-    """``work(k)`` for as many families as ``told`` lets through, and the seconds of each by the clock.
+    """``work(k)`` for as many families as ``told`` lets through, and the seconds of each by the
+    clock.
 
     ``together`` on a thread each, else one after the other, each with all threads.
     """
@@ -48,7 +54,9 @@ def each_family(
         begun = time.perf_counter()
         return work(k), time.perf_counter() - begun
 
-    each = ordered_map(timed, range(n_families)) if together else (timed(k) for k in range(n_families))
+    each = (
+        ordered_map(timed, range(n_families)) if together else (timed(k) for k in range(n_families))
+    )
     with closing(each) as families:
         outcomes = [outcome for _, outcome in zip(told, families)]
     return [result for result, _ in outcomes], [seconds for _, seconds in outcomes]

@@ -30,18 +30,30 @@ _STYLE = """<style>
 </style>"""
 
 
-def model_html(members: Members, path: str, importances: np.ndarray | None, names: list[str], prepared: Any) -> str:
-    """A table of the members, a sentence on the path, and bars for the most important columns; all text escaped."""
+def model_html(
+    members: Members, path: str, importances: np.ndarray | None, names: list[str], prepared: Any
+) -> str:
+    """A table of the members, a sentence on the path, and bars for the most important columns; all
+    text escaped.
+    """
     rows = "".join(
         f"<tr><td>{escape(m.name)}</td>"
-        + "".join(f'<td class="number">{_number(value)}</td>' for value in (m.weight, m.held_out_error, m.seconds))
+        + "".join(
+            f'<td class="number">{_number(value)}</td>'
+            for value in (m.weight, m.held_out_error, m.seconds)
+        )
         + f"<td>{escape(prior_in_words(m.prior, prepared))}</td></tr>"
         for m in members
     )
     heads = "".join(
         f'<th class="{kind}">{head}</th>'
         for head, kind in (
-            *(("member", ""), ("weight", "number"), ("held-out error", "number"), ("seconds", "number")),
+            *(
+                ("member", ""),
+                ("weight", "number"),
+                ("held-out error", "number"),
+                ("seconds", "number"),
+            ),
             ("learned prior, lengths in standard deviations", ""),
         )
     )
@@ -61,7 +73,8 @@ def _bars(importances, names):
     largest = importances[order[0]]
     rows = "".join(
         f'<tr><td>{escape(names[j])}</td><td class="number">{importances[j]:.1%}</td>'
-        f'<td class="track"><div class="bar" style="width:{100 * importances[j] / largest:.0f}%"></div></td></tr>'
+        '<td class="track"><div class="bar" '
+        f'style="width:{100 * importances[j] / largest:.0f}%"></div></td></tr>'
         for j in order
     )
     of_all = f", {len(order)} of {len(names)}" if len(order) < len(names) else ""

@@ -40,7 +40,8 @@ def on_n_jobs(method: Callable) -> Callable:
         whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
         if n_jobs is not None and not (whole and (n_jobs >= 1 or n_jobs == -1)):
             raise ValueError(
-                f"n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS may use, got {n_jobs!r}. "
+                "n_jobs must be a number of threads, −1 for all cores or None for as many as BLAS "
+                f"may use, got {n_jobs!r}. "
                 "Write e.g. n_jobs=2."
             )
         with at_most_threads(n_jobs):

@@ -1,4 +1,6 @@
-"""Rows before they are learned from: received, taken, equal ones merged, and their numbers as they are or half as ranks."""
+"""Rows before they are learned from: received, taken, equal ones merged, and their numbers as they
+are or half as ranks.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from ..learners.evidence import Evidence
 from ..priors import Laplace
 from .solving import Problem
 
-# What the choice between numbers and ranks is made by: a few steps on some rows tell which of the two describes a target better.
+# What the choice between numbers and ranks is made by: a few steps on some rows tell which of the
+# two describes a target better.
 _GLANCE = Evidence(n_rows=500, n_iterations=10, standardize=False)
 # The share of ranks that is tried, and the nats a row that it must gain.
 _RANKS, _CLEARLY = 0.5, 1e-3
-# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not in a temporary file.
+# Rows that are prepared at once, and the size up to which all prepared rows are kept in memory, not
+# in a temporary file.
 _ROWS_AT_ONCE, _PREPARED_BYTES = 50_000, 2**28
 
 
@@ -43,8 +47,9 @@ def select_rows(X: Any, rows: np.ndarray) -> Any:
 class Prepared:
     """Training rows of a tabular model with their columns prepared; copies of a row are merged.
 
-    ``rows`` are their numbers in X, ``counts`` their weights, of mean one.  Ties may be merged, too: then
-    ``observations`` and ``counts`` are the number of equal rows.  Otherwise ``observations`` is None.
+    ``rows`` are their numbers in X, ``counts`` their weights, of mean one. Ties may be merged, too:
+    then ``observations`` and ``counts`` are the number of equal rows. Otherwise ``observations`` is
+    None.
     """
 
     Z: np.ndarray
@@ -59,8 +64,8 @@ class Prepared:
     ) -> tuple[Prepared, EqualRows]:
         """Merge copies, and ties if that leaves at most ``most_ties`` rows.
 
-        Rows are in the order of their values, so that neither their order nor the way in which repetitions are given
-        changes a model.
+        Rows are in the order of their values, so that neither their order nor the way in which
+        repetitions are given changes a model.
         """
         first, groups = different(np.column_stack([Z, *target_columns(target)]))
         equal = EqualRows.of(first, groups, column_keys(Z), target, weights)
@@ -79,7 +84,11 @@ class Prepared:
         """Return some of the rows."""
         observations = None if self.observations is None else self.observations[numbers]
         return Prepared(
-            self.Z[numbers], self.rows[numbers], self.target.take(numbers), self.counts[numbers], observations
+            self.Z[numbers],
+            self.rows[numbers],
+            self.target.take(numbers),
+            self.counts[numbers],
+            observations,
         )
 
     def problem(self, Y: np.ndarray, costs: np.ndarray | None = None) -> Problem:
@@ -94,17 +103,22 @@ def repetition_note(equal: EqualRows) -> str:
     if not n_repeated:
         return ""
     meaning = (
-        "the same inputs occur with different outcomes, so equal rows count as independent observations"
+        "the same inputs occur with different outcomes, so equal rows count as independent "
+        "observations"
         if equal.are_ties
         else "copies, which are left out and held out together"
     )
     return f"; {n_repeated} of {len(equal.groups)} rows repeat another row: {meaning}"
 
 
-def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -> tuple[Any, Any, np.ndarray, str]:
-    """Keep the first of all equal rows in memory, with their summed weight; also return a note on what was merged.
+def merge_equal_rows(
+    X: Any, target: Any, weights: np.ndarray, most_ties: int
+) -> tuple[Any, Any, np.ndarray, str]:
+    """Keep the first of all equal rows in memory, with their summed weight; also return a note on
+    what was merged.
 
-    Ties are merged only if at most ``most_ties`` rows remain and all have the same weight, which makes the sums counts.
+    Ties are merged only if at most ``most_ties`` rows remain and all have the same weight, which
+    makes the sums counts.
     """
     equal = equal_keys(input_keys(X), target, weights)
     if equal is None or len(equal.first) == len(equal.groups):
@@ -117,16 +131,26 @@ def merge_equal_rows(X: Any, target: Any, weights: np.ndarray, most_ties: int) -
 
 
 def with_ranks_where_better(
-    inputs: TableInputs, X: Any, Z: np.ndarray, target: Labels | Values, counts: np.ndarray, rng: np.random.Generator
+    inputs: TableInputs,
+    X: Any,
+    Z: np.ndarray,
+    target: Labels | Values,
+    counts: np.ndarray,
+    rng: np.random.Generator,
 ) -> TableInputs:
-    """``inputs``, or the same with half of each number replaced by its rank where the evidence of some rows is in favor of it.
+    """``inputs``, or the same with half of each number replaced by its rank where the evidence of
+    some rows is in favor of it.
 
     Z are the rows X as prepared by ``inputs``.
     """
     if not any(knots.shape[1] > 2 for knots in inputs.knots_):
         return inputs
     ranked, n_rows = copy(inputs).set_params(ranks=_RANKS), len(Z)
-    some = np.arange(n_rows) if n_rows <= _GLANCE.n_rows else np.sort(rng.choice(n_rows, _GLANCE.n_rows, replace=False))
+    some = (
+        np.arange(n_rows)
+        if n_rows <= _GLANCE.n_rows
+        else np.sort(rng.choice(n_rows, _GLANCE.n_rows, replace=False))
+    )
     seen = target.take(some)
     values = seen.codes if isinstance(seen, Labels) else seen.rows
     if not np.any(np.ptp(values, axis=0) > 0):  # a constant: nothing to tell by
@@ -143,7 +167,9 @@ def with_ranks_where_better(
 
 
 def all_prepared(inputs: TableInputs, X: Any) -> Rows:
-    """All rows with their columns prepared, in float32, for many passes: on the cluster where they are, else in memory or a temporary file."""
+    """All rows with their columns prepared, in float32, for many passes: on the cluster where they
+    are, else in memory or a temporary file.
+    """
     n_columns = len(inputs.sources_)
     if isinstance(X, RemoteTable):
         return X.prepared(inputs.transform_part, n_columns)

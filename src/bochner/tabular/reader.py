@@ -1,4 +1,6 @@
-"""Tables as they come to a model of the front door, and as they go through it again for predictions: in memory, in files, on a cluster."""
+"""Tables as they come to a model of the front door, and as they go through it again for
+predictions: in memory, in files, on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from .preparation import select_rows
 
 # Sparse rows are made dense up to this size.
 _DENSE_BYTES = 2**31
-# Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows come before and after them.
+# Rows of a frame that are predicted at once; as many at a time give the same digits whichever rows
+# come before and after them.
 FRAME_BLOCK = 4096
 
 
@@ -34,14 +37,17 @@ class TableDoor:
     inputs_: TableInputs
 
     def _received(self, X, sample_weight):
-        """Return the rows that have a weight, how many rows were given, their numbers, and their weights.
+        """Return the rows that have a weight, how many rows were given, their numbers, and their
+        weights.
 
         A table on Dask is returned whole, with weights that may be zero.
         """
         X = self._rows_at_the_door(X)
         n_rows = X.shape[0]
         if n_rows < 2:
-            raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}.")
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 rows, got n_samples = {n_rows}."
+            )
         given = check_weights(sample_weight, n_rows)
         weights = np.ones(n_rows) if given is None else given
         kept = np.flatnonzero(weights > 0)
@@ -50,7 +56,9 @@ class TableDoor:
         return select_rows(X, kept), n_rows, kept, weights[kept]
 
     def _rows_at_the_door(self, X):
-        """Rows in memory or a memory map as they are; those of a cluster brought here if they are few, else left there."""
+        """Rows in memory or a memory map as they are; those of a cluster brought here if they are
+        few, else left there.
+        """
         X = opened(X)
         if is_remote(X):
             table = self._remote_table(X)
@@ -60,7 +68,8 @@ class TableDoor:
                 return self._checked_rows(table.here(), reset=True)
             if self.trees:
                 raise ValueError(
-                    f"trees=True needs all rows in memory, but X has {table.shape[0]} on a cluster, more than max_exact_rows="
+                    f"trees=True needs all rows in memory, but X has {table.shape[0]} on a "
+                    "cluster, more than max_exact_rows="
                     f"{self.max_exact_rows}. Write trees=False, or give X.compute()."
                 )
             return table
@@ -68,9 +77,14 @@ class TableDoor:
 
     def _remote_table(self, X):
         table = RemoteTable(X)
-        if table.dtype is not None and table.dtype.kind not in "fiub" and not self._lists_categories():
+        if (
+            table.dtype is not None
+            and table.dtype.kind not in "fiub"
+            and not self._lists_categories()
+        ):
             raise ValueError(
-                f"Arrays are taken as numbers, but X is a Dask array of dtype {table.dtype}. Give a Dask frame, or name the columns that "
+                f"Arrays are taken as numbers, but X is a Dask array of dtype {table.dtype}. Give "
+                "a Dask frame, or name the columns that "
                 "hold categories in categorical_features."
             )
         return table
@@ -85,31 +99,46 @@ class TableDoor:
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if sp.issparse(X) and n_bytes > _DENSE_BYTES:
             raise ValueError(
-                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are {n_bytes / 1e9:.1f} GB, more than "
-                f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, which keeps rows sparse."
+                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are "
+                f"{n_bytes / 1e9:.1f} GB, more than "
+                f"{_DENSE_BYTES / 1e9:.1f} GB. Fit fewer rows or columns, or use SpectralRidge, "
+                "which keeps rows sparse."
             )
         return X.toarray() if sp.issparse(X) else X
 
     def _validated(self, X, reset):
-        """An array or sparse matrix of numbers (of anything where some columns are named as categories), missing values allowed."""
-        dtype = None if self._lists_categories() or has_large_integers(X) else (np.float64, np.float32)
+        """An array or sparse matrix of numbers (of anything where some columns are named as
+        categories), missing values allowed.
+        """
+        dtype = (
+            None if self._lists_categories() or has_large_integers(X) else (np.float64, np.float32)
+        )
         try:
-            return check_numbers(self, X, accept_sparse="csr", dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+            return check_numbers(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=dtype,
+                ensure_all_finite="allow-nan",
+                reset=reset,
+            )
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
             raise ValueError(
-                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars frame, "
+                f"Arrays are taken as numbers, but X holds texts: {error}. Give a pandas or polars "
+                "frame, "
                 "or name the columns that hold categories in categorical_features."
             ) from error
 
     def _lists_categories(self):
         return not isinstance(self.categorical_features, str)
 
-    # --- predictions ---------------------------------------------------------------------------------------------------
+    # --- predictions ------------------------------------------------------------------------------
 
     def _map_rows(self, X, function, n_columns):
-        """Return ``function(prepared rows)``, (n_samples, n_columns), for any kind of X, block by block.
+        """Return ``function(prepared rows)``, (n_samples, n_columns), for any kind of X, block by
+        block.
 
         float32 rows give float32.  One warning names the columns with cells that are unknown from
         training; of rows on a cluster, which are computed later, there is none.
@@ -126,7 +155,9 @@ class TableDoor:
                     f"{self.n_features_in_} features as input."
                 )
             transform = self.inputs_.transform_part
-            return table.map(lambda part: self._map_here(part, function, n_columns, transform), n_columns)
+            return table.map(
+                lambda part: self._map_here(part, function, n_columns, transform), n_columns
+            )
         with warn_of_unfamiliar() as cells:
             transform = partial(self.inputs_._transform, whole=True, cells=cells)
             return self._map_here(X, function, n_columns, transform)
@@ -144,18 +175,26 @@ class TableDoor:
         return LocalRows(X).map(Block(fill, row_bytes=8 * len(self.inputs_.sources_)), n_columns)
 
     def _frame_blocks(self, X):
-        """Numbers where there were categories are refused if none of all rows is known: these are looked at together."""
+        """Numbers where there were categories are refused if none of all rows is known: these are
+        looked at together.
+        """
         known = X.shape[1] == self.n_features_in_
-        together = known and any(column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_)
+        together = known and any(
+            column_kind(table_column(X, j)) != "objects" for j in self.inputs_.categories_
+        )
         if together or X.shape[0] <= FRAME_BLOCK:
             return [X]
-        return (select_rows(X, np.arange(rows.start, rows.stop)) for rows in gen_batches(X.shape[0], FRAME_BLOCK))
+        return (
+            select_rows(X, np.arange(rows.start, rows.stop))
+            for rows in gen_batches(X.shape[0], FRAME_BLOCK)
+        )
 
     def _prepared_for_looks(self, X):
         check_is_fitted(self)
         if is_remote(X):
             raise TypeError(
-                "Effects and derivatives are of rows in memory, not on a cluster. Give some of them, e.g. X.head() or X[:1000].compute()."
+                "Effects and derivatives are of rows in memory, not on a cluster. Give some of "
+                "them, e.g. X.head() or X[:1000].compute()."
             )
         with warn_of_unfamiliar() as cells:
             rows = X if is_frame(X) else self._checked_rows(X, reset=False)

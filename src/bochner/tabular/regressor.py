@@ -24,11 +24,14 @@ _CLEARLY = 0.1
 
 
 class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
-    __doc__ = f"""Values from a table as it is: kernels whose lengths and weights per column are learned, used exactly, and blended.
+    __doc__ = f"""Values from a table as it is: kernels whose lengths and weights per column are
+    learned, used exactly, and blended.
 
-    As ``SpectralClassifier``, for one or several outputs, with priors learned on up to 1000 rows each.  A single output with a long tail is fitted on a logarithmic scale
-    (``target_scale_``) where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density included, and
-    leave-one-out predictions of the mean are not worse; predictions are then means over the held-out residuals, not medians.
+    As ``SpectralClassifier``, for one or several outputs, with priors learned on up to 1000 rows
+    each. A single output with a long tail is fitted on a logarithmic scale (``target_scale_``)
+    where the evidence of the learning rows is in favor of it by 0.1 nats a row, change of density
+    included, and leave-one-out predictions of the mean are not worse; predictions are then means
+    over the held-out residuals, not medians.
 
     Parameters
     ----------{PARAMETERS}
@@ -36,7 +39,8 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
     Attributes
     ----------
     members_ : what each family learned, its weight, held-out error and time; prints as a table
-    blend_ : the fitted function on the scale of ``target_scale_``, a ``Blend`` of ``KernelExpansion``, of many rows also of ``WaveMember``
+    blend_ : the fitted function on the scale of ``target_scale_``, a ``Blend`` of
+        ``KernelExpansion``, of many rows also of ``WaveMember``
     target_scale_ : TargetScale
     spread_ : Spread, held-out residuals and their size
     inputs_ : TableInputs
@@ -60,8 +64,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpectralRegressor:
         """Learn the priors, solve, and blend.
 
-        Weights are relative: multiplying all of them by a constant changes nothing.  Equal rows count as copies of one
-        observation, unless the same inputs occur with different outcomes; see the user guide on weights and repeated rows.
+        Weights are relative: multiplying all of them by a constant changes nothing. Equal rows
+        count as copies of one observation, unless the same inputs occur with different outcomes;
+        see the user guide on weights and repeated rows.
         """
         priors, rng = self._check_parameters(), as_generator(self.random_state)
         X_given = X
@@ -75,17 +80,25 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
             own = self._learning_rows(len(prepared.rows), len(priors), rng)
             begun = time.perf_counter()
             ends = None
-            if X.shape[0] > self.max_exact_rows:  # a scale must be valid for all rows, not only for the sample
+            if (
+                X.shape[0] > self.max_exact_rows
+            ):  # a scale must be valid for all rows, not only for the sample
                 ends = ends_of(values.rows, weights)
             others = other_scales(prepared.target.rows, prepared.counts, ends)
             scale, first = self._choose_scale(priors[0], prepared, others, own[0])
             choosing = time.perf_counter() - begun
         problem = prepared.problem(scale.forward(prepared.target.rows))
-        learned, seconds = self._learn_families(priors, problem, Values.of(problem.Y), own, tasks, first)
+        learned, seconds = self._learn_families(
+            priors, problem, Values.of(problem.Y), own, tasks, first
+        )
         seconds[0] += choosing
         stream = self._stream(X, scale.forward(values.rows), weights)
-        scores, held = self._fit_members(priors, problem, prepared.rows, learned, seconds, stream, rng, tasks)
-        strongest = max((one for one in self._reports if one.prior is not None), key=lambda one: one.weight).prior
+        scores, held = self._fit_members(
+            priors, problem, prepared.rows, learned, seconds, stream, rng, tasks
+        )
+        strongest = max(
+            (one for one in self._reports if one.prior is not None), key=lambda one: one.weight
+        ).prior
         of_strongest = next(one for one in learned if one.prior is strongest)
         judge = problem.take(held)
         self.spread_ = Spread.of(judge.Z, judge.Y - scores, judge.counts, of_strongest, rng)
@@ -96,7 +109,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         return self
 
     def _choose_scale(self, prior, prepared, others, some):
-        """Return the scale of the target, and what the first family learned on it, or None if there was no choice."""
+        """Return the scale of the target, and what the first family learned on it, or None if there
+        was no choice.
+        """
         rows, counts = prepared.target.rows, prepared.counts
         plain, sample = TargetScale.of(rows, counts), prepared.take(some)
         if not others:
@@ -124,26 +139,33 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Means, and with ``return_std`` the standard deviation of an observation around them.
 
-        The deviation is that of held-out residuals, times a size that depends on the row where that describes them better.
+        The deviation is that of held-out residuals, times a size that depends on the row where that
+        describes them better.
         """
         if not return_std:
             return self._as_given(self._map_rows(X, self._means, self._n_outputs()))
         n_outputs = self._n_outputs()
-        both = self._map_rows(X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs)
+        both = self._map_rows(
+            X, lambda Z: np.hstack([self._means(Z), self._deviations(Z)]), 2 * n_outputs
+        )
         return self._as_given(both[:, :n_outputs]), self._as_given(both[:, n_outputs:])
 
     @on_n_jobs
     def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
-        """Lower and upper ends that a new observation lies between with probability ``level``: (n_samples, 2), or (n_samples, n_outputs, 2).
+        """Lower and upper ends that a new observation lies between with probability ``level``:
+        (n_samples, 2), or (n_samples, n_outputs, 2).
 
-        The prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals, where the size of residuals depends on the row
-        measured in that size (jackknife up to 3500 rows, else split-conformal with a refit).  The coverage is that of new rows
-        of the same kind on average, not of each row; it is within a few percent of ``level`` from about a hundred rows on.
-        With too few rows for a level ends are infinite.  Intervals of rows with missing values or levels that
-        training rows did not have are too narrow: a warning names these columns.
+        The prediction ± the ⌈(n + 1) level⌉-th smallest of the n held-out residuals, where the size
+        of residuals depends on the row measured in that size (jackknife up to 3500 rows, else
+        split-conformal with a refit). The coverage is that of new rows of the same kind on average,
+        not of each row; it is within a few percent of ``level`` from about a hundred rows on. With
+        too few rows for a level ends are infinite. Intervals of rows with missing values or levels
+        that training rows did not have are too narrow: a warning names these columns.
         """
         if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9.")
+            raise ValueError(
+                f"level must lie between 0 and 1, got {level!r}. Write e.g. level=0.9."
+            )
         n_outputs = self._n_outputs()
         ends = self._map_rows(X, lambda Z: self._ends(Z, level).reshape(len(Z), -1), 2 * n_outputs)
         return self._as_given(ends.reshape(ends.shape[0], n_outputs, 2))
@@ -152,7 +174,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         return len(self.target_scale_.center) if hasattr(self, "target_scale_") else 0
 
     def _means(self, Z):
-        return _means(self.target_scale_, self.blend_.evaluate(Z), self.spread_, self.spread_.sizes(Z))
+        return _means(
+            self.target_scale_, self.blend_.evaluate(Z), self.spread_, self.spread_.sizes(Z)
+        )
 
     def _deviations(self, Z):
         sizes = self.spread_.sizes(Z)
@@ -165,15 +189,19 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         """(n_samples, n_outputs, 2)."""
         center, reach = self.blend_.evaluate(Z), self.spread_.sizes(Z) * self.spread_.reach(level)
         with np.errstate(over="ignore"):
-            return np.stack([self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1)
+            return np.stack(
+                [self.target_scale_.backward(center + side * reach) for side in (-1, 1)], axis=-1
+            )
 
     @on_n_jobs
     def effects(self, X: Any, max_order: int = 2) -> TableEffects:
-        """The prediction split exactly into a constant, main effects and pairs of columns (``max_order`` 2), and the rest.
+        """The prediction split exactly into a constant, main effects and pairs of columns
+        (``max_order`` 2), and the rest.
 
-        The effects are those of the Anova member (of the Laplace member where that one has no weight), times its weight; all that the
-        other members add is part of the rest.  Where ``target_scale_`` is logarithmic, it is the prediction on that scale,
-        log(y + shift) or asinh((y − shift) / width), that is split.
+        The effects are those of the Anova member (of the Laplace member where that one has no
+        weight), times its weight; all that the other members add is part of the rest. Where
+        ``target_scale_`` is logarithmic, it is the prediction on that scale, log(y + shift) or
+        asinh((y − shift) / width), that is split.
         """
         found = self._effects(X, max_order, self.target_scale_.unit, self.target_scale_.center)
         return found.first_output() if self._one_dimensional else found
@@ -200,7 +228,9 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
         rises = scale.slope_within(self.blend_.evaluate(Z) + sizes * quantiles)
         slopes = rises.mean(axis=0)[:, :, None] * slopes
         if spread.log_size is not None:
-            slopes += (rises * sizes * quantiles).mean(axis=0)[:, :, None] * spread.log_size.jacobian(Z, side)
+            slopes += (rises * sizes * quantiles).mean(axis=0)[
+                :, :, None
+            ] * spread.log_size.jacobian(Z, side)
         return slopes
 
     def _as_given(self, outputs):
@@ -208,21 +238,32 @@ class SpectralRegressor(MultiOutputMixin, RegressorScore, SpectralModel):
 
 
 def _clearly_better(nats, errors, other_errors, counts):
-    """Whether a scale that gains so many nats a row may be taken: its squared errors must not be larger, up to a standard error.
+    """Whether a scale that gains so many nats a row may be taken: its squared errors must not be
+    larger, up to a standard error.
 
     Nor by a larger share than the nats: few rows of a long tail have large standard errors.
     """
     worse = other_errors - errors
     mean, n_rows = np.average(worse, weights=counts), counts.sum()
     standard_error = np.sqrt(np.average((worse - mean) ** 2, weights=counts) / n_rows)
-    return nats > _CLEARLY and mean <= min(standard_error, nats * np.average(errors, weights=counts))
+    return nats > _CLEARLY and mean <= min(
+        standard_error, nats * np.average(errors, weights=counts)
+    )
 
 
 def _around(scale, center, spread, sizes):
-    """What observations may be: (101, n_samples, n_outputs) values around predictions on the scale of the fit."""
+    """What observations may be: (101, n_samples, n_outputs) values around predictions on the scale
+    of the fit.
+    """
     return scale.backward(scale.within(center + sizes * spread.quantiles()[:, None]))
 
 
 def _means(scale, center, spread, sizes):
-    """The mean on the user's scale; on another scale that of a prediction plus each of the residuals."""
-    return scale.backward(center) if scale.kind == "identity" else _around(scale, center, spread, sizes).mean(axis=0)
+    """The mean on the user's scale; on another scale that of a prediction plus each of the
+    residuals.
+    """
+    return (
+        scale.backward(center)
+        if scale.kind == "identity"
+        else _around(scale, center, spread, sizes).mean(axis=0)
+    )

@@ -1,4 +1,6 @@
-"""How far observations lie from predictions: residuals of rows that were left out, and how their size depends on the row."""
+"""How far observations lie from predictions: residuals of rows that were left out, and how their
+size depends on the row.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,23 @@ from .solving import Problem, solve_leaving_out
 
 # Rows that the size of residuals is learned from, and the fewest that say something about it.
 _MOST_ROWS, _FEWEST_ROWS = 1000, 100
-# log |residual| of normal noise has variance π²/8 around its mean; its dependence on the row is a fraction of that.
+# log |residual| of normal noise has variance π²/8 around its mean; its dependence on the row is a
+# fraction of that.
 _NOISE_OF_LOGS = 10.0
 # Residuals are not taken for smaller than this share of their root mean square.
 _LEAST_RESIDUAL = 1e-2
-# A size for each row must describe held-out residuals better than one for all, by so many nats a row.
+# A size for each row must describe held-out residuals better than one for all, by so many nats a
+# row.
 _WORTHWHILE = 0.03
-# So many residuals, evenly spread over all in order, stand for them where functions are averaged over them.
+# So many residuals, evenly spread over all in order, stand for them where functions are averaged
+# over them.
 _N_QUANTILES = 101
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Held-out residuals divided by their size at their row: ``scores`` (n_samples, n_outputs) with ``weights``.
+    """Held-out residuals divided by their size at their row: ``scores`` (n_samples, n_outputs) with
+    ``weights``.
 
     The size is exp(``log_size``(z)), or one where that does not describe them better.
     """
@@ -50,8 +56,12 @@ class Spread:
             return plain
         rows = np.sort(rng.choice(len(Z), min(_MOST_ROWS, len(Z)), replace=False))
         logs = np.log(np.maximum(np.abs(residuals), _LEAST_RESIDUAL * typical))
-        noisy = LearnedPrior(learned.prior, _NOISE_OF_LOGS, learned.linear, learned.objective, learned.n_iterations)
-        solved = solve_leaving_out(Problem(Z[rows], logs[rows], counts[rows], np.ones(len(rows))), noisy, 6)
+        noisy = LearnedPrior(
+            learned.prior, _NOISE_OF_LOGS, learned.linear, learned.objective, learned.n_iterations
+        )
+        solved = solve_leaving_out(
+            Problem(Z[rows], logs[rows], counts[rows], np.ones(len(rows))), noisy, 6
+        )
         log_sizes = np.asarray(solved.expansion.evaluate(Z), np.float64)
         log_sizes[rows] = solved.held_out  # what the others say of them
         scores = residuals * np.exp(-log_sizes)
@@ -72,7 +82,9 @@ class Spread:
         return np.sqrt(np.average(self.scores**2, axis=0, weights=self.weights))
 
     def reach(self, level: float) -> np.ndarray:
-        """The size of score that a new row exceeds with probability 1 − level: the ⌈(n + 1) level⌉-th smallest of n, (n_outputs,)."""
+        """The size of score that a new row exceeds with probability 1 − level: the ⌈(n + 1)
+        level⌉-th smallest of n, (n_outputs,).
+        """
         reaches = np.empty(self.scores.shape[1])
         for k, scores in enumerate(np.abs(self.scores).T):
             order = np.argsort(scores)
@@ -85,4 +97,6 @@ class Spread:
     def quantiles(self) -> np.ndarray:
         """(101, n_outputs) scores that stand for all of them."""
         shares = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
-        return np.column_stack([lower_quantiles(scores, self.weights, shares) for scores in self.scores.T])
+        return np.column_stack(
+            [lower_quantiles(scores, self.weights, shares) for scores in self.scores.T]
+        )

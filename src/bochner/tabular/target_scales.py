@@ -1,4 +1,6 @@
-"""The scale that a regression target is fitted on: as it is, or its logarithm where that is clearly the better description."""
+"""The scale that a regression target is fitted on: as it is, or its logarithm where that is clearly
+the better description.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
-    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or "asinh" (asinh((y − shift) / width)).
+    """z = (g(y) − center) / unit, column by column; g is "identity", "log" (log(y + shift)) or
+    "asinh" (asinh((y − shift) / width)).
 
     ``lowest`` and ``highest`` are the ends of z over the rows.
     """
@@ -25,18 +28,29 @@ class TargetScale:
 
     @classmethod
     def of(
-        cls, Y: np.ndarray, weights: np.ndarray, kind: str = "identity", shift: float = 0.0, width: float = 1.0
+        cls,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        kind: str = "identity",
+        shift: float = 0.0,
+        width: float = 1.0,
     ) -> TargetScale:
-        """With the center and unit that give z mean zero and variance one; a constant column has unit one."""
+        """With the center and unit that give z mean zero and variance one; a constant column has
+        unit one.
+        """
         zeros, ones = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         scale = cls(kind, shift, width, zeros, ones, zeros, ones)
         bent = scale.forward(Y)
         largest = np.maximum(np.abs(bent).max(axis=0), np.finfo(float).tiny)
         center = largest * np.average(bent / largest, axis=0, weights=weights)
         # Squares of huge numbers are no numbers.
-        unit = largest * np.sqrt(np.average(((bent - center) / largest) ** 2, axis=0, weights=weights))
+        unit = largest * np.sqrt(
+            np.average(((bent - center) / largest) ** 2, axis=0, weights=weights)
+        )
         constant = unit <= 1e-14 * largest
-        scale = replace(scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit))
+        scale = replace(
+            scale, center=np.where(constant, bent[0], center), unit=np.where(constant, 1.0, unit)
+        )
         z = scale.forward(Y)
         return replace(scale, lowest=z.min(axis=0), highest=z.max(axis=0))
 
@@ -64,7 +78,9 @@ class TargetScale:
         return np.clip(bent, -furthest, furthest)
 
     def within(self, z: np.ndarray) -> np.ndarray:
-        """z not more than half a standard deviation outside what was seen: means of exponentials of more are anything."""
+        """z not more than half a standard deviation outside what was seen: means of exponentials of
+        more are anything.
+        """
         return np.clip(z, self.lowest - 0.5, self.highest + 0.5)
 
     def slope_within(self, z: np.ndarray) -> np.ndarray:
@@ -78,7 +94,9 @@ class TargetScale:
         return np.where(inside, self.unit, 0.0)
 
     def mean_log_slope(self, Y: np.ndarray, weights: np.ndarray) -> float:
-        """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of y."""
+        """The mean of log dz/dy over the rows: what a density of z gains when it is read as one of
+        y.
+        """
         slopes = -np.log(self.unit)
         if self.kind == "log":
             slopes = slopes - np.log(Y + self.shift)
@@ -93,11 +111,15 @@ def ends_of(values: Any, weights: Any = None) -> tuple[float, float]:
     return float(np.min(present)), float(np.max(present))
 
 
-def other_scales(Y: np.ndarray, weights: np.ndarray, ends: tuple[float, float] | None = None) -> list[TargetScale]:
-    """What a skewed or heavy-tailed target may be compared on; none for several outputs and well-behaved targets.
+def other_scales(
+    Y: np.ndarray, weights: np.ndarray, ends: tuple[float, float] | None = None
+) -> list[TargetScale]:
+    """What a skewed or heavy-tailed target may be compared on; none for several outputs and
+    well-behaved targets.
 
-    ``ends`` are those of all values, where Y is a sample of them: a scale must be one for all.  The logarithm for a long tail above and no negative values (shifted by half the smallest positive one if there are zeros), asinh
-    around the median for other long tails.
+    ``ends`` are those of all values, where Y is a sample of them: a scale must be one for all. The
+    logarithm for a long tail above and no negative values (shifted by half the smallest positive
+    one if there are zeros), asinh around the median for other long tails.
     """
     if Y.shape[1] != 1:
         return []

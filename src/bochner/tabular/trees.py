@@ -15,7 +15,9 @@ _FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TreeMember:
-    """Histogram trees on the prepared columns; scores are probabilities of classes, or values, one model an output."""
+    """Histogram trees on the prepared columns; scores are probabilities of classes, or values, one
+    model an output.
+    """
 
     models: tuple[HistGradientBoostingClassifier | HistGradientBoostingRegressor, ...]
     n_outputs: int
@@ -23,7 +25,9 @@ class TreeMember:
 
     @classmethod
     def fitted(cls, problem: Problem, labels: bool, seed: int) -> TreeMember:
-        """On all rows of a problem; ``labels`` says that its targets are one-hot (one column for two classes)."""
+        """On all rows of a problem; ``labels`` says that its targets are one-hot (one column for
+        two classes).
+        """
         n_outputs = problem.Y.shape[1]
         models: tuple
         with threads_of_others():
@@ -33,7 +37,9 @@ class TreeMember:
                 models = (model.fit(problem.Z, codes, sample_weight=problem.weights),)
             else:
                 models = tuple(
-                    HistGradientBoostingRegressor(random_state=seed).fit(problem.Z, y, sample_weight=problem.weights)
+                    HistGradientBoostingRegressor(random_state=seed).fit(
+                        problem.Z, y, sample_weight=problem.weights
+                    )
                     for y in problem.Y.T
                 )
         return cls(models, n_outputs, len(problem.Z))
@@ -63,7 +69,9 @@ def cross_fitted_trees(
     n_rows = len(problem.Z)
     if n_held is not None:
         inner = TreeMember.fitted(problem.take(np.arange(n_rows - n_held)), labels, seed)
-        return TreeMember.fitted(problem, labels, seed), inner.evaluate(problem.Z[n_rows - n_held :])
+        return TreeMember.fitted(problem, labels, seed), inner.evaluate(
+            problem.Z[n_rows - n_held :]
+        )
     shares = _fold_shares(problem, rng)
     held_out = np.zeros_like(problem.Y)
     for share in shares:
@@ -81,7 +89,8 @@ def cross_fitted_trees(
 def _fold_shares(problem, rng):
     """Return the share of each row that is held out in each fold, (n_folds, n_rows).
 
-    A row that stands for several observations is spread over the folds, as rows drawn one by one would be.
+    A row that stands for several observations is spread over the folds, as rows drawn one by one
+    would be.
     """
     n_rows = len(problem.Z)
     n_folds = min(_FOLDS, n_rows)

@@ -1,4 +1,6 @@
-"""Waves drawn from a learned prior and moved by descent over all rows: the member that no number of rows is too large for."""
+"""Waves drawn from a learned prior and moved by descent over all rows: the member that no number of
+rows is too large for.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from .solving import Problem, Solved
 _WAVES, _BATCH = 1024, 256
 # Rows that are met in all epochs together, and epochs at least and at most.
 _VISITS, _EPOCHS = 1e6, (3, 20)
-# Steps of frequencies (in units of their median), and of amplitudes and the rest; penalties of amplitudes that are tried.
+# Steps of frequencies (in units of their median), and of amplitudes and the rest; penalties of
+# amplitudes that are tried.
 _FREQUENCY_RATE, _AMPLITUDE_RATE, _PENALTIES = 0.03, 0.002, (0.01, 0.1)
 
 
@@ -36,7 +39,9 @@ class Stream:
     weights: np.ndarray
 
     def without(self, numbers: np.ndarray, and_equal: bool) -> Stream:
-        """Return the same rows without some of them, and without all rows that are equal to these (``and_equal``)."""
+        """Return the same rows without some of them, and without all rows that are equal to these
+        (``and_equal``).
+        """
         kept = self.kept.copy()
         if and_equal:
             keys = row_keys(self.rows)
@@ -53,7 +58,9 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class WaveMember:
-    """What the loss predicts from an expansion on the prepared columns: values, or probabilities of classes."""
+    """What the loss predicts from an expansion on the prepared columns: values, or probabilities of
+    classes.
+    """
 
     expansion: Expansion
     loss: Loss
@@ -71,16 +78,22 @@ class WaveMember:
         if isinstance(self.loss, Squared):
             return slopes
         shares = self.evaluate(Z)[:, :, None]
-        mean = shares * slopes if shares.shape[1] == 1 else np.sum(shares * slopes, axis=1, keepdims=True)
+        mean = (
+            shares * slopes
+            if shares.shape[1] == 1
+            else np.sum(shares * slopes, axis=1, keepdims=True)
+        )
         return shares * (slopes - mean)
 
 
 def solve_descending(
     stream: Stream, learned: LearnedPrior, labels: bool, judge: Problem, rng: np.random.Generator
 ) -> Solved:
-    """Draws of the learned prior, their amplitudes by ridge on some rows, then all moved together over all rows.
+    """Draws of the learned prior, their amplitudes by ridge on some rows, then all moved together
+    over all rows.
 
-    The loss is that of logistic regression for ``labels``, the squared one for values; the rows ``judge`` keep the best epoch and penalty.
+    The loss is that of logistic regression for ``labels``, the squared one for values; the rows
+    ``judge`` keep the best epoch and penalty.
     """
     loss, targets = _problem(stream.Y, labels)
     kept = stream.kept
@@ -96,7 +109,9 @@ def solve_descending(
     judged, judge_rows = _problem(judge.Y, labels)[1], judge.Z.astype(np.float32)
 
     def held_out(expansion):
-        return float(np.average(loss.values(judged, expansion.evaluate(judge_rows)), weights=judge.weights))
+        return float(
+            np.average(loss.values(judged, expansion.evaluate(judge_rows)), weights=judge.weights)
+        )
 
     # The penalties side by side: one trip to the rows for both.
     tried = [WaveParameters.of(start) for _ in _PENALTIES]
@@ -120,4 +135,8 @@ def _problem(Y: Any, labels: bool) -> tuple[Loss, Any]:
     """The loss, and its targets: signs for one column of labels."""
     if not labels:
         return Squared(), Y.astype(np.float32)
-    return (Logistic(), (2 * Y - 1).astype(np.float32)) if Y.shape[1] == 1 else (Multinomial(), Y.astype(np.float32))
+    return (
+        (Logistic(), (2 * Y - 1).astype(np.float32))
+        if Y.shape[1] == 1
+        else (Multinomial(), Y.astype(np.float32))
+    )

@@ -1,4 +1,6 @@
-"""Find experiments: the modules of ``bochner_papers`` that state a claim, and files given by their path."""
+"""Find experiments: the modules of ``bochner_papers`` that state a claim, and files given by their
+path.
+"""
 
 import hashlib
 import importlib
@@ -40,7 +42,9 @@ class Experiment:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure, deviations, what was tried, what is left out."""
+        """What it tells about itself: paper, claim, rule of the verdict, caption of the figure,
+        deviations, what was tried, what is left out.
+        """
         return {
             "experiment": self.name,
             "paper": self.module.PAPER,
@@ -70,21 +74,29 @@ class Experiment:
             return "unknown"
 
     def is_older(self, record: dict[str, Any]) -> bool:
-        """Whether a stored result was made by another version of the code, or does not say by which."""
+        """Whether a stored result was made by another version of the code, or does not say by
+        which.
+        """
         return record.get("source") != self.source
 
     def is_left_out(self, case: dict[str, Any], scale: str) -> bool:
-        """Whether the atlas does without a case of the paper's scale, which takes too long; whoever has the time can run it."""
+        """Whether the atlas does without a case of the paper's scale, which takes too long; whoever
+        has the time can run it.
+        """
         return scale == "paper" and hasattr(self.module, "left_out") and self.module.left_out(case)
 
     def cases(self, scale: str) -> list[dict[str, Any]]:
-        """The work at a scale, checked: plain JSON dictionaries, no two alike; those that are left out come last."""
+        """The work at a scale, checked: plain JSON dictionaries, no two alike; those that are left
+        out come last.
+        """
         cases = [as_json(case) for case in self.module.cases(scale)]
         cases.sort(key=lambda case: self.is_left_out(case, scale))
         keys = [case_key(case) for case in cases]
         if len(set(keys)) < len(keys):
             twice = next(case for case, key in zip(cases, keys) if keys.count(key) > 1)
-            raise ExperimentError(f"{self.name} lists a case twice at scale {scale!r}: {json.dumps(twice)}.")
+            raise ExperimentError(
+                f"{self.name} lists a case twice at scale {scale!r}: {json.dumps(twice)}."
+            )
         return cases
 
 
@@ -115,7 +127,8 @@ def _missing_parts(module: ModuleType) -> list[str]:
 
 
 def import_experiment(reference: str) -> ModuleType:
-    """Import the module of an experiment by its name, or from a file if ``reference`` ends with .py.
+    """Import the module of an experiment by its name, or from a file if ``reference`` ends with
+    .py.
 
     A file can import modules that lie beside it.
     """
@@ -137,11 +150,13 @@ def _from_file(reference: str, taken: Iterable[str]) -> Experiment:
     path = Path(reference).resolve()
     if not path.is_file():
         raise ExperimentError(
-            f"There is no file {reference}. Write the path of an experiment's file, or the name of an experiment."
+            f"There is no file {reference}. Write the path of an experiment's file, or the name of "
+            "an experiment."
         )
     if path.stem in taken:
         raise ExperimentError(
-            f"{reference} has the name of an experiment of bochner, so that their results would be mixed. Rename the file."
+            f"{reference} has the name of an experiment of bochner, so that their results would be "
+            "mixed. Rename the file."
         )
     module = import_experiment(str(path))
     missing = _missing_parts(module)
@@ -151,7 +166,9 @@ def _from_file(reference: str, taken: Iterable[str]) -> Experiment:
 
 
 def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
-    """Return the experiments called ``names``, which may be paths of files; all of them for ``["all"]``."""
+    """Return the experiments called ``names``, which may be paths of files; all of them for
+    ``["all"]``.
+    """
     found, broken = discover(package)
     names = list(names)
     if names == ["all"]:
@@ -163,7 +180,8 @@ def choose(names: Iterable[str], package: str = _PACKAGE) -> list[Experiment]:
             raise ExperimentError(f"Experiment {name!r} cannot be used: {broken[name]}.")
         if name not in found:
             raise ExperimentError(
-                f"There is no experiment {name!r}. There are: {', '.join(sorted(found)) or 'none'}; or write all."
+                f"There is no experiment {name!r}. There are: "
+                f"{', '.join(sorted(found)) or 'none'}; or write all."
             )
     return [found[name] for name in dict.fromkeys(names)]
 
@@ -176,12 +194,16 @@ def _several(module: ModuleType, name: str) -> list[str]:
 
 def _first_paragraph(function: Any) -> str:
     """What a function's documentation begins with, on one line."""
-    documentation = (function and inspect.getdoc(function)) or ""  # None has a documentation of its own
+    documentation = (
+        function and inspect.getdoc(function)
+    ) or ""  # None has a documentation of its own
     return " ".join(documentation.partition("\n\n")[0].split())
 
 
 def as_json(value: Any) -> Any:
-    """``value`` as it comes back from a JSON file: numpy numbers and arrays become plain ones, tuples lists."""
+    """``value`` as it comes back from a JSON file: numpy numbers and arrays become plain ones,
+    tuples lists.
+    """
     return json.loads(json.dumps(value, default=_plain))
 
 

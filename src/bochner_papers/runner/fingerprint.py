@@ -31,7 +31,9 @@ def run_fingerprint(module: str, version: str) -> str:
         if definition not in used:
             used[definition], further = files[file].definition(name)
             waiting += further
-    text = "\n".join(f"{file.removeprefix(root)} {name}\n{used[file, name]}" for file, name in sorted(used))
+    text = "\n".join(
+        f"{file.removeprefix(root)} {name}\n{used[file, name]}" for file, name in sorted(used)
+    )
     return hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:12]
 
 
@@ -49,7 +51,10 @@ class _Source:
             if isinstance(statement, ast.ImportFrom) and statement.level == 1:
                 for alias in statement.names:
                     file = f"{package}.{statement.module or alias.name}"
-                    self.imports[alias.asname or alias.name] = (file, alias.name if statement.module else "")
+                    self.imports[alias.asname or alias.name] = (
+                        file,
+                        alias.name if statement.module else "",
+                    )
             else:
                 for name in _defined_names(statement):
                     self.statements.setdefault(name, []).append(statement)
@@ -89,7 +94,9 @@ def _defined_names(statement: ast.stmt) -> set[str]:
     """Return the names that a statement of a module defines or, by setting an item, changes."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
-    stored = [node for node in ast.walk(statement) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    stored = [
+        node for node in ast.walk(statement) if isinstance(getattr(node, "ctx", None), ast.Store)
+    ]
     return {name.id for node in stored for name in ast.walk(node) if isinstance(name, ast.Name)}
 
 

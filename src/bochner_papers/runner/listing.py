@@ -35,7 +35,11 @@ def _short_text(entry: dict[str, Any]) -> str:
         return f"{entry['experiment']}\n  cannot be used: {entry['unusable']}"
     facts = [*_data_summary(entry["data"]), f"Cases: {_cases(entry)}."]
     return "\n".join(
-        [f"{entry['experiment']}  ({entry['paper']})", *_wrapped(entry["claim"]), *_wrapped(" ".join(facts))]
+        [
+            f"{entry['experiment']}  ({entry['paper']})",
+            *_wrapped(entry["claim"]),
+            *_wrapped(" ".join(facts)),
+        ]
     )
 
 
@@ -79,7 +83,9 @@ def _cases(entry: dict[str, Any]) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return textwrap.wrap(
+        text, 110, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+    )
 
 
 _PLACES = {

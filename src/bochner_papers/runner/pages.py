@@ -1,4 +1,6 @@
-"""The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the index over all."""
+"""The files of a finished experiment: its page, its results as CSV and JSON, its figure; and the
+index over all.
+"""
 
 import csv
 import json
@@ -8,19 +10,32 @@ from typing import Any
 
 from bochner._terminal.files import write_whole, written_whole
 from bochner._terminal.text import cell_number, cell_text
-from bochner.tables.pages.document import Markup, bullets, document, folded, joined, section, table, tag
+from bochner.tables.pages.document import (
+    Markup,
+    bullets,
+    document,
+    folded,
+    joined,
+    section,
+    table,
+    tag,
+)
 from bochner.tables.pages.drawing import figure_alt, matplotlib_svg, with_alt
 
 from .text import duration, of_earlier_code, published_text, skipped_because, work_done
 
 _VERDICT_STYLES = {"holds": "holds", "does not hold": "fails", "cannot tell": "open"}
 _VERDICT_ORDER = {"does not hold": 0, "cannot tell": 1, "holds": 2}
-_MAX_OPEN_ROWS = 15  # a longer table of averages is folded where the paper's table or a figure says the same
+_MAX_OPEN_ROWS = (
+    15  # a longer table of averages is folded where the paper's table or a figure says the same
+)
 _MAX_RESULT_ROWS = 2000
 
 
 def write_experiment(summary: dict[str, Any], out: Path, figure: Any = None) -> Path:
-    """Write ``<name>.<scale>`` as .html, .csv, .json and, with a matplotlib figure, .svg; returns the page's path."""
+    """Write ``<name>.<scale>`` as .html, .csv, .json and, with a matplotlib figure, .svg; returns
+    the page's path.
+    """
     out.mkdir(parents=True, exist_ok=True)
     stem = f"{summary['experiment']}.{summary['scale']}"
     picture = Markup("")
@@ -55,7 +70,14 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
     if n_rows > _MAX_OPEN_ROWS and (summary["published"] or picture):
         averages = folded(f"{n_rows} rows: mean and spread of every setting", averages)
     failures = [
-        joined([tag("code", json.dumps(entry["case"])), " ", entry["error"], tag("pre", entry.get("trace", ""))])
+        joined(
+            [
+                tag("code", json.dumps(entry["case"])),
+                " ",
+                entry["error"],
+                tag("pre", entry.get("trace", "")),
+            ]
+        )
         for entry in summary["failed"]
     ]
     endings = {"CSV": "csv", "JSON": "json", "raw lines": "jsonl"}
@@ -70,11 +92,18 @@ def experiment_page(summary: dict[str, Any], picture: Markup, stem: str) -> str:
         section("Figure", picture),
         section(
             "Comparisons",
-            joined([table(t["columns"], t["rows"], caption=t["caption"]) for t in summary["comparisons"]]),
+            joined(
+                [
+                    table(t["columns"], t["rows"], caption=t["caption"])
+                    for t in summary["comparisons"]
+                ]
+            ),
         ),
         section("Results", averages),
         section("Deviations from the paper's protocol", bullets(summary["deviations"])),
-        section("What was tried", tag("p", summary["tried"]) if summary.get("tried") else Markup("")),
+        section(
+            "What was tried", tag("p", summary["tried"]) if summary.get("tried") else Markup("")
+        ),
         section("Skipped", bullets(skipped_because(summary))),
         section("Failed", bullets(failures)),
         section(
@@ -100,7 +129,12 @@ def write_index(out: Path) -> Path:
                 summaries.append(summary)
     rows = [
         [
-            joined([tag("a", s["experiment"], href=f"{s['experiment']}.{s['scale']}.html"), tag("small", s["paper"])]),
+            joined(
+                [
+                    tag("a", s["experiment"], href=f"{s['experiment']}.{s['scale']}.html"),
+                    tag("small", s["paper"]),
+                ]
+            ),
             (_badge(s["verdict"]), str(_VERDICT_ORDER[s["verdict"]])),
             s["claim"],
             s["scale"],
@@ -110,7 +144,10 @@ def write_index(out: Path) -> Path:
         for s in summaries
     ]
     columns = ["experiment", "verdict", "claim", "scale", "cases", "work"]
-    counts = {verdict: sum(summary["verdict"] == verdict for summary in summaries) for verdict in _VERDICT_STYLES}
+    counts = {
+        verdict: sum(summary["verdict"] == verdict for summary in summaries)
+        for verdict in _VERDICT_STYLES
+    }
     page = document(
         "Experiments of bochner",
         tag("h1", "The papers' tables and figures, rebuilt"),
@@ -130,10 +167,15 @@ def _comparison(comparison: dict[str, Any] | None) -> Markup:
         return Markup("")
     rows = []
     for row in comparison["rows"]:
-        both = [joined([cell_text(cell["ours"]), tag("small", published_text(cell))]) for cell in row["cells"]]
+        both = [
+            joined([cell_text(cell["ours"]), tag("small", published_text(cell))])
+            for cell in row["cells"]
+        ]
         rows.append([row["name"], *zip(both, (cell_number(cell["ours"]) for cell in row["cells"]))])
     caption = f"{comparison['quantity']}: ours, and below it the published number"
-    source = tag("p", f"Source: {comparison['source']}. {comparison.get('note', '')}", class_="soft")
+    source = tag(
+        "p", f"Source: {comparison['source']}. {comparison.get('note', '')}", class_="soft"
+    )
     grid = table([comparison["row"], *comparison["columns"]], rows, caption=caption)
     return joined([grid, source] if rows else [source])
 
@@ -144,9 +186,13 @@ def _averages(averages: dict[str, Any]) -> Markup:
     counts = [cell["n"] for row in averages["rows"] for cell in row if isinstance(cell, dict)]
     caption = "One run of each setting"
     if counts:
-        several = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        several = (
+            str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        )
         caption = f"Mean ± standard deviation over {several} repetitions"
-    same = [f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None]
+    same = [
+        f"{key} {cell_text(value)}" for key, value in averages["fixed"].items() if value is not None
+    ]
     caption += f"; {', '.join(same)}" if same else ""
     return table(averages["columns"], averages["rows"], caption=caption)
 
@@ -162,7 +208,11 @@ def _all_results(results: list[dict[str, Any]]) -> Markup:
 
 def _flat(results: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     entries = [entry["result"] | entry["case"] for entry in results]
-    columns = list(dict.fromkeys(key for entry in results for part in ("case", "result") for key in entry[part]))
+    columns = list(
+        dict.fromkeys(
+            key for entry in results for part in ("case", "result") for key in entry[part]
+        )
+    )
     return columns, [[entry.get(column) for column in columns] for entry in entries]
 
 
@@ -171,4 +221,6 @@ def _write_csv(results: list[dict[str, Any]], path: Path) -> None:
     with written_whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        writer.writerows([json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows)
+        writer.writerows(
+            [json.dumps(v) if isinstance(v, list | dict) else v for v in row] for row in rows
+        )

@@ -1,4 +1,6 @@
-"""Pictures inside results: a figure is drawn from stored lines alone, so a line may hold values over a grid, a byte each."""
+"""Pictures inside results: a figure is drawn from stored lines alone, so a line may hold values
+over a grid, a byte each.
+"""
 
 import base64
 

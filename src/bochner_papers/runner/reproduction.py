@@ -37,7 +37,8 @@ class Progress:
         self.waiting = len(self.unfinished())
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """Cases to run: without a result or, when they are to be renewed, with one of an earlier version of the code.
+        """Cases to run: without a result or, when they are to be renewed, with one of an earlier
+        version of the code.
 
         Those that the experiment leaves out are among them only when the ``whole`` is asked for.
         """
@@ -50,7 +51,9 @@ class Progress:
         return self.renew and self.experiment.is_older(record)
 
     def take_over(self, paths: Iterable[Path]) -> int:
-        """Keep results of today's code for cases that other scales share, and count them: run again, they would be the same."""
+        """Keep results of today's code for cases that other scales share, and count them: run
+        again, they would be the same.
+        """
         lacking = {case_key(case) for case in self.unfinished()}
         taken = 0
         for path in paths:
@@ -68,7 +71,9 @@ class Progress:
         return [case for case in missing if self.experiment.is_left_out(case, self.scale)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Finished cases in the experiment's own order, so that a resumed run ends like an uninterrupted one."""
+        """Finished cases in the experiment's own order, so that a resumed run ends like an
+        uninterrupted one.
+        """
         keys = map(case_key, self.cases)
         return [self.store.finished[key] for key in keys if key in self.store.finished]
 
@@ -100,9 +105,10 @@ def reproduce(
 ) -> Iterator[dict[str, Any]]:
     """Run what is not finished yet, and yield the summary of each experiment as it completes.
 
-    Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there, and takes over cases that were run at
-    another scale.  ``fresh`` starts anew, ``renew`` runs again what an earlier version of the code made, ``whole`` also runs what an
-    experiment leaves out, ``download`` lets workers ask OpenML for missing data.  A summary is a plain dictionary.
+    Results are in ``out/<name>.<scale>.jsonl``; an interrupted or killed run goes on from there,
+    and takes over cases that were run at another scale. ``fresh`` starts anew, ``renew`` runs again
+    what an earlier version of the code made, ``whole`` also runs what an experiment leaves out,
+    ``download`` lets workers ask OpenML for missing data. A summary is a plain dictionary.
     """
     n_jobs = n_jobs or available_cores()
     with ExitStack() as stack:
@@ -113,11 +119,21 @@ def reproduce(
                 path.unlink(missing_ok=True)
             store = stack.enter_context(ResultFile(path))
             if store.damaged:
-                say(f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of {path}.")
+                say(
+                    f"Damaged and not counted: line(s) {', '.join(map(str, store.damaged))} of "
+                    f"{path}."
+                )
             run = runs[experiment.reference] = Progress(experiment, scale, store, renew, whole)
-            shared = 0 if fresh else run.take_over(result_path(out, experiment.name, other) for other in SCALES)
+            shared = (
+                0
+                if fresh
+                else run.take_over(result_path(out, experiment.name, other) for other in SCALES)
+            )
             if shared:
-                say(f"{shared} cases of {experiment.name} are the same at another scale and were run there.")
+                say(
+                    f"{shared} cases of {experiment.name} are the same at another scale and were "
+                    "run there."
+                )
         tasks = [Task(module, case) for module, run in runs.items() for case in run.unfinished()]
         left_out = 0 if whole else sum(len(run.left_out()) for run in runs.values())
         kept = sum(len(run.cases) for run in runs.values()) - len(tasks) - left_out
@@ -153,13 +169,24 @@ def summarize(run: Progress) -> dict[str, Any]:
     pairs = [(record["case"], record["result"]) for record in records]
     missing, left_out = len(run.cases) - len(records), len(run.left_out())
     try:
-        verdict, why = experiment.module.verdict(pairs) if pairs else ("cannot tell", "No case was run.")
+        verdict, why = (
+            experiment.module.verdict(pairs) if pairs else ("cannot tell", "No case was run.")
+        )
         if verdict not in VERDICTS:
-            raise ValueError(f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}")
+            raise ValueError(
+                f"{experiment.name}.verdict must return one of {VERDICTS}, got {verdict!r}"
+            )
     except Exception as error:
-        verdict, why = "cannot tell", f"The rule could not be applied ({type(error).__name__}: {error})."
-        if missing == left_out:  # all results are there, so this is a mistake in the experiment and must be seen
-            run.failed.append({"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()})
+        verdict, why = (
+            "cannot tell",
+            f"The rule could not be applied ({type(error).__name__}: {error}).",
+        )
+        if (
+            missing == left_out
+        ):  # all results are there, so this is a mistake in the experiment and must be seen
+            run.failed.append(
+                {"case": {}, "error": f"verdict: {error}", "trace": traceback.format_exc()}
+            )
     if missing > left_out:
         why = f"{why.rstrip('.')}. {missing - left_out} of {len(run.cases)} cases are missing."
     paper = published(experiment.name)
@@ -190,7 +217,8 @@ def describe_environment() -> dict[str, str]:
 
 
 def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
-    """The experiment's matplotlib figure, or None when it has none or there is nothing to draw it with.
+    """The experiment's matplotlib figure, or None when it has none or there is nothing to draw it
+    with.
 
     A figure that fails on complete results is an error of the experiment and noted as such.
     """
@@ -206,5 +234,7 @@ def drawn(experiment: Experiment, summary: dict[str, Any]) -> Any:
         return draw([(entry["case"], entry["result"]) for entry in summary["results"]])
     except Exception as error:
         if summary["n_finished"] + summary["n_left_out"] == summary["n_cases"]:
-            summary["failed"].append({"case": {}, "error": f"figure: {error}", "trace": traceback.format_exc()})
+            summary["failed"].append(
+                {"case": {}, "error": f"figure: {error}", "trace": traceback.format_exc()}
+            )
         return None

@@ -1,4 +1,6 @@
-"""What experiments do with cases and results: list combinations, choose and average results, put findings into words."""
+"""What experiments do with cases and results: list combinations, choose and average results, put
+findings into words.
+"""
 
 import itertools
 from collections.abc import Iterable, Mapping
@@ -22,7 +24,9 @@ def every(**choices: Iterable[Any]) -> list[Case]:
 
 def chosen(results: Results, **wanted: Any) -> Results:
     """The pairs whose case has these entries."""
-    return [pair for pair in results if all(pair[0].get(key) == value for key, value in wanted.items())]
+    return [
+        pair for pair in results if all(pair[0].get(key) == value for key, value in wanted.items())
+    ]
 
 
 def grouped(results: Results, value: str, *keys: str) -> dict[Any, list[Any]]:
@@ -52,7 +56,9 @@ def table(results: Results, value: str, row: str, column: str) -> dict[Any, dict
 
 
 def curve(results: Results, value: str, along: str, **wanted: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The cases' entries ``along`` in order, and the mean of ``value`` at each, over the pairs that are ``chosen``."""
+    """The cases' entries ``along`` in order, and the mean of ``value`` at each, over the pairs that
+    are ``chosen``.
+    """
     found = means(chosen(results, **wanted), value, along)
     return np.array(sorted(found)), np.array([found[x] for x in sorted(found)])
 

@@ -1,4 +1,6 @@
-"""Finished cases on disk: one JSON line each, appended and flushed at once, read again after an interruption."""
+"""Finished cases on disk: one JSON line each, appended and flushed at once, read again after an
+interruption.
+"""
 
 import json
 import os
@@ -11,8 +13,9 @@ from .catalog import ExperimentError, case_key
 class ResultFile:
     """The results of one experiment at one scale.
 
-    A line is ``{"case", "result", "seconds", ...}``, or ``{"case", "error", ...}`` for a case that failed; failed cases are
-    tried again.  A line that a killed process left half written is dropped.  One process writes at a time.
+    A line is ``{"case", "result", "seconds", ...}``, or ``{"case", "error", ...}`` for a case that
+    failed; failed cases are tried again. A line that a killed process left half written is dropped.
+    One process writes at a time.
 
     Use it as a context manager to write; ``finished_records(path)`` only reads.
     """
@@ -40,7 +43,9 @@ class ResultFile:
         self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line so that it survives whatever happens next; on a full disk nothing of it is left."""
+        """Write one line so that it survives whatever happens next; on a full disk nothing of it is
+        left.
+        """
         left, size = json.dumps(record).encode() + b"\n", self._file.seek(0, os.SEEK_END)
         try:
             while left:
@@ -74,7 +79,9 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], list[int]]:
         if isinstance(record.get("result"), dict):
             finished[key] = record
     if damaged and len(damaged) == len(numbered):
-        raise ExperimentError(f"{path} holds no results of an experiment. Move it away, or give another --out.")
+        raise ExperimentError(
+            f"{path} holds no results of an experiment. Move it away, or give another --out."
+        )
     return finished, damaged
 
 
@@ -82,9 +89,13 @@ def _lock(file: Any, path: Path) -> None:
     """Refuse a second writer; the lock goes away with the process, however it ends."""
     try:
         import fcntl
-    except ImportError:  # not on Windows: two runs at once then repeat work, but still write whole lines
+    except (
+        ImportError
+    ):  # not on Windows: two runs at once then repeat work, but still write whole lines
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise ExperimentError(f"Another run is writing {path}. Wait for it, or give another --out.") from None
+        raise ExperimentError(
+            f"Another run is writing {path}. Wait for it, or give another --out."
+        ) from None

@@ -48,7 +48,11 @@ def skipped_because(summary: dict[str, Any]) -> list[str]:
 def of_earlier_code(summary: dict[str, Any]) -> list[str]:
     """A note where results are older than the code, or none."""
     older = summary["n_of_earlier_code"]
-    return [f"{older} results come from an earlier version of the code, or do not say from which"] if older else []
+    return (
+        [f"{older} results come from an earlier version of the code, or do not say from which"]
+        if older
+        else []
+    )
 
 
 def work_done(summary: dict[str, Any]) -> str:
@@ -68,7 +72,11 @@ def overview_text(summaries: list[dict[str, Any]]) -> str:
     columns = ["experiment", "verdict", "cases", "skipped", "failed", "work"]
     rows = []
     for summary in sorted(summaries, key=lambda summary: summary["experiment"]):
-        counts = [f"{summary['n_finished']}/{summary['n_cases']}", len(summary["skipped"]), len(summary["failed"])]
+        counts = [
+            f"{summary['n_finished']}/{summary['n_cases']}",
+            len(summary["skipped"]),
+            len(summary["failed"]),
+        ]
         work = duration(summary["seconds"]) if summary["seconds"] else "–"
         rows.append([summary["experiment"], summary["verdict"], *map(str, counts), work])
     return aligned(columns, rows)
@@ -77,7 +85,12 @@ def overview_text(summaries: list[dict[str, Any]]) -> str:
 def _published_text(comparison: dict[str, Any]) -> str:
     rows = []
     for row in comparison["rows"]:
-        rows.append([row["name"], *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"])])
+        rows.append(
+            [
+                row["name"],
+                *(f"{cell_text(cell['ours'])} ({published_text(cell)})" for cell in row["cells"]),
+            ]
+        )
     table = aligned([comparison["row"], *comparison["columns"]], rows)
     return f"{comparison['quantity']}: ours (published)\n{table}"
 
@@ -86,4 +99,8 @@ def published_text(cell: dict[str, Any]) -> str:
     """The published number with its spread, in the digits that were printed."""
     if cell["published"] is None:
         return "–"
-    return str(cell["published"]) if cell["published_std"] is None else f"{cell['published']} ± {cell['published_std']}"
+    return (
+        str(cell["published"])
+        if cell["published_std"] is None
+        else f"{cell['published']} ± {cell['published_std']}"
+    )

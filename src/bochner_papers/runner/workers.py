@@ -41,7 +41,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: a ``result``, or an ``error`` (``skipped`` when a data set or a rival's package was not at hand)."""
+    """What became of a task: a ``result``, or an ``error`` (``skipped`` when a data set or a
+    rival's package was not at hand).
+    """
 
     task: Task
     result: dict[str, Any] | None
@@ -56,10 +58,13 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> Generator[Outcome, None, None]:
+def run_tasks(
+    tasks: Iterable[Task], n_jobs: int, *, download: bool = False
+) -> Generator[Outcome, None, None]:
     """Outcomes in the order in which they come; closing the iterator ends the workers.
 
-    A worker that dies (out of memory, a crash in compiled code) costs its case only: the case fails, another worker starts.
+    A worker that dies (out of memory, a crash in compiled code) costs its case only: the case
+    fails, another worker starts.
     """
     waiting = deque(tasks)
     n_jobs = min(n_jobs, len(waiting))
@@ -77,7 +82,9 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int, *, download: bool = False) -> 
                         outcome = connection.recv()
                     except (EOFError, ConnectionResetError):
                         process.join()
-                        outcome = Outcome(task, None, time.monotonic() - started, _obituary(process.exitcode))
+                        outcome = Outcome(
+                            task, None, time.monotonic() - started, _obituary(process.exitcode)
+                        )
                         connection.close()
                         process, connection = _hired(context) if waiting else (process, connection)
                     if waiting:
@@ -108,13 +115,19 @@ def _assign(crew: dict, process: Any, connection: Connection, waiting: deque[Tas
 
 
 def _obituary(exit_code: int | None) -> str:
-    cause = f"signal {signal.Signals(-exit_code).name}" if exit_code and exit_code < 0 else f"exit code {exit_code}"
+    cause = (
+        f"signal {signal.Signals(-exit_code).name}"
+        if exit_code and exit_code < 0
+        else f"exit code {exit_code}"
+    )
     return f"the worker process died ({cause}); with SIGKILL, memory most likely ran out: try fewer --jobs"
 
 
 @contextmanager
 def _environment(n_jobs: int, download: bool) -> Iterator[None]:
-    """The variables that workers inherit: their share of the threads, and whether they may use the network."""
+    """The variables that workers inherit: their share of the threads, and whether they may use the
+    network.
+    """
     share = str(max(1, available_cores() // max(n_jobs, 1)))
     wanted = dict.fromkeys(_THREAD_VARIABLES, share) | {"BOCHNER_OFFLINE": "" if download else "1"}
     before = {name: os.environ[name] for name in wanted if name in os.environ}
@@ -129,7 +142,9 @@ def _environment(n_jobs: int, download: bool) -> Iterator[None]:
 
 def _work(connection: Connection) -> None:
     """The life of a worker: cases in, outcomes out, until the other end closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with suppress(EOFError, OSError), listening(lambda _: False):  # the only bar is the parent's
         while True:
@@ -153,12 +168,23 @@ def _outcome(task: Task) -> Outcome:
             raise TypeError(f"run must return a dictionary, got {type(result).__name__}")
         return Outcome(task, result, time.perf_counter() - started)
     except Exception as error:
-        said, skipped = f"{type(error).__name__}: {error}", isinstance(error, DatasetNotFound | ModuleNotFoundError)
-        return Outcome(task, None, time.perf_counter() - started, said, traceback.format_exc(), skipped)
+        said, skipped = (
+            f"{type(error).__name__}: {error}",
+            isinstance(error, DatasetNotFound | ModuleNotFoundError),
+        )
+        return Outcome(
+            task, None, time.perf_counter() - started, said, traceback.format_exc(), skipped
+        )
 
 
 def case_rng(task: Task) -> np.random.Generator:
-    """A stream that depends on the experiment and the case alone: not on order, workers or interruptions."""
-    name = task.module.rpartition(".")[2] if not task.module.endswith(".py") else Path(task.module).stem
+    """A stream that depends on the experiment and the case alone: not on order, workers or
+    interruptions.
+    """
+    name = (
+        task.module.rpartition(".")[2]
+        if not task.module.endswith(".py")
+        else Path(task.module).stem
+    )
     digest = hashlib.sha256(f"{name} {case_key(task.case)}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))

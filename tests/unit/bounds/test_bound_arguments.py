@@ -1,4 +1,6 @@
-"""Arguments that no bound can be computed from are rejected by every bound, with the name of the argument."""
+"""Arguments that no bound can be computed from are rejected by every bound, with the name of the
+argument.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ OF_A_RISK = {
     "landmark": lambda empirical, divergence: bounds.landmark(empirical, divergence, 100, 5),
     "corollary_2": lambda empirical, divergence: bounds.corollary_2(empirical, divergence, 100),
     "second_order": lambda empirical, divergence: bounds.second_order(empirical, divergence, 100),
-    "f_divergence": lambda empirical, divergence: bounds.f_divergence(empirical, divergence, 100, mu=3.0),
+    "f_divergence": lambda empirical, divergence: bounds.f_divergence(
+        empirical, divergence, 100, mu=3.0
+    ),
     "chi_square": lambda empirical, divergence: bounds.chi_square(empirical, divergence, 100),
     "inverse_binary_kl": inverse_binary_kl,
 }
@@ -74,7 +78,9 @@ def _constants():
 def test_a_learner_has_no_valid_bound_on_losses_outside_the_unit_interval():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    learned = PacBayes().learn(Gaussian(0.5).sample(20, 2, rng), X, TargetSimilarity(3 * np.sign(X[:, :1])))
+    learned = PacBayes().learn(
+        Gaussian(0.5).sample(20, 2, rng), X, TargetSimilarity(3 * np.sign(X[:, :1]))
+    )
     bound = PacBayes().bound(learned.report)
     assert bound.empirical < 0
     assert not bound.valid

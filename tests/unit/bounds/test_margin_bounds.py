@@ -1,4 +1,6 @@
-"""The guarantees of the margin game: what they say in numbers, and simulations that the printed forms fail."""
+"""The guarantees of the margin game: what they say in numbers, and simulations that the printed
+forms fail.
+"""
 
 import numpy as np
 import pytest
@@ -48,12 +50,18 @@ def test_alternate_form_bounds_the_objective(seed):
     X, y, atoms, rng = small_problem(seed)
     start = atoms
     sums, heights, plays = [], [], []
-    for played in MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory").rounds(start, X, y, rng):
+    for played in MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory").rounds(
+        start, X, y, rng
+    ):
         sums.append(played.dual_weights.sum())
         heights.append(played.potential)
         plays.append(played)
     bound = bounds.margin_objective(sums, heights, 12)
-    report = MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory").learn(start, X, y, rng).report
+    report = (
+        MarginGame(n_rounds=100, peaks=CandidatePeaks(), step="theory")
+        .learn(start, X, y, rng)
+        .report
+    )
     assert bound.valid
     assert report.certificate.upper <= bound.value
     assert bound.empirical == pytest.approx(np.mean([p.value for p in plays]))
@@ -78,11 +86,15 @@ def test_margin_bound_in_numbers_and_the_price_of_choosing_a_threshold():
     margins = np.r_[np.full(90, 0.6), np.full(10, 0.05)]
     one = bounds.margin(margins, 0.5, 2.0, 3.0, mass=0.25, delta=0.1)
     assert one.empirical == pytest.approx(0.1)
-    assert one.complexity == pytest.approx(38 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100))
+    assert one.complexity == pytest.approx(
+        38 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100)
+    )
     several = bounds.margin(margins, [0.5, 0.01], 2.0, 3.0, mass=0.25, delta=0.1)
     free = bounds.margin(margins, [0.5, 0.01], 2.0, 3.0, mass=0.25, delta=0.1, form="paper")
     assert one.value < several.value
-    assert free.complexity == pytest.approx(36 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100))
+    assert free.complexity == pytest.approx(
+        36 / 0.5 * np.sqrt(0.25 / 100) + 3 * np.sqrt(np.log(20) / 100)
+    )
     assert not free.valid
     assert "union bound" in free.reason
     printed = bounds.margin(margins, 0.5, 2.0, 3.0, form="paper")
@@ -91,7 +103,9 @@ def test_margin_bound_in_numbers_and_the_price_of_choosing_a_threshold():
 
 
 def test_the_margin_bound_is_above_the_rademacher_complexity_of_narrow_kernels(seed):
-    """E sup_{‖ω‖ <= R_ω} |Σ_i σ_i exp(iω·x_i)| / n is about .82/√n at R_ω R_x = .1, not at most .3/√n as printed."""
+    """E sup_{‖ω‖ <= R_ω} |Σ_i σ_i exp(iω·x_i)| / n is about .82/√n at R_ω R_x = .1, not at most
+    .3/√n as printed.
+    """
     rng = np.random.default_rng(seed)
     n, radius, delta = 400, 0.1, 0.05
     X, grid = rng.uniform(-1, 1, size=n), np.linspace(0, radius, 21)
@@ -115,7 +129,9 @@ def test_potential_deviation_is_where_the_probability_is_delta():
     log_probability = np.log(2) + 3 * np.log(24 * 6 / epsilon) - n * (epsilon / 2 - 1 / n) ** 2 / 8
     assert log_probability == pytest.approx(np.log(0.01), rel=1e-6)
     printed = bounds.potential_deviation(10**5, 3, 4.0, 1.5, delta=0.01, form="paper").value
-    assert 8 * 1.5**2 * 4**4 * (3 * np.log(8 / printed) + np.log(100)) / printed**2 == pytest.approx(n, rel=1e-6)
+    assert 8 * 1.5**2 * 4**4 * (
+        3 * np.log(8 / printed) + np.log(100)
+    ) / printed**2 == pytest.approx(n, rel=1e-6)
 
 
 def test_empirical_potential_is_biased_by_one_over_n_and_stays_within_the_bound(seed):

@@ -1,4 +1,6 @@
-"""Projection onto the dual set against a quadratic programme, and the dual problems against their primals."""
+"""Projection onto the dual set against a quadratic programme, and the dual problems against their
+primals.
+"""
 
 import numpy as np
 import pytest
@@ -33,11 +35,15 @@ def test_projection_is_the_quadratic_programmes_solution(C, seed):
     rng = np.random.default_rng(seed)
     z, y = 3 * rng.normal(size=30), np.where(rng.random(30) < 0.3, 1.0, -1.0)
     y[:2] = 1, -1
-    np.testing.assert_allclose(project_dual(z, y, C), nearest_by_quadratic_programme(z, y, C), atol=1e-6)
+    np.testing.assert_allclose(
+        project_dual(z, y, C), nearest_by_quadratic_programme(z, y, C), atol=1e-6
+    )
 
 
 @given(
-    st.lists(st.tuples(st.floats(-1e6, 1e6), st.sampled_from([-1.0, 1.0])), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(st.floats(-1e6, 1e6), st.sampled_from([-1.0, 1.0])), min_size=1, max_size=30
+    ),
     st.sampled_from([0.01, 1.0, 1e4, np.inf]),
 )
 def test_projection_is_feasible_and_satisfies_the_optimality_conditions(pairs, C):
@@ -47,8 +53,9 @@ def test_projection_is_feasible_and_satisfies_the_optimality_conditions(pairs, C
     assert np.all((alpha >= 0) & (alpha <= C))
     assert abs(y @ alpha) <= 1e-9 * scale * len(z)
     if np.any(y != y[0]):
-        # One multiplier m explains every coordinate: it equals y (z − α) inside the box, and at a bound
-        # α = 0 needs z <= m y, that is m >= z for y = +1, m <= −z for y = −1; α = C the reverse.
+        # One multiplier m explains every coordinate: it equals y (z − α) inside the box, and at a
+        # bound α = 0 needs z <= m y, that is m >= z for y = +1, m <= −z for y = −1; α = C the
+        # reverse.
         shifts = y * (z - alpha)
         inner = (alpha > 1e-9 * scale) & (alpha < C)
         lower, upper = alpha <= 1e-9 * scale, alpha >= C
@@ -72,7 +79,9 @@ def test_alternating_projection_is_feasible_but_not_nearest(seed):
 
 def test_one_class_leaves_only_zero():
     np.testing.assert_array_equal(project_dual([0.5, 2.0], [1, 1], 1.0), [0.0, 0.0])
-    np.testing.assert_array_equal(project_dual([0.5, 2.0], [1, -1], 1.0, weights=[1, 0]), [0.0, 0.0])
+    np.testing.assert_array_equal(
+        project_dual([0.5, 2.0], [1, -1], 1.0, weights=[1, 0]), [0.0, 0.0]
+    )
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, np.inf])
@@ -84,7 +93,9 @@ def test_a_weight_of_the_projection_is_a_repetition(C, seed):
     counts[:2] = 1
     repeated = np.repeat(np.arange(30), counts)
     alpha = project_dual(z, y, C, counts)
-    np.testing.assert_allclose(alpha[repeated], project_dual(z[repeated], y[repeated], C), atol=1e-12)
+    np.testing.assert_allclose(
+        alpha[repeated], project_dual(z[repeated], y[repeated], C), atol=1e-12
+    )
     assert abs((counts * y) @ alpha) < 1e-10
 
 
@@ -99,7 +110,9 @@ def test_weights_of_a_dual_are_repetitions(loss, seed):
     plain = make_dual(loss, as_target(y[repeated], len(repeated)), 0.7)
     alpha, copies = weighted.start(), plain.start()
     np.testing.assert_allclose(alpha[repeated], copies, atol=1e-12)
-    np.testing.assert_allclose(X.T @ weighted.signal(alpha), X[repeated].T @ plain.signal(copies), atol=1e-10)
+    np.testing.assert_allclose(
+        X.T @ weighted.signal(alpha), X[repeated].T @ plain.signal(copies), atol=1e-10
+    )
     assert weighted.payoff(alpha) == pytest.approx(plain.payoff(copies))
     for name in ("diameter", "gradient_bound"):
         assert getattr(weighted, name) == pytest.approx(getattr(plain, name))
@@ -127,10 +140,16 @@ def test_bad_input_of_the_projection(arguments, message):
 def test_machine_closes_the_duality_gap(loss, seed):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(80, 6)) / np.sqrt(6)
-    y = rng.normal(size=80) if loss == "squared" else np.where(features[:, 0] + 0.3 * rng.normal(size=80) > 0, 2, 5)
+    y = (
+        rng.normal(size=80)
+        if loss == "squared"
+        else np.where(features[:, 0] + 0.3 * rng.normal(size=80) > 0, 2, 5)
+    )
     dual = make_dual(loss, as_target(y, 80), 2.0)
     coefficients, intercepts, alpha = fit_machine(features, dual)
-    primal = np.sum(coefficients**2) / 2 + np.sum(dual.primal_loss(features @ coefficients + intercepts))
+    primal = np.sum(coefficients**2) / 2 + np.sum(
+        dual.primal_loss(features @ coefficients + intercepts)
+    )
     response = features.T @ dual.signal(alpha)
     linear, curvature = dual.payoff(alpha)
     value = linear - curvature - np.sum(response**2) / 2

@@ -29,7 +29,9 @@ def sphere(n, d, seed):
 def exact_law(X, signal, max_degree, beta):
     """λ ∝ exp(β v), v = |S| Σ_k (Σ_i a_ik Y(x_i))² / Σ_k (Σ_i |a_ik|)², harmonic by harmonic."""
     basis = spherical_harmonics(X, max_degree)
-    heights = np.array([sphere_area(X.shape[1]) * np.sum((column @ signal) ** 2) for column in basis.T])
+    heights = np.array(
+        [sphere_area(X.shape[1]) * np.sum((column @ signal) ** 2) for column in basis.T]
+    )
     heights /= np.sum(np.sum(np.abs(signal), axis=0) ** 2)
     chances = np.exp(beta * heights)
     return chances / chances.sum()
@@ -42,7 +44,9 @@ def test_walkers_end_with_the_chances_of_the_law(d, max_degree, beta, seed):
     chances = exact_law(X, signal, max_degree, beta)
     assert chances.max() > 2 * chances.min()  # a law that is worth a test
     n_walkers = 4000
-    chain = HarmonicChain(max_degree=max_degree, n_walkers=n_walkers, n_steps=80, beta=beta, draw=True, top=n_walkers)
+    chain = HarmonicChain(
+        max_degree=max_degree, n_walkers=n_walkers, n_steps=80, beta=beta, draw=True, top=n_walkers
+    )
     drawn = chain.prepare(None, X).find(signal, rng)
     counts = np.zeros(len(chances))
     places = {tuple(index): k for k, index in enumerate(harmonic_indices(d, max_degree))}
@@ -54,7 +58,9 @@ def test_walkers_end_with_the_chances_of_the_law(d, max_degree, beta, seed):
 
 
 def test_steps_are_in_detailed_balance():
-    """λ(a) P(a → b) = λ(b) P(b → a), P = (1/3)(1/N_b) acceptance, for all pairs of neighboring degrees; and pinned numbers."""
+    """λ(a) P(a → b) = λ(b) P(b → a), P = (1/3)(1/N_b) acceptance, for all pairs of neighboring
+    degrees; and pinned numbers.
+    """
     assert np.exp(log_acceptance(2.0, -0.5, 5 / 3)) == pytest.approx(5 / 3 * np.exp(-1.0))
     assert log_acceptance(2.0, 0.5, 3 / 5) == 0.0
     rng = np.random.default_rng(0)
@@ -72,7 +78,11 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
     if not kept:
         monkeypatch.setattr(harmonic_peaks, "_KEPT_BASIS_BYTES", 0)
     every = HarmonicPeaks(max_degree=6, top=3).prepare(None, X).find(y[:, None], rng)
-    chain = HarmonicChain(max_degree=6, n_walkers=50, n_steps=200, top=3).prepare(None, X).find(y[:, None], rng)
+    chain = (
+        HarmonicChain(max_degree=6, n_walkers=50, n_steps=200, top=3)
+        .prepare(None, X)
+        .find(y[:, None], rng)
+    )
     assert sorted(map(tuple, chain.indices)) == sorted(map(tuple, every.indices))
     np.testing.assert_allclose(chain.weights, 1 / 3)
 
@@ -81,7 +91,9 @@ def test_the_highest_harmonics_are_found_like_by_a_look_at_all(kept, seed, monke
 @pytest.mark.parametrize("draw", long_except([False, True], False))
 def test_the_game_can_be_played_by_a_chain(draw):
     ball, new = sphere_checkerboard(600, 0), sphere_checkerboard(2000, 1)
-    game = MarginGame(n_rounds=60, peaks=HarmonicChain(max_degree=12, n_walkers=30, n_steps=60, draw=draw))
+    game = MarginGame(
+        n_rounds=60, peaks=HarmonicChain(max_degree=12, n_walkers=30, n_steps=60, draw=draw)
+    )
     features = SpectralFeatures(learner=game, random_state=0).fit(ball.data, ball.target)
     certificate = features.report_.certificate
     assert not certificate.exact
@@ -115,7 +127,9 @@ def test_a_chain_evaluates_only_the_proposed_harmonics(monkeypatch):
 
 
 def test_the_heights_that_a_chain_compares_are_potentials(seed):
-    """v = |S| (Σ_i a_i Y(x_i))² / (Σ_i |a_i|)² of every harmonic of degree at most 2, without a kept basis."""
+    """v = |S| (Σ_i a_i Y(x_i))² / (Σ_i |a_i|)² of every harmonic of degree at most 2, without a
+    kept basis.
+    """
     X, y, _ = sphere(100, 12, seed)
     chain = HarmonicChain(max_degree=10).prepare(None, X)
     assert chain.kept is None

@@ -1,4 +1,6 @@
-"""The margin game: feasibility, values, certificates, several classes, regression, interruption, and bad input."""
+"""The margin game: feasibility, values, certificates, several classes, regression, interruption,
+and bad input.
+"""
 
 import warnings
 from types import SimpleNamespace
@@ -47,7 +49,9 @@ def test_dual_weights_are_feasible_in_every_round(step, loss, seed):
     X, y, rng = checkered(120, seed)
     start = Gaussian(gamma=4.0).sample(50, 2, rng)
     upper = 0.5 if loss == "hinge" else np.inf
-    for played in MarginGame(n_rounds=8, C=0.5, step=step, loss=loss, peaks=CandidatePeaks()).rounds(start, X, y, rng):
+    for played in MarginGame(
+        n_rounds=8, C=0.5, step=step, loss=loss, peaks=CandidatePeaks()
+    ).rounds(start, X, y, rng):
         alpha = played.dual_weights[:, 0]
         assert np.all((alpha >= 0) & (alpha <= upper))
         assert abs(y @ alpha) < 1e-9
@@ -57,17 +61,26 @@ def test_a_round_is_the_papers_step_written_out(seed):
     """α ← Proj(α + η g) with g = 1 − y Re(conj(E) Σ yαE), η = c C√n / √Σ‖g‖²; pair by pair."""
     X, y, rng = checkered(40, seed)
     start = Gaussian(gamma=4.0).sample(20, 2, rng)
-    first, second = list(MarginGame(n_rounds=2, C=0.5, peaks=CandidatePeaks()).rounds(start, X, y, rng))
+    first, second = list(
+        MarginGame(n_rounds=2, C=0.5, peaks=CandidatePeaks()).rounds(start, X, y, rng)
+    )
     omega = first.peaks.frequencies[0]
     alpha = first.dual_weights[:, 0]
     gradient = np.array(
-        [1 - y[i] * sum(y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for j in range(40)) for i in range(40)]
+        [
+            1 - y[i] * sum(y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for j in range(40))
+            for i in range(40)
+        ]
     )
     step = 0.3 * 0.5 * np.sqrt(40) / np.linalg.norm(gradient)
-    expected = make_dual("hinge", Labels.of(y), 0.5).project((alpha + step * gradient)[:, None])[:, 0]
+    expected = make_dual("hinge", Labels.of(y), 0.5).project((alpha + step * gradient)[:, None])[
+        :, 0
+    ]
     np.testing.assert_allclose(second.dual_weights[:, 0], expected, atol=1e-12)
     potential = sum(
-        y[i] * alpha[i] * y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j])) for i in range(40) for j in range(40)
+        y[i] * alpha[i] * y[j] * alpha[j] * np.cos(omega @ (X[i] - X[j]))
+        for i in range(40)
+        for j in range(40)
     )
     assert first.potential == pytest.approx(potential, rel=1e-10)
     assert first.value == pytest.approx(alpha.sum() - potential / 2, rel=1e-10)
@@ -76,23 +89,31 @@ def test_a_round_is_the_papers_step_written_out(seed):
 def test_the_measure_is_the_average_of_the_plays_and_duplicates_gain_weight(seed):
     X, y, rng = checkered(120, seed)
     start = Gaussian(gamma=4.0).sample(20, 2, rng)
-    plays = [p.peaks for p in MarginGame(n_rounds=25, peaks=CandidatePeaks()).rounds(start, X, y, rng)]
+    plays = [
+        p.peaks for p in MarginGame(n_rounds=25, peaks=CandidatePeaks()).rounds(start, X, y, rng)
+    ]
     measure = averaged(plays)
     assert measure.mass == pytest.approx(1)
     assert len(measure) < 25
-    np.testing.assert_allclose(measure.kernel(X), np.mean([play.kernel(X) for play in plays], axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        measure.kernel(X), np.mean([play.kernel(X) for play in plays], axis=0), atol=1e-12
+    )
 
 
 def test_upper_value_falls_with_the_rounds_and_stays_above_the_lower_one(seed):
     X, y, _ = checkered(200, seed)
-    certificates = [game(X, y, np.random.default_rng(seed), n_rounds=T)[1].certificate for T in (5, 30, 150)]
+    certificates = [
+        game(X, y, np.random.default_rng(seed), n_rounds=T)[1].certificate for T in (5, 30, 150)
+    ]
     uppers = [c.upper for c in certificates]
     assert uppers[0] > uppers[1] > uppers[2]
     for certificate in certificates:
         assert certificate.exact
         assert 0 < certificate.lower <= certificate.upper
         assert certificate.margin == pytest.approx(1 / np.sqrt(2 * certificate.upper))
-        assert certificate.competitive_ratio == pytest.approx(np.sqrt(certificate.lower / certificate.upper))
+        assert certificate.competitive_ratio == pytest.approx(
+            np.sqrt(certificate.lower / certificate.upper)
+        )
     assert certificates[2].competitive_ratio > certificates[0].competitive_ratio
 
 
@@ -119,18 +140,25 @@ def test_game_and_equilibrium_bracket_the_same_value(seed):
 
 
 def test_an_equilibrium_that_is_not_reached_is_reported():
-    """One atom is in equilibrium from the start; the rounded corner of the hinge leaves a ratio of .99997."""
+    """One atom is in equilibrium from the start; the rounded corner of the hinge leaves a ratio of
+    .99997.
+    """
     X = np.random.default_rng(0).uniform(-2, 2, size=(40, 1))
     y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
     y[:10] *= -1
     atom = FourierMeasure(np.array([[2.0]]), np.ones(1))
-    with pytest.warns(ConvergenceWarning, match=r"n_iterations=3 margin / best margin is at least 0\.9") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"n_iterations=3 margin / best margin is at least 0\.9"
+    ) as caught:
         report = game_equilibrium(atom, X, y, n_iterations=3, ratio=0.99999).report
     assert f"{report.competitive_ratio:.6f}, below ratio=0.99999" in str(caught[0].message)
     assert 0.999 < report.competitive_ratio < 0.99999
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        assert game_equilibrium(atom, X, y, n_iterations=3, ratio=0.999).report.competitive_ratio >= 0.999
+        assert (
+            game_equilibrium(atom, X, y, n_iterations=3, ratio=0.999).report.competitive_ratio
+            >= 0.999
+        )
     with pytest.raises(ValueError, match="ratio must be between 0 and 1"):
         game_equilibrium(atom, X, y, ratio=1.0)
 
@@ -158,22 +186,32 @@ class LatePeaks(PeakSearch):
 
     def find(self, signal, rng, top=None):
         self.n_blind -= 1
-        return FourierMeasure(np.array([[self.found if self.n_blind < 0 else self.played]]), np.ones(1))
+        return FourierMeasure(
+            np.array([[self.found if self.n_blind < 0 else self.played]]), np.ones(1)
+        )
 
 
 @pytest.mark.parametrize(("loss", "curvature"), [("hinge", 0.0), ("squared_hinge", 50.0)])  # ‖α‖²/C
 def test_the_lower_value_searches_against_the_mean_weights_once_more(loss, curvature):
-    """A peak that no round has played still lowers it: 1ᵀα s − s² (v + ‖α‖²/C)/2 at the best s, where α = ½ for every row."""
+    """A peak that no round has played still lowers it: 1ᵀα s − s² (v + ‖α‖²/C)/2 at the best s,
+    where α = ½ for every row.
+    """
     X = np.linspace(0, 2 * np.pi, 200, endpoint=False)[:, None] + 0.01
     y = np.where(np.cos(2 * X[:, 0]) > 0, 1, -1)
     assert np.sum(y) == 0
     start = Gaussian().sample(5, 1, np.random.default_rng(0))
     peaks = LatePeaks(1, played=0.3, found=2.0)
-    report = MarginGame(n_rounds=1, peaks=peaks, loss=loss).learn(start, X, y, np.random.default_rng(0)).report
+    report = (
+        MarginGame(n_rounds=1, peaks=peaks, loss=loss)
+        .learn(start, X, y, np.random.default_rng(0))
+        .report
+    )
     quadratic = np.abs(np.sum(0.5 * y * np.exp(2j * X[:, 0]))) ** 2 + curvature
     assert quadratic > 100  # so the best scaling is s = 100 / quadratic
     assert report.certificate.lower == pytest.approx(100**2 / (2 * quadratic))
-    reached = game_equilibrium(FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss).report
+    reached = game_equilibrium(
+        FourierMeasure(np.array([[0.3], [2.0]]), np.full(2, 0.5)), X, y, loss=loss
+    ).report
     assert report.certificate.lower <= reached.upper
 
 
@@ -188,7 +226,8 @@ def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(limit, monkey
     measure, report = game(X, y, rng)
     whole = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     monkeypatch.setattr(
-        f"bochner.learners.game.value.{limit}", 200 * (measure.n_columns if limit == "_MACHINE_ENTRIES" else 1)
+        f"bochner.learners.game.value.{limit}",
+        200 * (measure.n_columns if limit == "_MACHINE_ENTRIES" else 1),
     )
     sampled = upper_value(measure, as_rows(X), make_dual("hinge", Labels.of(y), 1.0))
     assert report.certificate.upper * (1 - 1e-3) < sampled < 1.5 * report.certificate.upper
@@ -196,7 +235,12 @@ def test_upper_value_from_a_sample_of_rows_is_still_an_upper_value(limit, monkey
 
 
 @pytest.mark.parametrize(
-    "peaks", [AscentPeaks(n_walkers=60), LangevinPeaks(n_walkers=60, n_steps=30, polish=5), CandidatePeaks()]
+    "peaks",
+    [
+        AscentPeaks(n_walkers=60),
+        LangevinPeaks(n_walkers=60, n_steps=30, polish=5),
+        CandidatePeaks(),
+    ],
 )
 def test_learned_frequencies_beat_random_ones(peaks, seed):
     X, y, _ = checkered(600, seed)
@@ -215,7 +259,9 @@ def test_learned_frequencies_beat_random_ones(peaks, seed):
 
 def test_several_classes_share_one_measure(seed):
     X, _, rng = checkered(300, seed)
-    y = np.array(["a", "b", "c"])[np.digitize(np.sin(2 * X[:, 0]) + np.sin(2 * X[:, 1]), [-0.5, 0.5])]
+    y = np.array(["a", "b", "c"])[
+        np.digitize(np.sin(2 * X[:, 0]) + np.sin(2 * X[:, 1]), [-0.5, 0.5])
+    ]
     measure, report = game(X, y, rng, n_rounds=20)
     assert report.dual_weights.shape == (300, 3)
     assert report.certificate.lower <= report.certificate.upper
@@ -258,19 +304,25 @@ def test_harmonics_through_spectral_features(seed):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = X[:, 0] * X[:, 1] * X[:, 2] > 0
     features = SpectralFeatures(
-        learner=MarginGame(n_rounds=20, peaks=HarmonicPeaks(max_degree=8), step_scale=0.1), random_state=0
+        learner=MarginGame(n_rounds=20, peaks=HarmonicPeaks(max_degree=8), step_scale=0.1),
+        random_state=0,
     ).fit(X, y)
     assert features.report_.certificate.exact
     assert features.measure_.mass == pytest.approx(1)
     assert LinearSVC(C=10.0).fit(features.transform(X), y).score(features.transform(X), y) > 0.95
-    zonal = SpectralFeatures(learner=MarginGame(n_rounds=5, peaks=HarmonicPeaks(max_degree=4, mode="zonal"))).fit(X, y)
+    zonal = SpectralFeatures(
+        learner=MarginGame(n_rounds=5, peaks=HarmonicPeaks(max_degree=4, mode="zonal"))
+    ).fit(X, y)
     np.testing.assert_allclose(np.diag(zonal.measure_.kernel(X)), 1, atol=1e-10)
 
 
 def test_an_interruption_is_passed_on_and_leaves_the_old_model(monkeypatch):
     X, y, _ = checkered(100, 0)
     features = SpectralFeatures(
-        Gaussian(4.0), MarginGame(n_rounds=5, peaks=CandidatePeaks()), n_components=30, random_state=0
+        Gaussian(4.0),
+        MarginGame(n_rounds=5, peaks=CandidatePeaks()),
+        n_components=30,
+        random_state=0,
     )
     before = features.fit(X, y).transform(X)
     found = []
@@ -292,7 +344,10 @@ def test_an_interruption_is_passed_on_and_leaves_the_old_model(monkeypatch):
 def test_auto_is_the_hinge_for_labels_and_the_squared_loss_for_values():
     X, y, _ = checkered(60, 0)
     for target, loss in ((y, "hinge"), (X[:, 0], "squared"), (Values.of(y), "squared")):
-        runs = [game(X, target, np.random.default_rng(0), n_rounds=3, loss=kind)[1] for kind in ("auto", loss)]
+        runs = [
+            game(X, target, np.random.default_rng(0), n_rounds=3, loss=kind)[1]
+            for kind in ("auto", loss)
+        ]
         np.testing.assert_array_equal(runs[0].values, runs[1].values)
 
 
@@ -307,10 +362,18 @@ SEARCHES = {
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, *(pytest.param(one, marks=pytest.mark.long) for one in ({"projection": "alternating"}, {"step": "theory"}))],
+    [
+        {},
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in ({"projection": "alternating"}, {"step": "theory"})
+        ),
+    ],
     ids=repr,
 )
-def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(name, loss, settings, seed, monkeypatch):
+def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(
+    name, loss, settings, seed, monkeypatch
+):
     """A class of weight zero is no class, and the dual weights of equal rows are equal."""
     if seed:  # what is merged is equal whatever the formula
         monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
@@ -327,14 +390,22 @@ def test_weights_are_repetitions_and_rows_of_weight_zero_are_absent(name, loss, 
     weighted = learner.learn(start, X, y, np.random.default_rng(0), weights=counts)
     plain = learner.learn(start, X[repeated], y[repeated], np.random.default_rng(0))
     np.testing.assert_allclose(weighted.report.values, plain.report.values, rtol=1e-8)
-    np.testing.assert_allclose(weighted.report.dual_weights[repeated], plain.report.dual_weights, atol=1e-8)
+    np.testing.assert_allclose(
+        weighted.report.dual_weights[repeated], plain.report.dual_weights, atol=1e-8
+    )
     np.testing.assert_allclose(weighted.measure.kernel(X), plain.measure.kernel(X), atol=1e-8)
-    assert weighted.report.certificate.upper == pytest.approx(plain.report.certificate.upper, rel=1e-6)
-    assert weighted.report.certificate.lower == pytest.approx(plain.report.certificate.lower, rel=1e-8)
+    assert weighted.report.certificate.upper == pytest.approx(
+        plain.report.certificate.upper, rel=1e-6
+    )
+    assert weighted.report.certificate.lower == pytest.approx(
+        plain.report.certificate.lower, rel=1e-8
+    )
 
 
 def test_walkers_see_weights_as_repetitions(seed, monkeypatch):
-    """One round, in float32; walkers of later rounds part as rounding grows, unless equal rows are merged."""
+    """One round, in float32; walkers of later rounds part as rounding grows, unless equal rows are
+    merged.
+    """
     monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
     X, y, rng = checkered(60, seed)
     counts = rng.integers(4, size=60)
@@ -371,9 +442,16 @@ def test_dask_memory_maps_and_block_sizes_change_nothing(tmp_path):
     mapped = np.memmap(tmp_path / "rows", mode="w+", shape=X.shape, dtype=np.float64)
     mapped[...] = X
     results = []
-    for rows, block in ((X, "auto"), (X, 37), (mapped, "auto"), (da.from_array(X, chunks=(110, 2)), "auto")):
+    for rows, block in (
+        (X, "auto"),
+        (X, 37),
+        (mapped, "auto"),
+        (da.from_array(X, chunks=(110, 2)), "auto"),
+    ):
         learner = MarginGame(n_rounds=4, peaks=CandidatePeaks())
-        features = SpectralFeatures(Gaussian(4.0), learner, n_components=30, block_size=block, random_state=0)
+        features = SpectralFeatures(
+            Gaussian(4.0), learner, n_components=30, block_size=block, random_state=0
+        )
         features.fit(rows, y)
         results.append(features)
     for other in results[1:]:
@@ -384,7 +462,8 @@ def test_dask_memory_maps_and_block_sizes_change_nothing(tmp_path):
 def test_same_seed_same_measure():
     X, y, _ = checkered(100, 0)
     runs = [
-        SpectralFeatures(Gaussian(4.0), MarginGame(n_rounds=5), random_state=3).fit(X, y).measure_ for _ in range(2)
+        SpectralFeatures(Gaussian(4.0), MarginGame(n_rounds=5), random_state=3).fit(X, y).measure_
+        for _ in range(2)
     ]
     np.testing.assert_array_equal(runs[0].frequencies, runs[1].frequencies)
 
@@ -449,7 +528,9 @@ def test_a_finished_game_warns_about_nothing():
 
 
 def test_step_sizes_are_those_of_online_gradient_descent():
-    """D / (G √t) for diameter D and gradient bound G; C / t if the dual is strongly concave (Zinkevich; Hazan)."""
+    """D / (G √t) for diameter D and gradient bound G; C / t if the dual is strongly concave
+    (Zinkevich; Hazan).
+    """
     dual = SimpleNamespace(diameter=6.0, gradient_bound=2.0, C=3.0, strongly_concave=False)
     assert MarginGame(step="theory")._step_size(dual, 4, 0.0) == 1.5
     assert MarginGame(step="adaptive", step_scale=0.5)._step_size(dual, 4, 9.0) == 1.0

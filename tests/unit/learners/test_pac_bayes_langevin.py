@@ -1,4 +1,6 @@
-"""Draws from the pseudo-posterior on R^d against numerical quadrature, by z-score over several seeds."""
+"""Draws from the pseudo-posterior on R^d against numerical quadrature, by z-score over several
+seeds.
+"""
 
 import numpy as np
 import pytest
@@ -28,18 +30,27 @@ def problem(d, seed, n=40):
 
 
 def statistics(frequencies, losses):
-    """Functions of ω that are even, like the law: the kernel at two differences, the size of ω, the loss."""
+    """Functions of ω that are even, like the law: the kernel at two differences, the size of ω, the
+    loss.
+    """
     d = frequencies.shape[1]
     columns = [np.cos(frequencies @ np.full(d, delta)) for delta in (0.7, 1.9)]
     return np.column_stack(
-        [*columns, np.minimum(np.abs(frequencies[:, 0]), 3), np.abs(frequencies[:, 0]) > 1.5, losses]
+        [
+            *columns,
+            np.minimum(np.abs(frequencies[:, 0]), 3),
+            np.abs(frequencies[:, 0]) > 1.5,
+            losses,
+        ]
     )
 
 
 def by_quadrature(prior, beta, X, y, largest, n_points):
     """Means of the statistics under p exp(−β √n L̂) on a grid of R^d, d = 1 or 2."""
     line = np.linspace(-largest, largest, n_points)
-    grid = np.stack(np.meshgrid(*[line] * X.shape[1], indexing="ij"), axis=-1).reshape(-1, X.shape[1])
+    grid = np.stack(np.meshgrid(*[line] * X.shape[1], indexing="ij"), axis=-1).reshape(
+        -1, X.shape[1]
+    )
     losses = alignment_losses(FourierMeasure(grid, np.ones(len(grid))), X, y)
     chances = np.exp(log_density(prior, grid)[0] - beta * np.sqrt(len(X)) * losses)
     return chances @ statistics(grid, losses) / chances.sum()
@@ -48,16 +59,23 @@ def by_quadrature(prior, beta, X, y, largest, n_points):
 @pytest.mark.parametrize("jump_every", [0, 5])
 @pytest.mark.parametrize(
     ("d", "prior", "beta", "largest", "n_points"),
-    [(1, Gaussian(1.0), 3.0, 12, 4001), (2, Gaussian(0.6), 4.0, 8, 501), (1, Sinc(4.0), 3.0, 4, 4001)],
+    [
+        (1, Gaussian(1.0), 3.0, 12, 4001),
+        (2, Gaussian(0.6), 4.0, 8, 501),
+        (1, Sinc(4.0), 3.0, 4, 4001),
+    ],
     ids=["line", "plane", "cube"],
 )
 def test_draws_have_the_means_of_the_posterior(d, prior, beta, largest, n_points, jump_every, seed):
     X, y, rng = problem(d, seed)
-    # Without jumps chains stay on the hill that they start from: it takes a flat law, and more steps, to be there by chance.
+    # Without jumps chains stay on the hill that they start from: it takes a flat law, and more
+    # steps, to be there by chance.
     beta, n_steps = (beta, 60) if jump_every else (1.0, 150)
     expected = by_quadrature(prior, beta, X, y, largest, n_points)
     start, m = prior.sample(3000, d, rng), 3000
-    learned = PacBayesLangevin(beta, prior, n_steps=n_steps, jump_every=jump_every).learn(start, X, y, rng)
+    learned = PacBayesLangevin(beta, prior, n_steps=n_steps, jump_every=jump_every).learn(
+        start, X, y, rng
+    )
     found = statistics(learned.measure.frequencies, learned.report.losses)
     z = (found.mean(axis=0) - expected) / (found.std(axis=0) / np.sqrt(m))
     assert np.abs(z).max() < 5
@@ -65,7 +83,9 @@ def test_draws_have_the_means_of_the_posterior(d, prior, beta, largest, n_points
     assert (
         np.abs((before.mean(axis=0) - expected) / (before.std(axis=0) / np.sqrt(m))).max() > 5
     )  # the prior itself is told apart
-    np.testing.assert_allclose(learned.report.losses, alignment_losses(learned.measure, X, y), atol=1e-12)
+    np.testing.assert_allclose(
+        learned.report.losses, alignment_losses(learned.measure, X, y), atol=1e-12
+    )
     assert 0.3 < learned.report.acceptance < 0.95
     assert learned.measure.mass == pytest.approx(1)
 
@@ -74,7 +94,10 @@ def test_beta_zero_draws_from_the_prior(seed):
     X, y, rng = problem(2, seed)
     prior = Laplace(0.8)
     learned = PacBayesLangevin(0.0, prior, n_steps=40).learn(prior.sample(3000, 2, rng), X, y, rng)
-    kernel, found = prior.kernel(np.zeros((1, 2)), X[:5])[0], np.cos(learned.measure.frequencies @ X[:5].T)
+    kernel, found = (
+        prior.kernel(np.zeros((1, 2)), X[:5])[0],
+        np.cos(learned.measure.frequencies @ X[:5].T),
+    )
     assert np.abs((found.mean(axis=0) - kernel) / (found.std(axis=0) / np.sqrt(3000))).max() < 5
 
 
@@ -85,7 +108,9 @@ def test_the_slope_is_that_of_the_logarithm_and_weights_are_repetitions(kind, se
     counts, prior = rng.integers(3, size=len(X)).astype(float), Matern(nu=1.5)
     weighted = PseudoPosterior.of(prior, 2.0, as_rows(X), as_target(y, len(X)), counts)
     repeated = np.repeat(np.arange(len(X)), counts.astype(int))
-    plain = PseudoPosterior.of(prior, 2.0, as_rows(X[repeated]), as_target(y[repeated], len(repeated)), None)
+    plain = PseudoPosterior.of(
+        prior, 2.0, as_rows(X[repeated]), as_target(y[repeated], len(repeated)), None
+    )
     places = rng.normal(size=(4, 3))
     one, other = weighted.at(places), plain.at(places)
     np.testing.assert_allclose(one.values, other.values, rtol=1e-10)

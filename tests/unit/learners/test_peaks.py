@@ -1,11 +1,20 @@
-"""Peak searches: gradients, planted frequencies, brute force in one dimension, and what the penalty is for."""
+"""Peak searches: gradients, planted frequencies, brute force in one dimension, and what the penalty
+is for.
+"""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from bochner import AscentPeaks, CandidatePeaks, Gaussian, HarmonicPeaks, LangevinPeaks, QuasiNewtonPeaks
+from bochner import (
+    AscentPeaks,
+    CandidatePeaks,
+    Gaussian,
+    HarmonicPeaks,
+    LangevinPeaks,
+    QuasiNewtonPeaks,
+)
 from bochner.data import as_rows
 from bochner.learners.game.peaks import Landscape
 
@@ -34,7 +43,9 @@ def test_gradient_of_the_landscape_against_finite_differences(penalty):
     np.testing.assert_allclose(heights, landscape.values(frequencies), rtol=1e-12)
     for k in range(4):
         shift = 1e-6 * np.eye(4)[k]
-        numeric = (landscape.values(frequencies + shift) - landscape.values(frequencies - shift)) / 2e-6
+        numeric = (
+            landscape.values(frequencies + shift) - landscape.values(frequencies - shift)
+        ) / 2e-6
         np.testing.assert_allclose(gradients[:, k], numeric, atol=1e-8)
 
 
@@ -65,7 +76,11 @@ def test_the_highest_peak_in_one_dimension_is_the_brute_force_one(seed):
 
 def test_top_peaks_are_distinct_even_up_to_sign(seed):
     X, signal, _, rng = planted(300, 3, seed)
-    found = AscentPeaks(n_walkers=60, top=5).prepare(Gaussian(gamma=1.0).sample(50, 3, rng), X).find(signal, rng)
+    found = (
+        AscentPeaks(n_walkers=60, top=5)
+        .prepare(Gaussian(gamma=1.0).sample(50, 3, rng), X)
+        .find(signal, rng)
+    )
     assert 1 < len(found) <= 5
     np.testing.assert_allclose(found.weights, 1 / len(found))
     waves = np.exp(1j * X @ found.frequencies.T)
@@ -74,7 +89,9 @@ def test_top_peaks_are_distinct_even_up_to_sign(seed):
 
 
 def test_the_penalty_removes_peaks_of_pure_noise(seed):
-    """Random labels in many dimensions: unpenalized peaks are high, and far out; penalized ones are neither."""
+    """Random labels in many dimensions: unpenalized peaks are high, and far out; penalized ones are
+    neither.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2000, 100)).astype(np.float32)
     noise = rng.choice([-1.0, 1.0], size=2000)
@@ -90,7 +107,9 @@ def test_the_penalty_removes_peaks_of_pure_noise(seed):
 
 
 def test_langevin_noise_has_the_corrected_scale():
-    """On a flat landscape only the noise moves: its variance is 2 step temperature per step, not 2 temperature / step."""
+    """On a flat landscape only the noise moves: its variance is 2 step temperature per step, not 2
+    temperature / step.
+    """
     rng = np.random.default_rng(0)
     landscape = Landscape(as_rows(np.ones((4, 2000))), np.zeros(4), 0.0, 1.0)
     search = LangevinPeaks(n_walkers=5, n_steps=1, step=0.01, temperature=3.0)
@@ -133,13 +152,17 @@ def test_every_form_of_rows_finds_the_same_peak(form):
     else:
         rows = forms[form](X)
     start = Gaussian(gamma=1.0).sample(50, 3, rng)
-    found = AscentPeaks(n_walkers=40, n_steps=30).prepare(start, rows).find(signal, rng).frequencies[0]
+    found = (
+        AscentPeaks(n_walkers=40, n_steps=30).prepare(start, rows).find(signal, rng).frequencies[0]
+    )
     assert min(np.linalg.norm(found - frequency), np.linalg.norm(found + frequency)) < 0.15
 
 
 def test_many_rows_are_searched_on_a_sample_of_them():
     X, signal, frequency, rng = planted(5000, 3, 2)
-    bound = AscentPeaks(n_walkers=40, n_steps=30, search_rows=800).prepare(Gaussian(gamma=1.0).sample(50, 3, rng), X)
+    bound = AscentPeaks(n_walkers=40, n_steps=30, search_rows=800).prepare(
+        Gaussian(gamma=1.0).sample(50, 3, rng), X
+    )
     assert bound.held is None
     assert bound._fetched(bound.rows.spread(800))[0].shape == (800, 3)
     found = bound.find(signal, rng).frequencies[0]
@@ -152,7 +175,9 @@ def test_candidates_are_searched_exhaustively(seed):
     heights = np.abs(np.exp(1j * start.frequencies @ X.T) @ signal) ** 2
     found = CandidatePeaks(top=3).prepare(start, X).find(signal, rng)
     np.testing.assert_array_equal(found.frequencies, start.frequencies[np.argsort(-heights)[:3]])
-    assert CandidatePeaks().prepare(start, X).largest_potential(signal) == pytest.approx(heights.max())
+    assert CandidatePeaks().prepare(start, X).largest_potential(signal) == pytest.approx(
+        heights.max()
+    )
 
 
 def test_candidates_have_the_automatic_penalty_of_the_other_searches(seed):
@@ -160,14 +185,18 @@ def test_candidates_have_the_automatic_penalty_of_the_other_searches(seed):
     X, signal, _, rng = planted(100, 2, seed)
     start = Gaussian(gamma=1.0).sample(30, 2, rng)
     norms = np.sum(start.frequencies**2, axis=1)
-    heights = np.abs(np.exp(1j * start.frequencies @ X.T) @ signal) ** 2 / np.sum(np.abs(signal)) ** 2
+    heights = (
+        np.abs(np.exp(1j * start.frequencies @ X.T) @ signal) ** 2 / np.sum(np.abs(signal)) ** 2
+    )
     for weights, penalty in ((None, 0.006), (np.full(100, 2.0), 0.003), (np.full(100, 0.1), 0.03)):
         lowered = heights - penalty * norms / (1.5 * np.median(norms))
         bound = CandidatePeaks(top=30, penalty="auto").prepare(start, X, weights)
         found = bound.find(signal, rng)
         np.testing.assert_array_equal(found.frequencies, start.frequencies[np.argsort(-lowered)])
         assert AscentPeaks().prepare(start, X, weights).penalty == pytest.approx(penalty)
-        assert bound.largest_potential(signal) == pytest.approx(heights.max() * np.sum(np.abs(signal)) ** 2)
+        assert bound.largest_potential(signal) == pytest.approx(
+            heights.max() * np.sum(np.abs(signal)) ** 2
+        )
 
 
 @pytest.mark.parametrize("mode", ["harmonic", "zonal"])
@@ -179,10 +208,14 @@ def test_harmonic_search_agrees_with_the_kernel_of_what_it_finds(mode, seed):
     signal = rng.normal(size=50)
     bound = HarmonicPeaks(max_degree=6, mode=mode).prepare(None, X)
     found = bound.find(signal, rng)
-    assert signal @ found.kernel(X) @ signal == pytest.approx(bound.largest_potential(signal), rel=1e-10)
+    assert signal @ found.kernel(X) @ signal == pytest.approx(
+        bound.largest_potential(signal), rel=1e-10
+    )
     np.testing.assert_allclose(bound.kept_features(found), found.features(X), atol=1e-13)
     bound.basis = None  # rows too many to keep: the same by row sums
-    assert bound.largest_potential(signal) == pytest.approx(signal @ found.kernel(X) @ signal, rel=1e-10)
+    assert bound.largest_potential(signal) == pytest.approx(
+        signal @ found.kernel(X) @ signal, rel=1e-10
+    )
     assert len(found) == (1 if mode == "harmonic" else 2 * found.indices[0, 0] + 1)
 
 

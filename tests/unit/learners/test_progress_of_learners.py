@@ -8,7 +8,10 @@ from bochner import CandidatePeaks, Gaussian, JointDescent, MarginGame
 
 @pytest.mark.parametrize(
     ("learner", "words"),
-    [(MarginGame(n_rounds=3, peaks=CandidatePeaks()), "best margin about"), (JointDescent(n_epochs=3), "loss 0.")],
+    [
+        (MarginGame(n_rounds=3, peaks=CandidatePeaks()), "best margin about"),
+        (JointDescent(n_epochs=3), "loss 0."),
+    ],
 )
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_is_shown_on_a_terminal_only(learner, words, terminal, monkeypatch):

@@ -115,7 +115,9 @@ def test_unfitted_models_are_rejected(moons):
         plot_landmark_maps(make_pipeline(LandmarkFeatures(), LinearSVC()), *moons)
 
 
-@pytest.mark.parametrize("learner", [None, JointDescent(n_epochs=2), MarginGame(n_rounds=3), PacBayes()])
+@pytest.mark.parametrize(
+    "learner", [None, JointDescent(n_epochs=2), MarginGame(n_rounds=3), PacBayes()]
+)
 def test_the_spectrum_sums_the_weights_of_every_learner(moons, learner):
     X, y = moons
     features = SpectralFeatures(learner=learner, n_components=15, random_state=0)
@@ -143,7 +145,10 @@ def test_moved_frequencies_have_no_weights_to_compare(moons):
 def test_the_profile_of_a_learner_that_moves_frequencies_is_that_of_its_kernel(moons):
     model = learned_features(JointDescent(n_epochs=2)).fit(*moons)
     ax = plot_kernel_profile(model, n_directions=400, largest_distance=0.02)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["learned", "prior, closed form"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "learned",
+        "prior, closed form",
+    ]
     distances, drawn = ax.lines[0].get_data()
     turned = np.random.default_rng(0).standard_normal((400, 2))
     turned /= np.linalg.norm(turned, axis=1, keepdims=True)
@@ -153,27 +158,42 @@ def test_the_profile_of_a_learner_that_moves_frequencies_is_that_of_its_kernel(m
 
 def test_landmarks_are_drawn_where_rows_become_them(moons):
     X, y = moons
-    model = make_pipeline(MinMaxScaler(), LandmarkFeatures(n_landmarks=3, n_components=16, random_state=0), LinearSVC())
+    model = make_pipeline(
+        MinMaxScaler(),
+        LandmarkFeatures(n_landmarks=3, n_components=16, random_state=0),
+        LinearSVC(),
+    )
     model.fit(X, y)
     figure = plot_landmark_maps(model, X, y)
     stars = np.array([axis.lines[0].get_xydata()[0] for axis in figure.axes[:3]])
     np.testing.assert_allclose(
         stars, model[0].inverse_transform(model[1].landmarks_), atol=0.01 * np.ptp(X, axis=0).max()
     )
-    assert np.abs((stars - model[0].inverse_transform(model[1].landmarks_)) / np.ptp(X, axis=0).to_numpy()).max() < 0.01
+    assert (
+        np.abs(
+            (stars - model[0].inverse_transform(model[1].landmarks_)) / np.ptp(X, axis=0).to_numpy()
+        ).max()
+        < 0.01
+    )
 
 
 def test_boundary_and_rounds_of_a_pipeline_on_a_frame(moons, recwarn):
     X, y = moons
-    model = make_pipeline(StandardScaler(), FourierBoostingClassifier(n_rounds=4, random_state=0)).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(), FourierBoostingClassifier(n_rounds=4, random_state=0)
+    ).fit(X, y)
     ax = plot_boundary(model, X, y)
     assert len(ax.get_legend().get_texts()) == 2
     drawn = ax.collections[0].get_array().reshape(201, 201)
-    assert drawn[0, 0] == pytest.approx(np.clip(model.decision_function(_first_corner(X)), -2, 2)[0], rel=1e-6)
+    assert drawn[0, 0] == pytest.approx(
+        np.clip(model.decision_function(_first_corner(X)), -2, 2)[0], rel=1e-6
+    )
     _, right = plot_rounds(model, X, y)
     assert right.lines[0].get_ydata()[-1] == pytest.approx(model.score(X, y))
     assert not [warning for warning in recwarn if "feature names" in str(warning.message)]
-    with pytest.raises(TypeError, match="Accuracies need a classifier, got FourierBoostingRegressor"):
+    with pytest.raises(
+        TypeError, match="Accuracies need a classifier, got FourierBoostingRegressor"
+    ):
         plot_rounds(FourierBoostingRegressor(n_rounds=2).fit(X, y), X, y)
     with pytest.raises(TypeError, match="draws scores of a classifier"):
         plot_boundary(Ridge().fit(X, y), X, y)
@@ -188,21 +208,27 @@ def _first_corner(X):
 
 def test_effects_of_a_model_behind_a_scaler(moons):
     X, _ = moons
-    front_door = SpectralRegressor(Anova(), Evidence(n_rows=60, n_iterations=3, standardize=False), random_state=0)
+    front_door = SpectralRegressor(
+        Anova(), Evidence(n_rows=60, n_iterations=3, standardize=False), random_state=0
+    )
     model = make_pipeline(StandardScaler().set_output(transform="pandas"), front_door)
     model.fit(X, np.sin(2 * X["narrow"]))
     axis = plot_effects(model, X, n_strongest=1).axes[0]
     assert axis.get_title() == "narrow"
     prepared = model[0].transform(X)
     effects = model[1].effects(prepared, max_order=1).main[:, 1]
-    np.testing.assert_allclose(axis.lines[0].get_ydata(), effects[np.argsort(prepared["narrow"])], atol=1e-12)
+    np.testing.assert_allclose(
+        axis.lines[0].get_ydata(), effects[np.argsort(prepared["narrow"])], atol=1e-12
+    )
 
 
 def test_harmonics_are_found_and_frequencies_are_not_harmonics(moons):
     X = np.random.default_rng(0).normal(size=(80, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    features = SpectralFeatures(learner=MarginGame(n_rounds=3, peaks=HarmonicPeaks(max_degree=4)), random_state=0)
+    features = SpectralFeatures(
+        learner=MarginGame(n_rounds=3, peaks=HarmonicPeaks(max_degree=4)), random_state=0
+    )
     model = make_pipeline(features).fit(X, y)
     assert "harmonic" in plot_harmonics(model, n_shown=1).axes[0].get_title()
     with pytest.raises(TypeError, match="of harmonics, draw plot_harmonics"):
@@ -217,18 +243,34 @@ def test_a_field_behind_a_scaler_has_the_derivatives_of_its_predictions(backgrou
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(150, 2))
     Y = np.stack([X[:, 1] + np.sin(X[:, 0]), np.cos(X[:, 0]) - X[:, 1] ** 2], axis=1)
-    ridge = OperatorRidge(Helmholtz(Gaussian(gamma=1.0)), n_components=50, alpha=1e-3, random_state=0)
-    exact = VectorFieldDisplay.from_estimator(ridge.fit(X, Y), X, Y, background=background, n_grid=6)
+    ridge = OperatorRidge(
+        Helmholtz(Gaussian(gamma=1.0)), n_components=50, alpha=1e-3, random_state=0
+    )
+    exact = VectorFieldDisplay.from_estimator(
+        ridge.fit(X, Y), X, Y, background=background, n_grid=6
+    )
     same = make_pipeline(FunctionTransformer(), ridge).fit(X, Y)
     differences = VectorFieldDisplay.from_estimator(same, X, Y, background=background, n_grid=6)
-    np.testing.assert_allclose(differences.color, exact.color, atol=1e-4 * np.abs(exact.color).max())
+    np.testing.assert_allclose(
+        differences.color, exact.color, atol=1e-4 * np.abs(exact.color).max()
+    )
     scaled = make_pipeline(StandardScaler(), ridge).fit(X * [1.0, 5.0], Y)
-    shown = VectorFieldDisplay.from_estimator(scaled, X * [1.0, 5.0], Y, background=background, n_grid=6)
-    slopes = ridge.expansion_.jacobian(scaled[0].transform(shown.grid.reshape(-1, 2))) / scaled[0].scale_
-    expected = slopes[:, 0, 0] + slopes[:, 1, 1] if background == "divergence" else slopes[:, 1, 0] - slopes[:, 0, 1]
+    shown = VectorFieldDisplay.from_estimator(
+        scaled, X * [1.0, 5.0], Y, background=background, n_grid=6
+    )
+    slopes = (
+        ridge.expansion_.jacobian(scaled[0].transform(shown.grid.reshape(-1, 2))) / scaled[0].scale_
+    )
+    expected = (
+        slopes[:, 0, 0] + slopes[:, 1, 1]
+        if background == "divergence"
+        else slopes[:, 1, 0] - slopes[:, 0, 1]
+    )
     np.testing.assert_allclose(shown.color.ravel(), expected, atol=1e-4 * np.abs(expected).max())
     kernel = OperatorKernelRidge(Helmholtz(Gaussian(gamma=1.0)), alpha=1e-3).fit(X, Y)
     color = VectorFieldDisplay.from_estimator(kernel, X, Y, background=background, n_grid=6).color
     assert np.abs(color - exact.color).mean() < 0.2 * np.abs(exact.color).max()
-    with pytest.raises(TypeError, match="scalar potential needs an OperatorRidge by itself, got Pipeline"):
+    with pytest.raises(
+        TypeError, match="scalar potential needs an OperatorRidge by itself, got Pipeline"
+    ):
         VectorFieldDisplay.from_estimator(same, X, Y, background="scalar_potential")

@@ -21,7 +21,11 @@ def test_evolution_has_three_panels_for_each_round():
     learner = MarginGame(n_rounds=6, peaks=CandidatePeaks())
     figure = game_evolution(learner, Gaussian(4.0), X, y, rounds=(1, 3, 6, 50), random_state=0)
     assert len(figure.axes) == 9
-    assert [axis.get_title().split(",")[0] for axis in figure.axes[:3]] == ["round 1", "round 3", "round 6"]
+    assert [axis.get_title().split(",")[0] for axis in figure.axes[:3]] == [
+        "round 1",
+        "round 3",
+        "round 6",
+    ]
     with pytest.raises(ValueError, match="n_rounds=6"):
         game_evolution(learner, Gaussian(4.0), X, y, rounds=(50,))
 
@@ -45,7 +49,9 @@ def test_points_off_the_plane_are_refused():
 
 @pytest.mark.long
 def test_the_heaviest_harmonics_are_drawn_beside_the_data():
-    measure = HarmonicMeasure(np.array([[1, 0], [2, 1], [3, 0], [2, 1]]), np.array([0.3, 0.2, 0.1, 0.4]))
+    measure = HarmonicMeasure(
+        np.array([[1, 0], [2, 1], [3, 0], [2, 1]]), np.array([0.3, 0.2, 0.1, 0.4])
+    )
     X = np.eye(3)
     figure = plot_harmonics(measure, n_shown=2, X=X, y=[0, 1, 1])
     assert [axis.get_title() for axis in figure.axes] == [

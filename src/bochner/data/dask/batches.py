@@ -1,7 +1,9 @@
-"""The batches of ``batches.py`` on a cluster: rows stay with the workers, parameters go there and sums come back.
+"""The batches of ``batches.py`` on a cluster: rows stay with the workers, parameters go there and
+sums come back.
 
-Each worker holds some shards, and a step is a message to all of them and back.  Few rows are brought here instead, where a batch takes
-less time than a message.  Both are the batches of rows in memory, and give the same digits.
+Each worker holds some shards, and a step is a message to all of them and back. Few rows are brought
+here instead, where a batch takes less time than a message. Both are the batches of rows in memory,
+and give the same digits.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ FEW_BYTES = 2**28
 class DaskShards:
     """The shards of a Dask array with what belongs to their rows, some on each worker.
 
-    Partitions that are in the workers' memory are not copied; those that are not are computed once and kept while this lives.
-    A shard, and the order of its rows in an epoch, is a pure function: when its worker dies, another one makes it again.
+    Partitions that are in the workers' memory are not copied; those that are not are computed once
+    and kept while this lives. A shard, and the order of its rows in an epoch, is a pure function:
+    when its worker dies, another one makes it again.
     """
 
     def __init__(self, source: Any, plan: BatchPlan, apart: np.ndarray, signals: tuple):
@@ -34,9 +37,11 @@ class DaskShards:
 
     @cached_property
     def bundles(self) -> list:
-        """(numbers of shards, these shards as one object on a worker): as few as there are threads for, all of one group of what is added.
+        """(numbers of shards, these shards as one object on a worker): as few as there are threads
+        for, all of one group of what is added.
 
-        A step is a task for each bundle.  How many these are changes no digit: sums of shards are added in the order of shards.
+        A step is a task for each bundle. How many these are changes no digit: sums of shards are
+        added in the order of shards.
         """
         import dask
 
@@ -44,14 +49,21 @@ class DaskShards:
         while size > 1 and self.plan.n_shards < size * worker_threads():
             size //= 2
         make = dask.delayed(_shards)
-        numbers = [range(s, min(s + size, self.plan.n_shards)) for s in range(0, self.plan.n_shards, size)]
+        numbers = [
+            range(s, min(s + size, self.plan.n_shards)) for s in range(0, self.plan.n_shards, size)
+        ]
         held = persisted(*(make(*zip(*map(self._parts_of, some), strict=True)) for some in numbers))
         return list(zip(numbers, held, strict=True))
 
     def _parts_of(self, number):
         rows = self.plan.shard(number)
         pieces = self.source[rows].rechunk({1: -1}).to_delayed().ravel().tolist()
-        return pieces, rows.start, [signal[rows] for signal in self.signals], kept_rows(self.apart, rows)
+        return (
+            pieces,
+            rows.start,
+            [signal[rows] for signal in self.signals],
+            kept_rows(self.apart, rows),
+        )
 
     def __call__(self, epoch: int) -> Iterator[Callable[[Callable], tuple]]:
         """As ``local_batches``."""
@@ -59,7 +71,9 @@ class DaskShards:
 
         order = dask.delayed(_orders)
         for window in range(self.plan.n_windows):
-            orders = persisted(*(order(self.plan, epoch, some, window, held) for some, held in self.bundles))
+            orders = persisted(
+                *(order(self.plan, epoch, some, window, held) for some, held in self.bundles)
+            )
             for number in range(self.plan.n_slices):
                 yield partial(self._summed, orders, number)
 
@@ -67,14 +81,18 @@ class DaskShards:
         """The sum of a batch: of each bundle's shards, of the bundles of a group, of the groups."""
         import dask
 
-        one = dask.delayed(block, traverse=False)  # travels to each worker once, not with every task
+        one = dask.delayed(
+            block, traverse=False
+        )  # travels to each worker once, not with every task
         part, add = dask.delayed(_part_of_batch), dask.delayed(_added)
         bundles_a_group = ADDED_AT_ONCE // len(self.bundles[0][0])
         alone = bundles_a_group == 1 or len(self.bundles) == 1
         together = zip(self.bundles, orders, strict=True)
         sums = [part(one, self.plan, held, order, number, alone) for (_, held), order in together]
         if 1 < bundles_a_group < len(sums):
-            sums = [add(sums[i : i + bundles_a_group]) for i in range(0, len(sums), bundles_a_group)]
+            sums = [
+                add(sums[i : i + bundles_a_group]) for i in range(0, len(sums), bundles_a_group)
+            ]
         return computed(add(sums) if len(sums) > 1 else sums[0])[0][0]
 
 
@@ -82,7 +100,11 @@ class _Shard:
     """Contiguous rows in the pieces that they came in, and one array for each signal."""
 
     def __init__(self, pieces, first_row, signals, kept):
-        self.pieces = [piece.tocsr() if sp.issparse(piece) else np.asarray(piece) for piece in pieces if piece.shape[0]]
+        self.pieces = [
+            piece.tocsr() if sp.issparse(piece) else np.asarray(piece)
+            for piece in pieces
+            if piece.shape[0]
+        ]
         self.stops = np.cumsum([piece.shape[0] for piece in self.pieces])
         self.signals, self.kept = signals, kept
         for stop, piece in zip(self.stops, self.pieces):
@@ -107,7 +129,9 @@ def _shards(pieces, starts, signals, kept):
 
 
 def _orders(plan, epoch, numbers, window, shards):
-    windows = (plan.window(epoch, s, window, shard.kept) for s, shard in zip(numbers, shards, strict=True))
+    windows = (
+        plan.window(epoch, s, window, shard.kept) for s, shard in zip(numbers, shards, strict=True)
+    )
     return [places[order] for places, order in windows]
 
 
@@ -117,7 +141,9 @@ def _part_of_batch(block, plan, shards, orders, number, alone):
     with single_threaded_blas():  # as on one machine, where threads share the slices
         for shard, order in zip(shards, orders, strict=True):
             places = plan.slice_of(order, number)
-            sums.append(slice_sum(block, *shard.rows(places), *(signal[places] for signal in shard.signals)))
+            sums.append(
+                slice_sum(block, *shard.rows(places), *(signal[places] for signal in shard.signals))
+            )
     return _added([sums]) if alone else sums
 
 

@@ -1,4 +1,6 @@
-"""The cluster behind Dask's collections: what is asked of it, the room it has, and what is said when it is gone."""
+"""The cluster behind Dask's collections: what is asked of it, the room it has, and what is said
+when it is gone.
+"""
 
 import os
 import sys
@@ -45,7 +47,9 @@ def sent(arrays: list[np.ndarray]) -> list:
 
 
 def _large_graphs() -> Any:
-    """Settings of distributed, which must have been imported before: its own defaults would be lost otherwise."""
+    """Settings of distributed, which must have been imported before: its own defaults would be lost
+    otherwise.
+    """
     import dask
 
     return nullcontext() if _client() is None else dask.config.set(_LARGE_GRAPHS)
@@ -53,17 +57,23 @@ def _large_graphs() -> Any:
 
 @contextmanager
 def with_the_scheduler() -> Iterator[None]:
-    """Work that needs the scheduler to the end: tasks that were cancelled because it is gone are a lost connection."""
+    """Work that needs the scheduler to the end: tasks that were cancelled because it is gone are a
+    lost connection.
+    """
     client = _client()
     address = None if client is None else client.scheduler.address
     try:
         yield
     except (CancelledError, OSError) as error:
-        if client is None or client.status == "running":  # cancelled by somebody, or an error of a task
+        if (
+            client is None or client.status == "running"
+        ):  # cancelled by somebody, or an error of a task
             raise
         raise ConnectionError(
-            f"The connection to Dask's scheduler at {address} was lost, and with it what the cluster had computed, while the model "
-            "is as it was before this call: start a scheduler, connect a new distributed.Client, make X and y again and repeat the call, "
+            f"The connection to Dask's scheduler at {address} was lost, and with it what the "
+            "cluster had computed, while the model "
+            "is as it was before this call: start a scheduler, connect a new distributed.Client, "
+            "make X and y again and repeat the call, "
             "or give X.compute() where it fits into memory."
         ) from error
 
@@ -76,7 +86,9 @@ def has_room(n_bytes: float) -> bool:
     with with_the_scheduler():
         # Some workers stand for all.
         listed = client.scheduler_info()["workers"].values()
-        room = [max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed]
+        room = [
+            max((w["memory_limit"] or np.inf) - w["metrics"].get("memory", 0), 0) for w in listed
+        ]
         return bool(room) and n_bytes <= _HELD_SHARE * np.mean(room) * len(client.nthreads())
 
 
@@ -90,7 +102,9 @@ def worker_threads() -> int:
 
 
 def is_persisted(X: Any) -> bool:
-    """Whether workers hold what the partitions of an array are made of, so that a pass reads no storage."""
+    """Whether workers hold what the partitions of an array are made of, so that a pass reads no
+    storage.
+    """
     if _client() is None:
         return False
     from distributed.client import futures_of
@@ -118,7 +132,9 @@ def _memory_here():
 
 def warn_of_rereading(n_bytes: float) -> None:
     warnings.warn(
-        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are passed over several times and there is no room to hold them: they are "
-        "computed again for every pass. Add workers, or write them to storage that is quick to read.",
+        f"The rows on the cluster, {n_bytes / 1e9:.3g} GB, are passed over several times and there "
+        "is no room to hold them: they are "
+        "computed again for every pass. Add workers, or write them to storage that is quick to "
+        "read.",
         stacklevel=2,
     )

@@ -1,4 +1,6 @@
-"""Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how their partitions go together."""
+"""Collections of Dask at the door: arrays, frames and series as arrays of known lengths, and how
+their partitions go together.
+"""
 
 from collections.abc import Callable
 from functools import reduce
@@ -9,27 +11,41 @@ import numpy as np
 from ..tensor_rows import is_tensor, on_host
 from .clusters import computed, with_the_scheduler
 
-# A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths of the partitions alone, so that
-# results do not depend on how many workers there are; so many at least where there are partitions for them, and so many rows at most.
+# A pass makes a task for each group of consecutive partitions.  The groups follow from the lengths
+# of the partitions alone, so that results do not depend on how many workers there are; so many at
+# least where there are partitions for them, and so many rows at most.
 _GROUPS = 64
 _GROUP_ROWS = 2**22
-# Sums that one task of a tree adds up: few tasks, and no worker holds many large statistics at once.
+# Sums that one task of a tree adds up: few tasks, and no worker holds many large statistics at
+# once.
 _BRANCHES = 8
 
 
 def is_remote(X: Any) -> bool:
-    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without importing Dask."""
+    """Whether X is a collection of Dask, whose numbers may be on other machines; asked without
+    importing Dask.
+    """
     # Arrays are told first: rounds on few rows ask several times.
     return type(X) is not np.ndarray and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def gathered(values: Any) -> Any:
     """Bring numbers that may be on a cluster or another device into the memory of NumPy."""
-    return computed(values)[0] if is_remote(values) else on_host(values) if is_tensor(values) else values
+    return (
+        computed(values)[0]
+        if is_remote(values)
+        else on_host(values)
+        if is_tensor(values)
+        else values
+    )
 
 
-def of_predictions(function: Callable, values: Any, dtype: Any, n_columns: int | None = None) -> Any:
-    """Apply a function to predictions, one-dimensional or of ``n_columns`` in the result; those on a cluster stay there."""
+def of_predictions(
+    function: Callable, values: Any, dtype: Any, n_columns: int | None = None
+) -> Any:
+    """Apply a function to predictions, one-dimensional or of ``n_columns`` in the result; those on
+    a cluster stay there.
+    """
     if not is_remote(values):
         return function(values)
     shape: dict[str, Any] = {"drop_axis": 1} if n_columns is None and values.ndim == 2 else {}
@@ -47,7 +63,8 @@ def opened(X: Any) -> Any:
         import dask.array as da
     except ImportError:
         raise TypeError(
-            "X is an array of zarr, whose blocks are read through Dask, which is not installed. Write pip install 'bochner[dask]', "
+            "X is an array of zarr, whose blocks are read through Dask, which is not installed. "
+            "Write pip install 'bochner[dask]', "
             "or give X[:] if it fits into memory."
         ) from None
     return da.from_array(X, chunks=X.chunks, inline_array=True)
@@ -59,7 +76,9 @@ def remote_frame(X: Any) -> Any:
 
 
 def _is_table(X):
-    """Whether X is a frame, a series or an index; asked without importing pandas where it is an array."""
+    """Whether X is a frame, a series or an index; asked without importing pandas where it is an
+    array.
+    """
     if type(X).__module__.split(".")[:2] == ["dask", "array"]:
         return False
     import dask.dataframe as dd
@@ -87,13 +106,16 @@ def remote_array(X: Any) -> Any:
         )
     if X.ndim == 1:
         raise ValueError(
-            "X must be two-dimensional (points, features), got a series. Write X.to_frame() for one column."
+            "X must be two-dimensional (points, features), got a series. Write X.to_frame() for "
+            "one column."
         )
     return _frame_array(X, X._meta)
 
 
 def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
-    """Raise if a partition of an array has not the number of columns and the numeric dtype that Dask declares."""
+    """Raise if a partition of an array has not the number of columns and the numeric dtype that
+    Dask declares.
+    """
     if part.shape[1] != n_columns:
         raise ValueError(
             f"Partition {number} of X has {part.shape[1]} columns, but Dask declares {n_columns}. "
@@ -101,13 +123,16 @@ def assert_declared(part: Any, number: int, n_columns: int, dtype: Any) -> None:
         )
     if dtype.kind in "fiub" and part.dtype != dtype:
         raise ValueError(
-            f"Partition {number} of X holds {part.dtype}, but Dask declares {dtype}. Declare the dtype that partitions have, or "
+            f"Partition {number} of X holds {part.dtype}, but Dask declares {dtype}. Declare the "
+            "dtype that partitions have, or "
             f"convert them, e.g. by X.map_blocks(lambda block: block.astype('{dtype}'))."
         )
 
 
 def checked_array(X: Any) -> Any:
-    """Return a two-dimensional Dask array whose partitions are refused if they are not what Dask declares."""
+    """Return a two-dimensional Dask array whose partitions are refused if they are not what Dask
+    declares.
+    """
 
     def check(part, block_id=None):
         assert_declared(part, block_id[0], X.chunks[1][block_id[1]], X.dtype)
@@ -117,8 +142,12 @@ def checked_array(X: Any) -> Any:
 
 
 def checked_frame(X: Any, frame: Any) -> Any:
-    """Return a Dask frame whose partitions are refused if they have not the columns of ``frame``, in its order."""
-    return X.map_partitions(_assert_same_columns, list(frame.columns), meta=frame, enforce_metadata=False)
+    """Return a Dask frame whose partitions are refused if they have not the columns of ``frame``,
+    in its order.
+    """
+    return X.map_partitions(
+        _assert_same_columns, list(frame.columns), meta=frame, enforce_metadata=False
+    )
 
 
 def _assert_same_columns(part, columns, partition_info=None):
@@ -127,12 +156,16 @@ def _assert_same_columns(part, columns, partition_info=None):
         return part
     lacking, extra = [c for c in columns if c not in found], [c for c in found if c not in columns]
     differences = [
-        f"{verb} {', '.join(map(repr, some))}" for verb, some in (("lacks", lacking), ("adds", extra)) if some
+        f"{verb} {', '.join(map(repr, some))}"
+        for verb, some in (("lacks", lacking), ("adds", extra))
+        if some
     ]
     which = "A partition" if partition_info is None else f"Partition {partition_info['number']}"
     raise ValueError(
-        f"{which} of X {' and '.join(differences) or 'has its columns in another order'}: Dask declares the columns "
-        f"{', '.join(map(repr, columns))}. Make partitions that all have these columns in this order."
+        f"{which} of X {' and '.join(differences) or 'has its columns in another order'}: Dask "
+        "declares the columns "
+        f"{', '.join(map(repr, columns))}. Make partitions that all have these columns in this "
+        "order."
     )
 
 
@@ -140,7 +173,8 @@ def assert_two_dimensional(X: Any) -> None:
     """In the words that begin scikit-learn's for arrays in memory."""
     if X.ndim != 2:
         raise ValueError(
-            f"Expected 2D array, got {X.ndim}D array instead: X must be two-dimensional (points, features), e.g. X[:, None] for one column."
+            f"Expected 2D array, got {X.ndim}D array instead: X must be two-dimensional (points, "
+            "features), e.g. X[:, None] for one column."
         )
 
 
@@ -155,13 +189,16 @@ def _frame_array(X, frame):
             )
     X = checked_frame(X, frame)
     if any(is_extension_array_dtype(dtype) for dtype in frame.dtypes):
-        X = X.astype("float64")  # missing numbers of pandas' own types become NaN, which is refused where it is found
+        X = X.astype(
+            "float64"
+        )  # missing numbers of pandas' own types become NaN, which is refused where it is found
     with with_the_scheduler():
         return X.to_dask_array(lengths=True)
 
 
 def group_bounds(lengths: Any) -> np.ndarray:
-    """Numbers of the partitions with which groups begin, and at the end their number; every group has rows.
+    """Numbers of the partitions with which groups begin, and at the end their number; every group
+    has rows.
 
     >>> group_bounds([3, 0, 2])
     array([0, 2, 3])

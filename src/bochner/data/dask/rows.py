@@ -1,4 +1,6 @@
-"""Rows of a Dask collection: sums and maps run on the partitions, where they are, and only results travel."""
+"""Rows of a Dask collection: sums and maps run on the partitions, where they are, and only results
+travel.
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -25,34 +27,45 @@ from .inputs import (
 
 
 class DaskRows(Rows):
-    """Rows of a two-dimensional Dask array or frame; each partition is checked for finite numbers where it lives.
+    """Rows of a two-dimensional Dask array or frame; each partition is checked for finite numbers
+    where it lives.
 
-    Sums go partition by partition in their order within a group of partitions, then by a tree over groups.  With ``held`` the groups stay
-    on the workers from the first sum on, if there is room: who sums more than once reads, or moves, the data once.
+    Sums go partition by partition in their order within a group of partitions, then by a tree over
+    groups. With ``held`` the groups stay on the workers from the first sum on, if there is room:
+    who sums more than once reads, or moves, the data once.
     """
 
     is_local = False
 
-    def __init__(self, source: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False):
+    def __init__(
+        self, source: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False
+    ):
         source = remote_array(source)
         assert_two_dimensional(source)
         if source.dtype.kind not in "fiub":
-            raise ValueError(f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers.")
+            raise ValueError(
+                f"Got a Dask array of dtype {source.dtype}; bochner needs real numbers."
+            )
         source = source if len(source.chunks[1]) == 1 else source.rechunk({1: -1})
-        self.source = source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
+        self.source = (
+            source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
+        )
         self.block_size, self.names = block_size, names
         self._groups = _Groups(self.source, names, held)
 
     @property
     def looks_cost_little(self):
-        """Where workers hold the rows, or have been asked to and have the room; else a look may read as much as a pass."""
+        """Where workers hold the rows, or have been asked to and have the room; else a look may
+        read as much as a pass.
+        """
         return self._groups.are_there()
 
     def sum(self, block, *signals):
         import dask
 
         groups, sizes = self._groups.of_a_pass()
-        # One delayed object for the function: its frequencies travel to a worker once a pass, not with every task.
+        # One delayed object for the function: its frequencies travel to a worker once a pass, not
+        # with every task.
         function = dask.delayed(partial(_group_sum, block, self.block_size))
         columns = [self._in_pieces(signal, sizes) for signal in signals]
         sums = [function(*parts) for parts in zip(groups, *columns, strict=True)]
@@ -62,20 +75,33 @@ class DaskRows(Rows):
         import dask
 
         if out is not None:
-            raise ValueError("out= is for arrays in memory or on disk; a Dask result stays on the cluster.")
+            raise ValueError(
+                "out= is for arrays in memory or on disk; a Dask result stays on the cluster."
+            )
         dtype = np.dtype(self.dtype if dtype is None else dtype)
         if self._groups.held is not None:
             return self._map_of_groups(block, n_columns, dtype, signals)
         declared, dimensions = _declared(self.source), [s.ndim for s in signals]
-        function = partial(_partition_map, n_columns, dtype, self.block_size, declared, self.names, dimensions)
-        columns = [self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals]
-        shape: dict[str, Any] = {"chunks": (self.source.chunks[0], (n_columns,)), "meta": np.empty((0, 0), dtype)}
+        function = partial(
+            _partition_map, n_columns, dtype, self.block_size, declared, self.names, dimensions
+        )
+        columns = [
+            self._aligned(signal if signal.ndim == 2 else signal[:, None]) for signal in signals
+        ]
+        shape: dict[str, Any] = {
+            "chunks": (self.source.chunks[0], (n_columns,)),
+            "meta": np.empty((0, 0), dtype),
+        }
         if n_columns is None:
             shape = {"chunks": (self.source.chunks[0],), "drop_axis": 1, "meta": np.empty(0, dtype)}
-        return self.source.map_blocks(function, *columns, block=dask.delayed(block), dtype=dtype, **shape)
+        return self.source.map_blocks(
+            function, *columns, block=dask.delayed(block), dtype=dtype, **shape
+        )
 
     def _map_of_groups(self, block, n_columns, dtype, signals):
-        """From the groups that the workers hold: nothing is read again, and there are as many tasks as in a sum."""
+        """From the groups that the workers hold: nothing is read again, and there are as many tasks
+        as in a sum.
+        """
         import dask
         import dask.array as da
 
@@ -84,7 +110,10 @@ class DaskRows(Rows):
         pieces = zip(groups, *(self._in_pieces(signal, sizes) for signal in signals), strict=True)
         shape = () if n_columns is None else (n_columns,)
         return da.concatenate(
-            [da.from_delayed(function(*parts), (size, *shape), dtype) for size, parts in zip(sizes, pieces)]
+            [
+                da.from_delayed(function(*parts), (size, *shape), dtype)
+                for size, parts in zip(sizes, pieces)
+            ]
         )
 
     def values(self, block, n_columns=None, *, dtype=None, signals=()):
@@ -94,7 +123,9 @@ class DaskRows(Rows):
         """A signal as a Dask array whose chunks are those of the rows."""
         import dask.array as da
 
-        return da.asarray(signal).rechunk({0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1))
+        return da.asarray(signal).rechunk(
+            {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
+        )
 
     def held(self, signal):
         self._groups.are_there()  # from now on groups do not change
@@ -104,7 +135,8 @@ class DaskRows(Rows):
         """A signal cut where groups or partitions begin."""
         if signal.shape[0] != sum(sizes):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} rows, y {signal.shape[0]}."
+                f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} "
+                f"rows, y {signal.shape[0]}."
             )
         return signal.pieces if isinstance(signal, HeldSignal) else _cut(signal, sizes)
 
@@ -140,12 +172,19 @@ class DaskRows(Rows):
         for i in rng.permutation(len(stops)):
             number, length = int(i), int(self.source.chunks[0][i])
             if length:
-                (block,) = _checked(number, _declared(self.source), self.names, computed(self.source.blocks[number])[0])
+                (block,) = _checked(
+                    number,
+                    _declared(self.source),
+                    self.names,
+                    computed(self.source.blocks[number])[0],
+                )
                 yield from shuffled_within(int(stops[i]) - length, block, size, rng, kept)
 
 
 class _Groups:
-    """The partitions of an array, group by group, as lists on the workers; shared by copies of the rows."""
+    """The partitions of an array, group by group, as lists on the workers; shared by copies of the
+    rows.
+    """
 
     def __init__(self, source, names, held):
         self.source, self.names, self.wanted = source, names, held
@@ -164,7 +203,9 @@ class _Groups:
         return self.of_a_look()
 
     def are_there(self):
-        """Whether the workers have the numbers; where they are to hold them, they do from now on if there is room."""
+        """Whether the workers have the numbers; where they are to hold them, they do from now on if
+        there is room.
+        """
         if self.held is None and self.wanted:
             self._hold()
         return self.held is not None or is_persisted(self.source)
@@ -193,7 +234,10 @@ class _Groups:
             return
         check, parts = dask.delayed(_checked), self.source.to_delayed().ravel()
         declared = _declared(self.source)
-        groups = [check(int(first), declared, self.names, *parts[first:last]) for first, last in pairwise(self.bounds)]
+        groups = [
+            check(int(first), declared, self.names, *parts[first:last])
+            for first, last in pairwise(self.bounds)
+        ]
         self.held = list(persisted(*groups))
 
     def _bytes(self):
@@ -222,7 +266,8 @@ def _nothing(X):
 
 
 def _checked(first, declared, names, *parts):
-    """Return partitions, the first of them of this number, as arrays or CSR matrices of finite numbers.
+    """Return partitions, the first of them of this number, as arrays or CSR matrices of finite
+    numbers.
 
     ``declared`` are the number of columns and the dtype that each of them must have.
     """
@@ -237,7 +282,9 @@ def _checked(first, declared, names, *parts):
 
 
 def _group_sum(block, block_size, parts, *signals):
-    """The sum over the partitions of a group that have rows, one after the other; None where none has."""
+    """The sum over the partitions of a group that have rows, one after the other; None where none
+    has.
+    """
     total, start = None, 0
     columns = [_finite_signal(signal) for signal in signals]
     for part in parts:
@@ -249,10 +296,15 @@ def _group_sum(block, block_size, parts, *signals):
     return total
 
 
-def _partition_map(n_columns, dtype, block_size, declared, names, dimensions, X, *signals, block, block_id):
+def _partition_map(
+    n_columns, dtype, block_size, declared, names, dimensions, X, *signals, block, block_id
+):
     if not X.shape[0]:
         return np.empty((0,) if n_columns is None else (0, n_columns), dtype)
-    columns = [_finite_signal(s[:, 0] if ndim == 1 else s) for s, ndim in zip(signals, dimensions, strict=True)]
+    columns = [
+        _finite_signal(s[:, 0] if ndim == 1 else s)
+        for s, ndim in zip(signals, dimensions, strict=True)
+    ]
     (part,) = _checked(block_id[0], declared, names, X)
     return LocalRows(part, block_size).map(block, n_columns, dtype=dtype, signals=columns)
 
@@ -260,13 +312,17 @@ def _partition_map(n_columns, dtype, block_size, declared, names, dimensions, X,
 def _group_map(block, n_columns, dtype, block_size, parts, *signals):
     """The map over the partitions of a group, one after the other."""
     start, columns = 0, [_finite_signal(signal) for signal in signals]
-    out = np.empty((sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype)
+    out = np.empty(
+        (sum(part.shape[0] for part in parts), *(() if n_columns is None else (n_columns,))), dtype
+    )
     for part in parts:
         rows = slice(start, start + part.shape[0])
         start = rows.stop
         if part.shape[0]:
             signals_of_part = [column[rows] for column in columns]
-            LocalRows(part, block_size).map(block, n_columns, out=out[rows], signals=signals_of_part)
+            LocalRows(part, block_size).map(
+                block, n_columns, out=out[rows], signals=signals_of_part
+            )
     return out
 
 
@@ -274,7 +330,11 @@ def _taken(parts, numbers):
     """Rows of some sorted numbers of a group."""
     stops = np.cumsum([part.shape[0] for part in parts])
     pieces = np.split(numbers, np.searchsorted(numbers, stops[:-1]))
-    taken = [part[piece - (stop - part.shape[0])] for part, piece, stop in zip(parts, pieces, stops) if len(piece)]
+    taken = [
+        part[piece - (stop - part.shape[0])]
+        for part, piece, stop in zip(parts, pieces, stops)
+        if len(piece)
+    ]
     return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
 
@@ -286,10 +346,14 @@ def _finite_signal(signal):
     return signal
 
 
-def as_rows(X: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False) -> Rows:
-    """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is taken as it is.
+def as_rows(
+    X: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False
+) -> Rows:
+    """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is
+    taken as it is.
 
-    ``names`` of the columns are for the message; ``held`` says that they will be passed over several times.
+    ``names`` of the columns are for the message; ``held`` says that they will be passed over
+    several times.
     """
     if isinstance(X, Rows):
         return X
@@ -302,7 +366,9 @@ def as_rows(X: Any, block_size: int | str = "auto", names: Any = None, *, held: 
         return tensor_rows
     if sp.issparse(X):
         X = X.tocsr()
-        if not X.has_canonical_format:  # entries given twice are meant to be added up, once and for all
+        if (
+            not X.has_canonical_format
+        ):  # entries given twice are meant to be added up, once and for all
             X = X.copy()
             X.sum_duplicates()
     else:
@@ -311,6 +377,8 @@ def as_rows(X: Any, block_size: int | str = "auto", names: Any = None, *, held: 
             X = X.astype(np.float64)
     rows = LocalRows(X, block_size)
     if X.ndim != 2:
-        raise ValueError(f"X must be two-dimensional (points, features), got {X.ndim} dimension(s).")
+        raise ValueError(
+            f"X must be two-dimensional (points, features), got {X.ndim} dimension(s)."
+        )
     rows.assert_finite(names=names)
     return rows

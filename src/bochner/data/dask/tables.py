@@ -1,4 +1,6 @@
-"""Tables on a cluster, of columns of any kind: some rows are looked at, and all become numbers where they are."""
+"""Tables on a cluster, of columns of any kind: some rows are looked at, and all become numbers
+where they are.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,8 @@ from .rows import DaskRows
 
 
 class RemoteTable:
-    """Rows of a two-dimensional Dask array or frame, partition by partition; missing values are allowed, infinity in arrays is not.
+    """Rows of a two-dimensional Dask array or frame, partition by partition; missing values are
+    allowed, infinity in arrays is not.
 
     ``frame`` is a pandas frame of the same columns without rows, None for arrays.
     """
@@ -57,7 +60,9 @@ class RemoteTable:
         taken, starts = dask.delayed(_taken), stops - self._lengths
         parts = [
             taken(part, some - start, number)
-            for number, (part, some, start) in enumerate(zip(self._parts(), wanted, starts, strict=True))
+            for number, (part, some, start) in enumerate(
+                zip(self._parts(), wanted, starts, strict=True)
+            )
             if len(some)
         ]
         found = list(computed(*parts))
@@ -68,22 +73,30 @@ class RemoteTable:
         return pd.concat(found)
 
     def map(self, function: Callable, n_columns: int, dtype: Any = None) -> Any:
-        """``function(part)`` of every partition that has rows, as a Dask array (n_rows, n_columns), computed when it is asked for."""
+        """``function(part)`` of every partition that has rows, as a Dask array (n_rows, n_columns),
+        computed when it is asked for.
+        """
         import dask
         import dask.array as da
 
         dtype = np.dtype(self._working if dtype is None else dtype)
-        travelling = dask.delayed(function, traverse=False)  # once to each worker, not with every task
+        travelling = dask.delayed(
+            function, traverse=False
+        )  # once to each worker, not with every task
         on_part = dask.delayed(_on_part)
         pieces = [
-            da.from_delayed(on_part(travelling, n_columns, dtype, part, number), (int(length), n_columns), dtype)
+            da.from_delayed(
+                on_part(travelling, n_columns, dtype, part, number), (int(length), n_columns), dtype
+            )
             for number, (part, length) in enumerate(zip(self._parts(), self._lengths, strict=True))
             if length
         ]
         return da.concatenate(pieces) if pieces else da.empty((0, n_columns), dtype=dtype)
 
     def prepared(self, function: Callable, n_columns: int) -> DaskRows:
-        """What ``function`` makes of all rows, in float32, for many passes: held on the workers where there is room."""
+        """What ``function`` makes of all rows, in float32, for many passes: held on the workers
+        where there is room.
+        """
         numbers = self.map(function, n_columns, np.float32)
         n_bytes = 4.0 * self.shape[0] * n_columns
         if has_room(n_bytes):
@@ -118,4 +131,6 @@ def _on_part(function, n_columns, dtype, part, number):
     if not part.shape[0]:
         return np.empty((0, n_columns), dtype)
     part = _checked(part, number)
-    return np.asarray(function(as_dense(part) if _is_array(part) else part)).astype(dtype, copy=False)
+    return np.asarray(function(as_dense(part) if _is_array(part) else part)).astype(
+        dtype, copy=False
+    )

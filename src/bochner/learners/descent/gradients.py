@@ -1,4 +1,6 @@
-"""Gradient of the loss of one batch in all waves of an expansion, whose parameters are one vector, by compiled kernels."""
+"""Gradient of the loss of one batch in all waves of an expansion, whose parameters are one vector,
+by compiled kernels.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,19 @@ class Standardization:
 
 
 class WaveParameters:
-    """Frequencies (T, d), cosine and sine amplitudes (T, L), slopes (d, L) and intercept (L,): views of one vector."""
+    """Frequencies (T, d), cosine and sine amplitudes (T, L), slopes (d, L) and intercept (L,):
+    views of one vector.
+    """
 
     def __init__(self, n_waves: int, n_features: int, n_outputs: int, dtype: Any = np.float32):
         amplitudes = (n_waves, n_outputs)
-        shapes = [(n_waves, n_features), amplitudes, amplitudes, (n_features, n_outputs), (n_outputs,)]
+        shapes = [
+            (n_waves, n_features),
+            amplitudes,
+            amplitudes,
+            (n_features, n_outputs),
+            (n_outputs,),
+        ]
         sizes = [int(np.prod(shape)) for shape in shapes]
         self.vector = np.zeros(sum(sizes), dtype)
         parts = np.split(self.vector, np.cumsum(sizes)[:-1])
@@ -54,7 +64,9 @@ class WaveParameters:
         """A copy of the numbers of an expansion."""
         parameters = cls(len(expansion), expansion.n_features, expansion.n_outputs, dtype)
         slopes = 0.0 if expansion.slopes is None else expansion.slopes
-        return parameters.fill(expansion.frequencies, (expansion.cosine, expansion.sine), slopes, expansion.intercept)
+        return parameters.fill(
+            expansion.frequencies, (expansion.cosine, expansion.sine), slopes, expansion.intercept
+        )
 
     def like(
         self, frequencies: Any = 0.0, amplitudes: Any = 0.0, slopes: Any = 0.0, intercept: Any = 0.0
@@ -64,9 +76,15 @@ class WaveParameters:
         same = WaveParameters(n_waves, n_features, len(self.intercept), self.vector.dtype)
         return same.fill(frequencies, (amplitudes, amplitudes), slopes, intercept)
 
-    def fill(self, frequencies: Any, amplitudes: Any, slopes: Any, intercept: Any) -> WaveParameters:
+    def fill(
+        self, frequencies: Any, amplitudes: Any, slopes: Any, intercept: Any
+    ) -> WaveParameters:
         """Overwrite all numbers; ``amplitudes`` are those of cosines and of sines."""
-        self.frequencies[...], self.slopes[...], self.intercept[...] = frequencies, slopes, intercept
+        self.frequencies[...], self.slopes[...], self.intercept[...] = (
+            frequencies,
+            slopes,
+            intercept,
+        )
         self.cosine[...], self.sine[...] = amplitudes
         return self
 
@@ -79,12 +97,19 @@ class WaveParameters:
 
 
 class BatchGradient:
-    """The block function of a step: Σ_i w_i ℓ_i (or 0, if not asked for), the number of rows, and Σ_i w_i ∂ℓ_i/∂θ.
+    """The block function of a step: Σ_i w_i ℓ_i (or 0, if not asked for), the number of rows, and
+    Σ_i w_i ∂ℓ_i/∂θ.
 
     It looks at the parameters of the moment, and travels to workers with them.
     """
 
-    def __init__(self, parameters: WaveParameters, loss: Loss, standardization: Standardization, with_losses: bool):
+    def __init__(
+        self,
+        parameters: WaveParameters,
+        loss: Loss,
+        standardization: Standardization,
+        with_losses: bool,
+    ):
         self.parameters, self.loss = parameters, loss
         self.standardization, self.with_losses = standardization, with_losses
         self._own = local()
@@ -92,13 +117,29 @@ class BatchGradient:
     def __reduce__(self) -> tuple:
         # A worker makes views of one vector again, and has work space of its own.
         shape = *self.parameters.frequencies.shape, len(self.parameters.intercept)
-        return _travelled, (*shape, self.parameters.vector, self.loss, self.standardization, self.with_losses)
+        return _travelled, (
+            *shape,
+            self.parameters.vector,
+            self.loss,
+            self.standardization,
+            self.with_losses,
+        )
 
     def __call__(
-        self, source: Any, places: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
+        self,
+        source: Any,
+        places: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray | None = None,
     ) -> tuple:
-        """Of the rows ``source[places]``; the gradient is overwritten by the next call of the same thread."""
-        if not (isinstance(source, np.ndarray) and source.dtype.kind == "f" and source.flags.c_contiguous):
+        """Of the rows ``source[places]``; the gradient is overwritten by the next call of the same
+        thread.
+        """
+        if not (
+            isinstance(source, np.ndarray)
+            and source.dtype.kind == "f"
+            and source.flags.c_contiguous
+        ):
             # What the kernels cannot gather from gets plain here.
             source = np.ascontiguousarray(as_dense(source[places]), dtype=working_dtype(source))
             places = np.arange(len(places))
@@ -108,7 +149,9 @@ class BatchGradient:
         loss = 0.0
         for k in range(n_chunks):
             part = slice(k * len(places) // n_chunks, (k + 1) * len(places) // n_chunks)
-            loss += chunk.compute(source, places[part], targets[part], None if weights is None else weights[part])
+            loss += chunk.compute(
+                source, places[part], targets[part], None if weights is None else weights[part]
+            )
             if n_chunks > 1:
                 np.add(chunk.gradient.vector, gradient if k else 0, out=gradient)
         return np.array(loss), np.array(float(len(places))), gradient
@@ -117,7 +160,9 @@ class BatchGradient:
         """The work space of this thread."""
         chunk = self._own.__dict__.get("chunk")
         if chunk is None or len(chunk.rows) < n_rows:
-            chunk = self._own.chunk = _Chunk(self.parameters, self.loss, self.standardization, self.with_losses, n_rows)
+            chunk = self._own.chunk = _Chunk(
+                self.parameters, self.loss, self.standardization, self.with_losses, n_rows
+            )
         return chunk
 
 
@@ -130,8 +175,9 @@ def _travelled(n_waves, n_features, n_outputs, vector, *others):
 class _Chunk:
     """Loss and gradient of one chunk of rows, with its own work space.
 
-    Compiled code runs in one long stretch for the logistic loss and in two for others with one output: whenever two threads
-    both want to be in Python, one waits for the other to be woken, which takes as long as a hundred rows.
+    Compiled code runs in one long stretch for the logistic loss and in two for others with one
+    output: whenever two threads both want to be in Python, one waits for the other to be woken,
+    which takes as long as a hundred rows.
     """
 
     def __init__(self, parameters, loss, standardization, with_losses, n_rows):
@@ -148,10 +194,17 @@ class _Chunk:
         self.pull = np.empty_like(self.scores)
         # One output: all that the kernels take beside rows and work space, as vectors.
         self.waves = parameters.cosine[:, 0], parameters.sine[:, 0]
-        self.slots = gradient.frequencies, gradient.cosine[:, 0], gradient.sine[:, 0], gradient.slopes[:, 0]
+        self.slots = (
+            gradient.frequencies,
+            gradient.cosine[:, 0],
+            gradient.sine[:, 0],
+            gradient.slopes[:, 0],
+        )
 
     def compute(self, source, picked, targets, weights):
-        """Σ_i w_i ℓ_i (or 0, if not asked for) of the standardised rows ``source[picked]``; leaves Σ_i w_i ∂ℓ_i/∂θ in ``gradient``."""
+        """Σ_i w_i ℓ_i (or 0, if not asked for) of the standardised rows ``source[picked]``; leaves
+        Σ_i w_i ∂ℓ_i/∂θ in ``gradient``.
+        """
         n_rows, parameters = len(picked), self.parameters
         weights = self.ones[:n_rows] if weights is None else weights
         rows, turns = self.rows[:n_rows], self.turns[:n_rows]
@@ -161,7 +214,12 @@ class _Chunk:
             kernels.standardized_rows(*gather, rows)
             self._matrix_products(rows, turns, scores, pull, targets, weights)
         else:
-            waves = parameters.frequencies, *self.waves, parameters.slopes[:, 0], parameters.intercept[0]
+            waves = (
+                parameters.frequencies,
+                *self.waves,
+                parameters.slopes[:, 0],
+                parameters.intercept[0],
+            )
             spaces = rows, turns, scores[:, 0]
             if isinstance(self.loss, Logistic):
                 ends = targets[:, 0], weights[:, 0]
@@ -174,7 +232,9 @@ class _Chunk:
         return float(self.loss.values(targets, scores) @ weights[:, 0]) if self.with_losses else 0.0
 
     def _pull(self, targets, scores, weights, pull):
-        """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's constants."""
+        """w ∂ℓ/∂f in the scores' own precision, whatever that of targets and of the loss's
+        constants.
+        """
         pull[...] = self.loss.gradient(targets, scores) * weights
 
     def _matrix_products(self, rows, turns, scores, pull, targets, weights):

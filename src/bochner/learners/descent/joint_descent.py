@@ -24,7 +24,9 @@ _START_RIDGE = 30.0
 
 @dataclass(frozen=True, eq=False)
 class DescentReport:
-    """``losses``: mean training loss of each epoch; ``expansion``: the waves with their head, the fitted function."""
+    """``losses``: mean training loss of each epoch; ``expansion``: the waves with their head, the
+    fitted function.
+    """
 
     losses: np.ndarray
     expansion: Expansion
@@ -33,12 +35,14 @@ class DescentReport:
 @keyword_only_from("0.4", old_order=("n_epochs",))
 @dataclass(eq=False, repr=False)
 class JointDescent(Learner):
-    """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the prior's draws.
+    """Move every frequency by Adam on the loss of a linear head: a cosine network trained from the
+    prior's draws.
 
-    It fits better with few frequencies than the margin game, and has none of its guarantees: no game, no certificate.
-    Batches follow from the number of rows and the seed: arrays, memory maps and Dask arrays give the same frequencies, and on a cluster
-    gradients are summed where the rows are, which stay in its memory meanwhile.
-    The head is dropped; the learned measure keeps the starting weights, and any linear model may follow.
+    It fits better with few frequencies than the margin game, and has none of its guarantees: no
+    game, no certificate. Batches follow from the number of rows and the seed: arrays, memory maps
+    and Dask arrays give the same frequencies, and on a cluster gradients are summed where the rows
+    are, which stay in its memory meanwhile. The head is dropped; the learned measure keeps the
+    starting weights, and any linear model may follow.
 
     Parameters
     ----------
@@ -57,12 +61,14 @@ class JointDescent(Learner):
     start_scale : float, default 0.75
         The starting frequencies are those of the measure times this.
     loss : "auto", "log_loss" or "squared", default "auto"
-        The log-loss is logistic, or multinomial for more than two classes.  "auto" is the log-loss for labels and the squared loss for
-        values.  "squared" regresses labels, where a classifier or ``target="labels"`` calls them so, on the corners of a simplex, and whole
-        numbers that nobody called labels as numbers.
+        The log-loss is logistic, or multinomial for more than two classes. "auto" is the log-loss
+        for labels and the squared loss for values. "squared" regresses labels, where a classifier
+        or ``target="labels"`` calls them so, on the corners of a simplex, and whole numbers that
+        nobody called labels as numbers.
 
-    In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``, ``frequency_decay=0``,
-    ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start there.
+    In few dimensions frequencies may grow: a wide prior, ``learning_rate=0.01``,
+    ``frequency_decay=0``, ``penalty=1e-4``, ``batch_size=64`` and 60 epochs are a better start
+    there.
 
     Examples
     --------
@@ -95,21 +101,27 @@ class JointDescent(Learner):
             check_positive(getattr(self, name), name, allow_zero=True)
 
     def _learn(self, measure, rows, target, rng, weights):
-        # The start solves a small system, after which BLAS's threads would stay awake and take the rows' threads their cores.
+        # The start solves a small system, after which BLAS's threads would stay awake and take the
+        # rows' threads their cores.
         with threads_for_rows_only():
             return self._descend(measure, rows, target, rng, weights)
 
     def _descend(self, measure, rows, target, rng, weights):
         if not isinstance(measure, FourierMeasure):
-            raise TypeError(f"JointDescent moves frequencies and needs a FourierMeasure, got {type(measure).__name__}.")
-        # Batches are drawn by number: few rows are taken once each, so that weights and repeated rows have the same batches.
+            raise TypeError(
+                "JointDescent moves frequencies and needs a FourierMeasure, got "
+                f"{type(measure).__name__}."
+            )
+        # Batches are drawn by number: few rows are taken once each, so that weights and repeated
+        # rows have the same batches.
         different = without_repetitions(rows, target, weights, in_order=True)
         rows, target, weights = different.rows, different.target, different.weights
         loss, targets = self._problem(target)
         moved = replace(measure, frequencies=self.start_scale * measure.frequencies)
         parameters = WaveParameters.of(ridge_start(moved, rows, loss, targets, rng, weights))
         size = np.median(np.abs(moved.frequencies)) / 0.6745 or 1.0  # a robust standard deviation
-        # Rates and penalty refer to waves of mean weight: of the features √w_j (cos, sin) the heavy ones move further.
+        # Rates and penalty refer to waves of mean weight: of the features √w_j (cos, sin) the heavy
+        # ones move further.
         shares = (measure.weights / (np.mean(measure.weights) or 1.0))[:, None]
         head_rate = self.amplitude_rate * np.sqrt(50 / max(len(measure), 50))
         held = np.divide(self.penalty, shares, out=np.zeros_like(shares), where=shares > 0)
@@ -117,7 +129,9 @@ class JointDescent(Learner):
             loss,
             self.n_epochs,
             self.batch_size,
-            rates=parameters.like(self.learning_rate * size, head_rate * np.sqrt(shares), intercept=head_rate),
+            rates=parameters.like(
+                self.learning_rate * size, head_rate * np.sqrt(shares), intercept=head_rate
+            ),
             decays=parameters.like(self.frequency_decay),
             penalties=parameters.like(amplitudes=held),
             second_decay=0.999,
@@ -133,11 +147,19 @@ class JointDescent(Learner):
         if isinstance(target, Labels):
             n_classes = len(target.classes)
             if n_classes < 2:
-                raise ValueError(f"JointDescent needs at least 2 classes, y has only 1 class: {target.classes[0]!r}.")
-            return (Logistic(), target.signs(np.float32)) if n_classes == 2 else (Multinomial(), target.one_hot())
+                raise ValueError(
+                    "JointDescent needs at least 2 classes, y has only 1 class: "
+                    f"{target.classes[0]!r}."
+                )
+            return (
+                (Logistic(), target.signs(np.float32))
+                if n_classes == 2
+                else (Multinomial(), target.one_hot())
+            )
         other = "" if self.loss == "auto" else ', or write loss="auto"'
         raise ValueError(
-            f"JointDescent(loss={self.loss!r}) needs labels, got a target of type {type(target).__name__}{other}."
+            f"JointDescent(loss={self.loss!r}) needs labels, got a target of type "
+            f"{type(target).__name__}{other}."
         )
 
 
@@ -149,7 +171,9 @@ def ridge_start(
     rng: np.random.Generator,
     weights: Any,
 ) -> Expansion:
-    """The head by ridge on the targets, from some rows; the squared-loss solution is a good place to start any loss."""
+    """The head by ridge on the targets, from some rows; the squared-loss solution is a good place
+    to start any loss.
+    """
     numbers = np.sort(rng.choice(len(rows), min(len(rows), _START_ROWS), replace=False))
     if weights is None:
         intercept = np.mean(targets, axis=0, dtype=np.float64).astype(targets.dtype)

@@ -1,7 +1,9 @@
-"""Joint descent on all waves of an expansion at once: Adam over minibatches, wherever the rows live.
+"""Joint descent on all waves of an expansion at once: Adam over minibatches, wherever the rows
+live.
 
-A batch is a slice of each shard of the rows (``BatchPlan``), and its gradient the sum over these slices, added in one order: the result
-does not depend on threads, files, partitions or workers.  Parameters are float32 views of one vector.
+A batch is a slice of each shard of the rows (``BatchPlan``), and its gradient the sum over these
+slices, added in one order: the result does not depend on threads, files, partitions or workers.
+Parameters are float32 views of one vector.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _STANDARDIZED_BYTES = 2**26
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss of the rows kept apart after each."""
+    """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss
+    of the rows kept apart after each.
+    """
 
     expansion: Expansion
     losses: list[float]
@@ -36,10 +40,12 @@ class Descended:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to zero over all epochs.
+    """Adam (Kingma & Ba 2015) on Σ w ℓ / Σ w + ½ Σ penalties θ², by steps that fall linearly to
+    zero over all epochs.
 
-    ``rates``, ``decays`` and ``penalties`` hold a number for each parameter (``WaveParameters.like``): its step, the share of it that is
-    lost in each step, and its ℓ2 penalty.  ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
+    ``rates``, ``decays`` and ``penalties`` hold a number for each parameter
+    (``WaveParameters.like``): its step, the share of it that is lost in each step, and its ℓ2
+    penalty. ``with_losses`` also sums the loss of each epoch, which takes 5 % longer.
     """
 
     loss: Loss
@@ -65,18 +71,22 @@ def run_together(
     held_out: Callable[[Expansion], float] | None = None,
     after_epoch: Callable[[Descended], Any] = lambda descended: None,
 ) -> list[Descended]:
-    """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which are read once.
+    """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which
+    are read once.
 
-    ``apart`` are sorted numbers of rows that are not learned from.  ``after_epoch`` sees what was reached, and ends a descent if it returns
-    True.  With ``held_out``, a loss of an expansion on other rows, the result is the best of the start and of all epochs by it; the whole
-    schedule runs, as its end is its best part.
+    ``apart`` are sorted numbers of rows that are not learned from. ``after_epoch`` sees what was
+    reached, and ends a descent if it returns True. With ``held_out``, a loss of an expansion on
+    other rows, the result is the best of the start and of all epochs by it; the whole schedule
+    runs, as its end is its best part.
     """
     first = descents[0]
     standardization = standardization or Standardization.none(rows.n_features)
     rows, standardization = _standardized(rows, standardization, parameters[0].vector.dtype)
     apart = np.empty(0, int) if apart is None else apart
     n_kept = len(rows) - len(apart)
-    plan = BatchPlan.of(len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63)))
+    plan = BatchPlan.of(
+        len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63))
+    )
     signals = [targets]
     if weights is not None:
         mean = (np.delete(weights, apart) if len(apart) else weights).mean()
@@ -169,17 +179,26 @@ class _Steps:
         summed *= summed.dtype.type(1 / n_rows)
         remaining = 1 - self.n_taken / self.n_steps
         self.n_taken += 1
-        corrections = 1 / (1 - _FIRST_DECAY**self.n_taken), 1 / np.sqrt(1 - self.second_decay**self.n_taken)
+        corrections = (
+            1 / (1 - _FIRST_DECAY**self.n_taken),
+            1 / np.sqrt(1 - self.second_decay**self.n_taken),
+        )
         numbers = remaining, *corrections, _FIRST_DECAY, self.second_decay
-        kernels.adam_step(self.vector, summed, *self.means, *self.paces, *map(self.vector.dtype.type, numbers))
+        kernels.adam_step(
+            self.vector, summed, *self.means, *self.paces, *map(self.vector.dtype.type, numbers)
+        )
 
 
 def _standardized(rows, standardization, dtype):
-    """The same rows and what is still to be done to them: nothing where they fit into memory a second time."""
+    """The same rows and what is still to be done to them: nothing where they fit into memory a
+    second time.
+    """
     if not rows.in_memory or len(rows) * rows.n_features * dtype.itemsize > _STANDARDIZED_BYTES:
         return rows, standardization
     plain = np.ascontiguousarray(rows.source, dtype=rows.dtype)
     ready = np.empty(plain.shape, dtype)
     # By the kernel of the batches, so that rows in memory and elsewhere have the same digits.
-    kernels.standardized_rows(plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready)
+    kernels.standardized_rows(
+        plain, np.arange(len(plain)), standardization.shift, standardization.scale, ready
+    )
     return LocalRows(ready), Standardization.none(rows.n_features)

@@ -1,4 +1,6 @@
-"""The game on a finite set of atoms, solved nearly to the end: what the no-regret dynamics only approach."""
+"""The game on a finite set of atoms, solved nearly to the end: what the no-regret dynamics only
+approach.
+"""
 
 import warnings
 from typing import Any
@@ -27,13 +29,14 @@ def game_equilibrium(
     ratio: float = 0.99,
     weights: Any = None,
 ) -> Learned:
-    """Find weights on the atoms of ``measure`` that maximize the margin, with a certificate as the report.
+    """Find weights on the atoms of ``measure`` that maximize the margin, with a certificate as the
+    report.
 
-    Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α).  At a fixed point every atom in
-    use has the largest potential, which is the equilibrium.  Stops when margin / best margin is at
-    least ``ratio``.  If ``n_iterations`` do not reach it, a ``ConvergenceWarning`` reports the ratio
-    reached, which is ``report.competitive_ratio``.  Ratios above 0.999 are often out of reach: the
-    machines are fitted to a hinge whose corner is rounded.
+    Repeats α = dual solution for the weights λ, then λ_j ∝ λ_j √v_j(α). At a fixed point every atom
+    in use has the largest potential, which is the equilibrium. Stops when margin / best margin is
+    at least ``ratio``. If ``n_iterations`` do not reach it, a ``ConvergenceWarning`` reports the
+    ratio reached, which is ``report.competitive_ratio``. Ratios above 0.999 are often out of reach:
+    the machines are fitted to a hinge whose corner is rounded.
 
     The features of all rows are held in memory; ``weights`` of the rows count like repetitions.
 
@@ -77,11 +80,15 @@ def game_equilibrium(
     n_entries = len(rows) * measure.n_columns
     if n_entries > _LARGEST_FEATURES:
         raise ValueError(
-            f"The features of {len(rows)} rows on {len(measure)} atoms are {8 * n_entries / 2**30:.3g} GiB; this solver "
-            f"holds them in memory, up to {8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows or atoms, or play MarginGame."
+            f"The features of {len(rows)} rows on {len(measure)} atoms are "
+            f"{8 * n_entries / 2**30:.3g} GiB; this solver "
+            f"holds them in memory, up to {8 * _LARGEST_FEATURES / 2**30:.3g} GiB. Give fewer rows "
+            "or atoms, or play MarginGame."
         )
     dual = make_dual(loss, target, C, counts)
-    features = gathered(measure.reweighted(np.ones(len(measure))).features(rows)).astype(np.float64, copy=False)
+    features = gathered(measure.reweighted(np.ones(len(measure))).features(rows)).astype(
+        np.float64, copy=False
+    )
     columns = features.shape[1] // len(measure)
     shares = measure.weights / measure.mass
     best_shares, upper, lower = shares, np.inf, -np.inf
@@ -108,7 +115,8 @@ def game_equilibrium(
     certificate = GameCertificate(upper, lower, True, scope)
     if lower < ratio**2 * upper:
         warnings.warn(
-            f"After n_iterations={n_iterations} margin / best margin is at least {certificate.competitive_ratio:.6f}, below "
+            f"After n_iterations={n_iterations} margin / best margin is at least "
+            f"{certificate.competitive_ratio:.6f}, below "
             f"ratio={ratio}. Raise n_iterations, or lower ratio.",
             ConvergenceWarning,
             stacklevel=2,

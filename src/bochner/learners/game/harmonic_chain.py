@@ -1,4 +1,6 @@
-"""A Markov chain over spherical harmonics: the counterpart of Langevin dynamics, without a gradient."""
+"""A Markov chain over spherical harmonics: the counterpart of Langevin dynamics, without a
+gradient.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,18 @@ _MOST_HARMONICS = 2**53
 @keyword_only_from("0.4", old_order=("max_degree", "n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class HarmonicChain(PeakSearch):
-    r"""Spherical harmonics found by a Markov chain that mixes to λ(ℓ, m) ∝ exp(β v(ℓ, m)) (Bullins et al. 2018, Appendix A.3).
+    r"""Spherical harmonics found by a Markov chain that mixes to λ(ℓ, m) ∝ exp(β v(ℓ, m)) (Bullins
+    et al. 2018, Appendix A.3).
 
-    The paper proposes such a chain to emulate Langevin dynamics, and then evaluates all harmonics, as
-    ``HarmonicPeaks`` does.  Here a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1 and a
-    harmonic of it, and accepts it with probability
+    The paper proposes such a chain to emulate Langevin dynamics, and then evaluates all harmonics,
+    as ``HarmonicPeaks`` does. Here a walker at degree ℓ proposes one of the degrees ℓ − 1, ℓ, ℓ + 1
+    and a harmonic of it, and accepts it with probability
 
     .. math:: \min\bigl(1,\; e^{\beta (v' - v)}\, N(d, \ell') / N(d, \ell)\bigr)
 
     (Metropolis and Hastings), N the number of harmonics of a degree; degrees below 0 and above
-    ``max_degree`` are not entered.  v is the potential divided by Σ_k (Σ_i |a_ik|)², as in the other
-    searches.  A step evaluates one harmonic for each walker, at a cost of O(n (d + ℓ)) each.  So the
+    ``max_degree`` are not entered. v is the potential divided by Σ_k (Σ_i |a_ik|)², as in the other
+    searches. A step evaluates one harmonic for each walker, at a cost of O(n (d + ℓ)) each. So the
     chain also works where the basis of all harmonics does not fit in memory, such as 20 dimensions
     and degree 8.
 
@@ -46,9 +49,11 @@ class HarmonicChain(PeakSearch):
     n_steps : int, default 100
         Steps of each chain.
     beta : "auto" or float, default "auto"
-        β, the inverse temperature; 0 draws all harmonics with equal chances.  "auto" is 10 divided by the largest v among the starts.
+        β, the inverse temperature; 0 draws all harmonics with equal chances. "auto" is 10 divided
+        by the largest v among the starts.
     draw : bool, default False
-        True plays where the walkers stand in the end, a draw from λ; False the highest harmonics that they have met, as Algorithm 1 does.
+        True plays where the walkers stand in the end, a draw from λ; False the highest harmonics
+        that they have met, as Algorithm 1 does.
     top : int, default 1
         Harmonics returned for each signal.
 
@@ -80,7 +85,8 @@ class HarmonicChain(PeakSearch):
         check_flag(self.draw, "draw")
         if self.draw and self.top > self.n_walkers:
             raise ValueError(
-                f"top={self.top} draws need as many walkers, got n_walkers={self.n_walkers}. Write n_walkers={self.top}."
+                f"top={self.top} draws need as many walkers, got n_walkers={self.n_walkers}. Write "
+                f"n_walkers={self.top}."
             )
         return BoundChain(self, as_rows(X))
 
@@ -94,22 +100,27 @@ class BoundChain(PreparedSearch):
         self.n_harmonics = basis_size(rows.n_features, search.max_degree)
         if self.n_harmonics > _MOST_HARMONICS:
             raise ValueError(
-                f"max_degree={search.max_degree} in {rows.n_features} dimensions means {self.n_harmonics:.3g} harmonics, and a "
+                f"max_degree={search.max_degree} in {rows.n_features} dimensions means "
+                f"{self.n_harmonics:.3g} harmonics, and a "
                 f"chain can number {_MOST_HARMONICS:.3g}. Lower max_degree."
             )
         keeps = keeps_basis(rows, search.max_degree)
-        self.kept = BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows) if keeps else None
-        self.scope = (
-            f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain has met them"
+        self.kept = (
+            BoundHarmonics(HarmonicPeaks(max_degree=search.max_degree), rows) if keeps else None
         )
-        self.counts = np.array([harmonic_count(rows.n_features, degree) for degree in range(search.max_degree + 1)])
+        self.scope = f"kernels on single harmonics of degree at most {search.max_degree}, as far as a chain has met them"
+        self.counts = np.array(
+            [harmonic_count(rows.n_features, degree) for degree in range(search.max_degree + 1)]
+        )
         self.first = np.cumsum(self.counts) - self.counts
 
     def kept_features(self, peaks):
         return None if self.kept is None else self.kept.kept_features(peaks)
 
     def indices(self, numbers: np.ndarray) -> np.ndarray:
-        """Return (degree, position) of harmonics that are numbered degree by degree, (n_numbers, 2)."""
+        """Return (degree, position) of harmonics that are numbered degree by degree, (n_numbers,
+        2).
+        """
         degrees = np.searchsorted(self.first, numbers, side="right") - 1
         return np.column_stack([degrees, numbers - self.first[degrees]])
 
@@ -137,10 +148,14 @@ class BoundChain(PreparedSearch):
             others = degrees + rng.integers(-1, 2, size=n_walkers)
             inside = (others >= 0) & (others <= self.search.max_degree)
             others = np.where(inside, others, degrees)
-            there = self.first[others] + (rng.random(n_walkers) * self.counts[others]).astype(np.int64)
+            there = self.first[others] + (rng.random(n_walkers) * self.counts[others]).astype(
+                np.int64
+            )
             there = np.where(inside, there, here)
             proposed = seen.at(there)
-            logarithms = log_acceptance(beta, proposed - heights, self.counts[others] / self.counts[degrees])
+            logarithms = log_acceptance(
+                beta, proposed - heights, self.counts[others] / self.counts[degrees]
+            )
             accepted = np.log(rng.random(n_walkers)) < logarithms
             here, heights = np.where(accepted, there, here), np.where(accepted, proposed, heights)
             degrees = np.where(accepted, others, degrees)
@@ -148,12 +163,16 @@ class BoundChain(PreparedSearch):
 
 
 def log_acceptance(beta: float, rise: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """ln min(1, e^{β (v' − v)} N'/N): a degree with more harmonics proposes each of them less often, which the ratio makes up for."""
+    """ln min(1, e^{β (v' − v)} N'/N): a degree with more harmonics proposes each of them less
+    often, which the ratio makes up for.
+    """
     return np.minimum(beta * rise + np.log(ratio), 0.0)
 
 
 class _Seen:
-    """The scaled potential of one signal at the harmonics that were evaluated so far, by their numbers."""
+    """The scaled potential of one signal at the harmonics that were evaluated so far, by their
+    numbers.
+    """
 
     def __init__(self, bound, signal):
         self.bound, self.signal = bound, signal[:, None] if signal.ndim == 1 else signal
@@ -173,8 +192,12 @@ class _Seen:
         if kept is not None:
             sums = np.sqrt(kept.area) * (kept.basis[:, numbers].T @ self.signal)
         else:
-            block = HarmonicMeasure(self.bound.indices(numbers), np.ones(len(numbers))).block(rows.n_features)
-            sums = rows.sum(Block(_sums, block, row_bytes=block.row_bytes + 8 * len(numbers)), self.signal)
+            block = HarmonicMeasure(self.bound.indices(numbers), np.ones(len(numbers))).block(
+                rows.n_features
+            )
+            sums = rows.sum(
+                Block(_sums, block, row_bytes=block.row_bytes + 8 * len(numbers)), self.signal
+            )
         return np.sum(sums**2, axis=1) / self.largest
 
 

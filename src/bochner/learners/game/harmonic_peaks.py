@@ -23,20 +23,23 @@ from ...measures.harmonic import (
 )
 from .peaks import ExhaustiveSearch, PeakSearch
 
-# Up to this many bytes the harmonics of all rows are kept between signals instead of being computed again.
+# Up to this many bytes the harmonics of all rows are kept between signals instead of being computed
+# again.
 _KEPT_BASIS_BYTES = 2**27
 
 
 @keyword_only_from("0.4", old_order=("max_degree", "mode", "top"))
 class HarmonicPeaks(PeakSearch):
-    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et al. 2018, Appendix A.3).
+    """The best spherical harmonics up to ``max_degree``, for points on the unit sphere (Bullins et
+    al. 2018, Appendix A.3).
 
     Parameters
     ----------
     max_degree : int, default 30
         The largest degree J; there are (J + 1)² harmonics in three dimensions.
     mode : "harmonic" or "zonal", default "harmonic"
-        Single harmonics as in the paper, whose kernel is not rotation-invariant, or whole degrees at once, whose kernel is.
+        Single harmonics as in the paper, whose kernel is not rotation-invariant, or whole degrees
+        at once, whose kernel is.
     top : int, default 1
         Harmonics (or degrees) returned for each signal.
 
@@ -67,7 +70,10 @@ class HarmonicPeaks(PeakSearch):
 
 def keeps_basis(rows: Rows, max_degree: int) -> bool:
     """Return True if the harmonics of all rows are small enough to be kept in memory."""
-    return rows.is_local and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
+    return (
+        rows.is_local
+        and 8 * basis_size(rows.n_features, max_degree) * len(rows) <= _KEPT_BASIS_BYTES
+    )
 
 
 class BoundHarmonics(ExhaustiveSearch):
@@ -84,8 +90,16 @@ class BoundHarmonics(ExhaustiveSearch):
         self.sums = Block(_harmonic_sums, search.max_degree, row_bytes=16 * n_basis)
         kept = keeps_basis(rows, search.max_degree)
         points = rows.take(rows.spread(len(rows))) if kept else None
-        self.basis = spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False) if kept else None
-        kind = "rotation-invariant kernels" if search.mode == "zonal" else "kernels on single harmonics"
+        self.basis = (
+            spherical_harmonics(points, search.max_degree).astype(np.float64, copy=False)
+            if kept
+            else None
+        )
+        kind = (
+            "rotation-invariant kernels"
+            if search.mode == "zonal"
+            else "kernels on single harmonics"
+        )
         self.scope = f"{kind} of degree at most {search.max_degree}"
 
     def heights(self, signal):
@@ -95,11 +109,15 @@ class BoundHarmonics(ExhaustiveSearch):
         heights = self.area * np.sum(sums**2, axis=1)
         if self.search.mode == "harmonic":
             return heights
-        counts = [harmonic_count(self.n_features, degree) for degree in range(self.search.max_degree + 1)]
+        counts = [
+            harmonic_count(self.n_features, degree) for degree in range(self.search.max_degree + 1)
+        ]
         return np.bincount(self.indices[:, 0], weights=heights) / counts
 
     def kept_features(self, peaks):
-        """Columns of the kept basis, scaled as ``peaks.features``; None where the basis is not kept."""
+        """Columns of the kept basis, scaled as ``peaks.features``; None where the basis is not
+        kept.
+        """
         if self.basis is None:
             return None
         columns = self.first_column[peaks.indices[:, 0]] + peaks.indices[:, 1]

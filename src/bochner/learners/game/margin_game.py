@@ -1,4 +1,6 @@
-"""MarginGame: frequencies found one after another in a game against the dual variables of a support vector machine."""
+"""MarginGame: frequencies found one after another in a game against the dual variables of a support
+vector machine.
+"""
 
 from collections.abc import Iterator
 from copy import copy
@@ -27,11 +29,13 @@ STEPS = ("adaptive", "theory")
 
 @dataclass(frozen=True)
 class GameRound:
-    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the payoff F of the pair.
+    """One round: the ``peaks`` played against ``dual_weights`` (n_samples, n_problems), and the
+    payoff F of the pair.
 
     The dual weights of rows on a cluster stay there, as a Dask array.
 
-    ``lower`` is the payoff at the best scaling of the weights: below the value of the game if the peak is the highest.
+    ``lower`` is the payoff at the best scaling of the weights: below the value of the game if the
+    peak is the highest.
     """
 
     number: int
@@ -46,9 +50,8 @@ class GameRound:
 class GameReport:
     """What a game leaves besides its measure.
 
-    ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and F(α_t, λ_t).
-    ``dual_weights`` is the last α.  ``certificate`` is None when it
-    was not asked for.
+    ``potentials`` and ``values`` have one entry for each round: the potential of the peaks, and
+    F(α_t, λ_t). ``dual_weights`` is the last α. ``certificate`` is None when it was not asked for.
     """
 
     potentials: np.ndarray
@@ -64,37 +67,46 @@ class GameReport:
 @keyword_only_from("0.4", old_order=("n_rounds", "C", "peaks"))
 @dataclass(eq=False, repr=False)
 class MarginGame(NestedDefaults, Learner):
-    """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et al. 2018, Algorithm 2).
+    """Learn a kernel that maximizes the margin, as a game of peaks against dual weights (Bullins et
+    al. 2018, Algorithm 2).
 
-    In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is largest; the dual
-    weights α then take a gradient step towards the points that the new frequency does not explain.  The measure is the
-    average of all plays: exact, finite, no randomness left in its features.
+    In each round ``peaks`` searches where the Fourier transform of the dual-weighted labels is
+    largest; the dual weights α then take a gradient step towards the points that the new frequency
+    does not explain. The measure is the average of all plays: exact, finite, no randomness left in
+    its features.
 
-    A round passes twice over the rows, and takes ``peaks.search_rows`` of them for the search; dual weights are float64 numbers, up to five for each
-    row and problem at a time, kept where the rows are.
+    A round passes twice over the rows, and takes ``peaks.search_rows`` of them for the search; dual
+    weights are float64 numbers, up to five for each row and problem at a time, kept where the rows
+    are.
 
-    The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where the same one is found
-    again.  In ``SpectralFeatures`` the prior's ``n_components`` draws say where the search starts; write
-    ``n_rounds=None`` to play until ``n_components`` frequencies are found.
+    The number of frequencies comes from the rounds: ``n_rounds`` times ``peaks.top``, less where
+    the same one is found again. In ``SpectralFeatures`` the prior's ``n_components`` draws say
+    where the search starts; write ``n_rounds=None`` to play until ``n_components`` frequencies are
+    found.
 
     Parameters
     ----------
     n_rounds : int or None, default 100
         Rounds T of the game; None plays until there are as many frequencies as the measure has.
     C : float, default 1.0
-        Weight of the loss, as in an SVM; a linear SVM with the same C on the features reaches the certified margin.
+        Weight of the loss, as in an SVM; a linear SVM with the same C on the features reaches the
+        certified margin.
     peaks : a search for peaks, default ``AscentPeaks()``
-        ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks``, ``HarmonicPeaks`` or ``HarmonicChain``.
+        ``AscentPeaks``, ``LangevinPeaks``, ``QuasiNewtonPeaks``, ``CandidatePeaks``,
+        ``HarmonicPeaks`` or ``HarmonicChain``.
     step : "adaptive", "theory" or float, default "adaptive"
-        Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the bound on ‖g‖ of the
-        regret analysis (C/t for the strongly concave losses); or one fixed number.
+        Step sizes of α: step_scale · D/√Σ‖g‖² with D the diameter of its set; D/(G√t) with G the
+        bound on ‖g‖ of the regret analysis (C/t for the strongly concave losses); or one fixed
+        number.
     step_scale : float, default 0.3
-        Slow dual weights are the regularizer of this method: large steps fit the training set and lose on test data.
+        Slow dual weights are the regularizer of this method: large steps fit the training set and
+        lose on test data.
     projection : "exact" or "alternating", default "exact"
         How α is brought back into its set: to the nearest point, or by the ten sweeps of the paper.
     loss : "auto", "hinge", "squared_hinge" or "squared", default "auto"
-        The last two are the ℓ2-SVM and ridge regression.  "auto" is the hinge for labels and the squared loss for values.  Several
-        classes play as one-vs-rest problems that share one measure; so do several regression targets.
+        The last two are the ℓ2-SVM and ridge regression. "auto" is the hinge for labels and the
+        squared loss for values. Several classes play as one-vs-rest problems that share one
+        measure; so do several regression targets.
     certificate : bool, default True
         Compute the upper and lower value of the game after the last round.
 
@@ -129,14 +141,16 @@ class MarginGame(NestedDefaults, Learner):
             return self._play(measure, rows, target, rng, weights)
 
     def _play(self, measure, rows, target, rng, weights):
-        # A local search follows rounding: on different rows, weights and repetitions are the same search.
+        # A local search follows rounding: on different rows, weights and repetitions are the same
+        # search.
         different = without_repetitions(rows, target, weights)
         rows, target, weights = different.rows, different.target, different.weights
         dual = make_dual(self.loss, target, self.C, weights, self.projection).on_rows(rows)
         search = self._component("peaks").prepare(measure, rows, weights)
         total = self._total_rounds(measure)
         rounds: list[GameRound] = []
-        # The later half of the weights is nearer to the equilibrium; its mean gives a better lower value.
+        # The later half of the weights is nearer to the equilibrium; its mean gives a better lower
+        # value.
         averages = [_Mean(dual), _Mean(dual)]
         game = self._rounds(measure, rows, dual, search, rng)
         for played in track(game, "margin game", total, lambda: _margin_so_far(rounds)):
@@ -148,11 +162,22 @@ class MarginGame(NestedDefaults, Learner):
                     averages[1].add(last)
             del played
         learned = averaged([one.peaks for one in rounds])
-        certificate = self._certificate(learned, rows, dual, search, averages, rng) if self.certificate else None
-        potentials, values = np.array([one.potential for one in rounds]), np.array([one.value for one in rounds])
-        return Learned(learned, GameReport(potentials, values, different.of_given(last), certificate))
+        certificate = (
+            self._certificate(learned, rows, dual, search, averages, rng)
+            if self.certificate
+            else None
+        )
+        potentials, values = (
+            np.array([one.potential for one in rounds]),
+            np.array([one.value for one in rounds]),
+        )
+        return Learned(
+            learned, GameReport(potentials, values, different.of_given(last), certificate)
+        )
 
-    def rounds(self, measure: Any, X: Any, y: Any, rng: Seed, weights: Any = None) -> Iterator[GameRound]:
+    def rounds(
+        self, measure: Any, X: Any, y: Any, rng: Seed, weights: Any = None
+    ) -> Iterator[GameRound]:
         """Play the game round by round, e.g. for plots or for a stopping rule of your own.
 
         ``rng`` is a Generator or a seed.
@@ -162,7 +187,9 @@ class MarginGame(NestedDefaults, Learner):
         rng = as_generator(rng, "rng")
         rows, target, counts = as_data(X, y, weights)
         dual = make_dual(self.loss, target, self.C, counts, self.projection).on_rows(rows)
-        yield from self._rounds(measure, rows, dual, self._component("peaks").prepare(measure, rows, counts), rng)
+        yield from self._rounds(
+            measure, rows, dual, self._component("peaks").prepare(measure, rows, counts), rng
+        )
 
     def _rounds(self, measure, rows, dual, search, rng):
         rows = rows if dual.rows is None else in_long_blocks(rows)
@@ -179,7 +206,10 @@ class MarginGame(NestedDefaults, Learner):
             del signal
             height = float(np.sum(sums**2))
             linear, curvature = dual.payoff(alpha)
-            value, lower = linear - curvature - height / 2, dual.scaled(linear, height + 2 * curvature)
+            value, lower = (
+                linear - curvature - height / 2,
+                dual.scaled(linear, height + 2 * curvature),
+            )
             yield GameRound(number, peaks, alpha, height, value, lower)
             if n_wanted is not None and n_found >= n_wanted:
                 return
@@ -190,7 +220,11 @@ class MarginGame(NestedDefaults, Learner):
 
     def _step_size(self, dual, number, squared_gradients):
         if self.step == "adaptive":
-            return self.step_scale * dual.diameter / np.sqrt(squared_gradients) if squared_gradients > 0 else 0.0
+            return (
+                self.step_scale * dual.diameter / np.sqrt(squared_gradients)
+                if squared_gradients > 0
+                else 0.0
+            )
         if self.step == "theory":
             if dual.strongly_concave:
                 return dual.C / number
@@ -205,7 +239,8 @@ class MarginGame(NestedDefaults, Learner):
         for average in averages:
             if not average.count or not exact.squares(average.total):
                 continue
-            # A mean of feasible weights is feasible; projecting only removes rounding (or the error of "alternating").
+            # A mean of feasible weights is feasible; projecting only removes rounding (or the error
+            # of "alternating").
             alpha = exact.project(average.take())
             signal = exact.signal(alpha)
             if exhaustive:
@@ -235,7 +270,9 @@ class MarginGame(NestedDefaults, Learner):
 
 
 def _margin_so_far(rounds):
-    """1/√(2 lower value), the best margin that the rounds so far leave possible; a local search can only estimate it."""
+    """1/√(2 lower value), the best margin that the rounds so far leave possible; a local search can
+    only estimate it.
+    """
     best = max(played.lower for played in rounds)
     return f"best margin about {1 / np.sqrt(2 * best):.3g}" if best > 0 else "no margin yet"
 
@@ -265,20 +302,33 @@ class _Mean:
         return self.dual.map(partial(np.multiply, 1 / self.count), total, out=total)
 
 
-def feature_sums(measure: Any, rows: Rows, signal: Any, features: np.ndarray | None = None) -> np.ndarray:
-    """Φᵀ a, (n_columns, n_signals): their squares add up to Σ_j w_j v(ω_j).  Block by block, unless ``features`` (Φ) are at hand."""
+def feature_sums(
+    measure: Any, rows: Rows, signal: Any, features: np.ndarray | None = None
+) -> np.ndarray:
+    """Φᵀ a, (n_columns, n_signals): their squares add up to Σ_j w_j v(ω_j).  Block by block, unless
+    ``features`` (Φ) are at hand.
+    """
     if features is not None:
         return features.T @ signal
     if isinstance(measure, FourierMeasure):
-        sums = rows.sum(Block(kernels.few_fourier_sums, measure.frequencies), signal)  # (n_signals, 2, n_atoms)
+        sums = rows.sum(
+            Block(kernels.few_fourier_sums, measure.frequencies), signal
+        )  # (n_signals, 2, n_atoms)
         return (sums * np.sqrt(measure.weights)).reshape(len(sums), -1).T
     return rows.sum(on_features(_feature_sums, measure, rows), signal)
 
 
 def dual_gradient(
-    dual: Any, measure: Any, rows: Rows, alpha: Any, sums: np.ndarray, features: np.ndarray | None = None
+    dual: Any,
+    measure: Any,
+    rows: Rows,
+    alpha: Any,
+    sums: np.ndarray,
+    features: np.ndarray | None = None,
 ) -> Any:
-    """∂F/∂α, (n_samples, n_problems), for the kernel of ``measure`` with these ``feature_sums`` of the signal: one pass over the rows."""
+    """∂F/∂α, (n_samples, n_problems), for the kernel of ``measure`` with these ``feature_sums`` of
+    the signal: one pass over the rows.
+    """
     if features is not None:
         return dual.gradient(alpha, features @ sums)
     block = Block(_gradient_block, dual.without_rows(), response_block(measure, rows, sums))

@@ -1,8 +1,10 @@
-"""How peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² are searched, a the signal.
+"""How peaks of the Fourier potential v(ω) = Σ_k |Σ_i a_ik exp(i ω·x_i)|² are searched, a the
+signal.
 
-A search is a parameter object; ``prepare(measure, X, weights)`` binds it to data, and ``find(signal, rng)`` on the result returns the
-peaks as a measure of mass one.  The potential is divided by Σ_k (Σ_i |a_ik|)², its largest possible value, so that
-steps, temperatures and penalties have no units; radii are measured in R, the typical norm of a starting point.
+A search is a parameter object; ``prepare(measure, X, weights)`` binds it to data, and
+``find(signal, rng)`` on the result returns the peaks as a measure of mass one. The potential is
+divided by Σ_k (Σ_i |a_ik|)², its largest possible value, so that steps, temperatures and penalties
+have no units; radii are measured in R, the typical norm of a starting point.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from ..alignment import potential, potential_and_gradient
 # Two peaks are one if their features agree on the data up to this squared correlation.
 _SAME_PEAK = 0.95
 _COMPARED_ROWS = 500
-# Pure noise has peaks of height about d / n, at norms up to a few R; this times d / n is the penalty that removes them.
+# Pure noise has peaks of height about d / n, at norms up to a few R; this times d / n is the
+# penalty that removes them.
 _NOISE_FACTOR = 0.3
 _LARGEST_PENALTY = 0.03
-# A step of so many products (some ten milliseconds) is done by one thread before a second one has woken up and been heard.
+# A step of so many products (some ten milliseconds) is done by one thread before a second one has
+# woken up and been heard.
 _ALONE = 2**25
 # Where walkers start: 1.5 times the variance of the prior (Bullins et al. 2018, Appendix A.1).
 _START_SPREAD = np.sqrt(1.5)
@@ -49,7 +53,9 @@ class Landscape:
 
     def values(self, frequencies):
         """Heights at (m, d) frequencies."""
-        return potential(_unweighted(frequencies), self.rows, self.signal) - self.bend * np.sum(frequencies**2, axis=1)
+        return potential(_unweighted(frequencies), self.rows, self.signal) - self.bend * np.sum(
+            frequencies**2, axis=1
+        )
 
     def in_float64(self):
         """The same landscape, for steps that need every digit."""
@@ -59,7 +65,9 @@ class Landscape:
 
     def climb(self, frequencies):
         """Heights and gradients at (m, d) frequencies."""
-        heights, gradients = potential_and_gradient(_unweighted(frequencies), self.rows, self.signal)
+        heights, gradients = potential_and_gradient(
+            _unweighted(frequencies), self.rows, self.signal
+        )
         heights -= self.bend * np.sum(frequencies**2, axis=1)
         gradients = gradients.astype(self.dtype, copy=False)
         gradients -= self.dtype(2 * self.bend) * frequencies
@@ -71,23 +79,28 @@ def _unweighted(frequencies):
 
 
 class PeakSearch(BaseEstimator, ABC):
-    """A way to find peaks; ``exhaustive`` searches see every candidate, so what they call the highest is the highest."""
+    """A way to find peaks; ``exhaustive`` searches see every candidate, so what they call the
+    highest is the highest.
+    """
 
     exhaustive = False
     top: int
 
     @abstractmethod
     def prepare(self, measure: Any, X: Any, weights: np.ndarray | None = None) -> Any:
-        """Bind to the learner's starting measure and the (weighted) rows; the result has ``find(signal, rng, top)``.
+        """Bind to the learner's starting measure and the (weighted) rows; the result has
+        ``find(signal, rng, top)``.
 
-        It may also hold features of all rows, see ``kept_features``; exhaustive searches give an ``ExhaustiveSearch``, whose
-        ``scope`` are the kernels that they search.
+        It may also hold features of all rows, see ``kept_features``; exhaustive searches give an
+        ``ExhaustiveSearch``, whose ``scope`` are the kernels that they search.
         """
 
 
 @dataclass(eq=False, repr=False)
 class FourierPeaks(PeakSearch):
-    """Base of the searches over all of R^d: they start at draws like the given measure's atoms and differ in how they move."""
+    """Base of the searches over all of R^d: they start at draws like the given measure's atoms and
+    differ in how they move.
+    """
 
     _: KW_ONLY
     n_walkers: int = 20
@@ -105,7 +118,9 @@ class FourierPeaks(PeakSearch):
             check_positive(self.penalty, "penalty", allow_zero=True)
         self._check()
         if not isinstance(measure, FourierMeasure):
-            raise TypeError(f"{type(self).__name__} starts from a FourierMeasure, got {type(measure).__name__}.")
+            raise TypeError(
+                f"{type(self).__name__} starts from a FourierMeasure, got {type(measure).__name__}."
+            )
         return BoundSearch(self, measure, as_rows(X), weights)
 
     def _check(self):
@@ -120,7 +135,8 @@ class PreparedSearch(ABC):
     """A search bound to a starting measure and rows."""
 
     search: PeakSearch
-    scope = "all shift-invariant kernels, as far as a local search can see"  # the kernels that a search ranges over
+    # The kernels that a search ranges over.
+    scope = "all shift-invariant kernels, as far as a local search can see"
 
     def kept_features(self, peaks):
         """The features of all rows, where they are at hand and need not be computed."""
@@ -134,7 +150,8 @@ class PreparedSearch(ABC):
 class ExhaustiveSearch(PreparedSearch):
     """One that sees the potential of every candidate, over all rows."""
 
-    lowered: Any = 0.0  # what a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1
+    # What a penalty takes off each candidate's height, for a signal with Σ_k (Σ_i |a_ik|)² = 1.
+    lowered: Any = 0.0
 
     @abstractmethod
     def heights(self, signal):
@@ -147,7 +164,9 @@ class ExhaustiveSearch(PreparedSearch):
     def find(self, signal, rng, top=None):
         """The highest ``top`` candidates, as a measure of mass one."""
         largest = float(np.sum(np.sum(np.abs(signal), axis=0) ** 2))
-        chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[: self._top(top)]
+        chosen = np.argsort(largest * self.lowered - self.heights(signal), kind="stable")[
+            : self._top(top)
+        ]
         return self._measure(chosen, np.full(len(chosen), 1 / len(chosen)))
 
     def largest_potential(self, signal):
@@ -156,7 +175,9 @@ class ExhaustiveSearch(PreparedSearch):
 
 
 class BoundSearch(PreparedSearch):
-    """A search over R^d bound to rows: in float32, and on a fresh sample of rows for each signal when there are many."""
+    """A search over R^d bound to rows: in float32, and on a fresh sample of rows for each signal
+    when there are many.
+    """
 
     def __init__(self, search, measure, rows, weights):
         self.search = search
@@ -180,19 +201,25 @@ class BoundSearch(PreparedSearch):
         """At most ``top`` distinct peaks, highest first, as a measure of mass one."""
         held = self.held
         if held is None:
-            held = self._fetched(np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False)))
+            held = self._fetched(
+                np.sort(rng.choice(len(self.rows), self.search.search_rows, replace=False))
+            )
         landscape = Landscape(held[0], signal[held[1]], self.penalty, self.radius)
         starts = self._starts(rng).astype(landscape.dtype)
         frequencies, heights = self.search._move(landscape, starts, rng)
         top = self._top(top)
         chosen = self._distinct(frequencies, heights, top)
         if self.search.polish:
-            chosen, heights = polished(landscape.in_float64(), chosen.astype(np.float64), self.search.polish)
+            chosen, heights = polished(
+                landscape.in_float64(), chosen.astype(np.float64), self.search.polish
+            )
             chosen = self._distinct(chosen, heights, top)
         return FourierMeasure(chosen.astype(np.float64), np.full(len(chosen), 1 / len(chosen)))
 
     def _starts(self, rng):
-        """Random turns of random pairs of atoms: for a Gaussian prior these are fresh draws from the same Gaussian."""
+        """Random turns of random pairs of atoms: for a Gaussian prior these are fresh draws from
+        the same Gaussian.
+        """
         atoms = self.measure.frequencies
         n = self.search.n_walkers
         first, second = rng.integers(len(atoms), size=(2, n))
@@ -200,12 +227,17 @@ class BoundSearch(PreparedSearch):
         return _START_SPREAD * (np.cos(angle) * atoms[first] + np.sin(angle) * atoms[second])
 
     def _distinct(self, frequencies, heights, top):
-        """The highest ``top`` frequencies whose features differ on the data; ±ω have the same features."""
+        """The highest ``top`` frequencies whose features differ on the data; ±ω have the same
+        features.
+        """
         order = np.argsort(-heights, kind="stable")
         if top == 1:
             return frequencies[order[:1]]
         waves = np.exp(1j * (self.compared @ frequencies[order].astype(np.float64).T))
-        alike = np.maximum(np.abs(waves.conj().T @ waves), np.abs(waves.T @ waves)) ** 2 / len(waves) ** 2
+        alike = (
+            np.maximum(np.abs(waves.conj().T @ waves), np.abs(waves.T @ waves)) ** 2
+            / len(waves) ** 2
+        )
         chosen: list[int] = []
         for j in range(len(order)):
             if all(alike[i, j] < _SAME_PEAK for i in chosen):
@@ -216,15 +248,21 @@ class BoundSearch(PreparedSearch):
 
 
 def penalty_of(search: Any, rows: Rows, weights: Any, n_searched: float = np.inf) -> float:
-    """Return the penalty of a search; "auto" is the height of peaks of noise, proportional to d / n."""
+    """Return the penalty of a search; "auto" is the height of peaks of noise, proportional to d /
+    n.
+    """
     if search.penalty != "auto":
         return float(search.penalty)
     n_samples = len(rows) if weights is None else float(np.sum(weights))
     return min(_NOISE_FACTOR * rows.n_features / min(n_samples, n_searched), _LARGEST_PENALTY)
 
 
-def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each frequency moved to its local peak by L-BFGS, in the precision of the landscape; with the heights reached."""
+def polished(
+    landscape: Landscape, frequencies: np.ndarray, n_iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each frequency moved to its local peak by L-BFGS, in the precision of the landscape; with the
+    heights reached.
+    """
     results = []
     for start in frequencies:
 
@@ -234,7 +272,9 @@ def polished(landscape: Landscape, frequencies: np.ndarray, n_iterations: int) -
 
         start = start.astype(np.float64) / landscape.radius
         results.append(
-            scipy.optimize.minimize(descent, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations})
+            scipy.optimize.minimize(
+                descent, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations}
+            )
         )
     return np.array([r.x for r in results]) * landscape.radius, np.array([-r.fun for r in results])
 
@@ -253,16 +293,18 @@ class AscentPeaks(FourierPeaks):
     top : int, default 1
         Peaks returned for each signal; peaks with the same features are counted once.
     penalty : "auto" or float, default "auto"
-        Lowers the potential by penalty ‖ω‖²/R².  In many dimensions it is needed: without it the highest peaks are
-        noise at high frequencies (random labels reach the same height).  "auto" is proportional to d / n.
+        Lowers the potential by penalty ‖ω‖²/R². In many dimensions it is needed: without it the
+        highest peaks are noise at high frequencies (random labels reach the same height). "auto" is
+        proportional to d / n.
     search_rows : int, default 20000
         With more rows than this, each signal is searched on a random sample of as many.
     polish : int, default 0
         L-BFGS iterations in float64 on each returned peak.
 
-    Walkers start at 1.5 times the variance of the given measure and end within a few times its radius.  In two or three
-    dimensions sharp boundaries need high frequencies: give a wide prior and more walkers there, e.g.
-    ``Gaussian(gamma=300)`` for data in the unit disc and ``n_walkers=150``; they cost little.
+    Walkers start at 1.5 times the variance of the given measure and end within a few times its
+    radius. In two or three dimensions sharp boundaries need high frequencies: give a wide prior and
+    more walkers there, e.g. ``Gaussian(gamma=300)`` for data in the unit disc and
+    ``n_walkers=150``; they cost little.
 
     Examples
     --------
@@ -298,7 +340,8 @@ class AscentPeaks(FourierPeaks):
 @keyword_only_from("0.4", old_order=("n_walkers", "n_steps"))
 @dataclass(eq=False, repr=False)
 class LangevinPeaks(FourierPeaks):
-    """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of all trajectories.
+    """Langevin dynamics ω ← ω + ζ∇v + √(2ζξ) z (Bullins et al. 2018, Algorithm 1), best point of
+    all trajectories.
 
     The paper prints the noise scale as √(2ξ/ζ), which grows as the step ζ shrinks.
 
@@ -317,7 +360,8 @@ class LangevinPeaks(FourierPeaks):
     step : "auto" or float, default "auto"
         ζ, for the scaled potential; "auto" sets it so that the mean drift is R/20.
     temperature : "auto" or float, default "auto"
-        ξ, for the scaled potential; "auto" sets it so that in each step the noise is half of the mean drift.
+        ξ, for the scaled potential; "auto" sets it so that in each step the noise is half of the
+        mean drift.
     polish : int, default 20
         L-BFGS iterations in float64 on each returned peak.
 
@@ -354,7 +398,9 @@ class LangevinPeaks(FourierPeaks):
                 noise = 0.5 * step * slope / np.sqrt(frequencies.shape[1])
             else:
                 noise = np.sqrt(2 * step * self.temperature)
-            kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(dtype, copy=False)
+            kick = rng.standard_normal(frequencies.shape, dtype=np.float32).astype(
+                dtype, copy=False
+            )
             frequencies = frequencies + dtype(step) * gradients + dtype(noise) * kick
             heights, gradients = landscape.climb(frequencies)
             better = heights > best_heights
@@ -400,10 +446,11 @@ class QuasiNewtonPeaks(FourierPeaks):
 
 @keyword_only_from("0.4", old_order=("top", "penalty"))
 class CandidatePeaks(PeakSearch):
-    """The best of the atoms that the learner was given, usually draws from a prior: no search beyond them.
+    """The best of the atoms that the learner was given, usually draws from a prior: no search
+    beyond them.
 
-    It sees every candidate, so the game on these atoms has a real certificate; in many dimensions the best of some random
-    frequencies is far below a peak.
+    It sees every candidate, so the game on these atoms has a real certificate; in many dimensions
+    the best of some random frequencies is far below a peak.
 
     Parameters
     ----------
@@ -442,7 +489,9 @@ class BoundCandidates(ExhaustiveSearch):
         self.search, self.measure, self.rows = search, measure, rows
         self.scope = f"kernels on the {len(measure)} given frequencies"
         norms = np.sum(measure.frequencies.astype(np.float64) ** 2, axis=1)
-        self.lowered = penalty_of(search, rows, weights) * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
+        self.lowered = (
+            penalty_of(search, rows, weights) * norms / (_START_SPREAD**2 * np.median(norms) or 1.0)
+        )
 
     def heights(self, signal):
         return potential(self.measure, self.rows, signal)

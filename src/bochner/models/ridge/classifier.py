@@ -27,15 +27,18 @@ _SMALLEST_REMAINDER = 1e-3
 
 
 @dataclass(eq=False, repr=False)
-class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierScore, OperatorParameters):
-    """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for all classes.
+class OperatorRidgeClassifier(
+    CallbackSupportMixin, ExpansionModel, ClassifierScore, OperatorParameters
+):
+    """Vector-valued ridge on simplex codes (Mroueh et al. 2012; Brault et al. 2016): one fit for
+    all classes.
 
-    A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is the corner nearest in
-    angle.  A learner of the features learns from the labels.
+    A class is a corner of the regular simplex in n_classes − 1 dimensions; the predicted class is
+    the corner nearest in angle. A learner of the features learns from the labels.
 
-    ``predict_proba`` is a softmax of the inner products with the corners; its one temperature minimizes the log-loss of
-    leave-one-out predictions, approximated with the mean leverage (for solvers without a factorization the leverage
-    counts as zero, which is a little too sure).
+    ``predict_proba`` is a softmax of the inner products with the corners; its one temperature
+    minimizes the log-loss of leave-one-out predictions, approximated with the mean leverage (for
+    solvers without a factorization the leverage counts as zero, which is a little too sure).
 
     Parameters
     ----------
@@ -46,8 +49,8 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
     n_components : int, default 500
         Number of frequencies D, where ``features`` is None.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge.  From a list the one with the smallest exact leave-one-out error is taken, of the codes; "auto" as for
-        ``OperatorRidge``.
+        The ridge. From a list the one with the smallest exact leave-one-out error is taken, of the
+        codes; "auto" as for ``OperatorRidge``.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
         How the linear system is solved, as for ``OperatorRidge``.
     fit_intercept : bool, default False
@@ -83,7 +86,9 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         """Encode the labels and fit the ridge."""
         ridge = self._unfitted_ridge()
         rows = check_rows(self, X, reset=True, block_size=self._component("features").block_size)
-        labels, weights = Labels.weighted(y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__)
+        labels, weights = Labels.weighted(
+            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
+        )
         self.classes_, self.code_ = labels.classes, simplex_code(len(labels.classes))
         ridge.n_features_in_ = rows.n_features
         counts = check_weights(sample_weight, len(rows))
@@ -93,23 +98,35 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
 
     @restore_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows; after any sequence of calls the scores are those of all rows together, up to rounding.
+        """Add rows; after any sequence of calls the scores are those of all rows together, up to
+        rounding.
 
-        The first call, or a ``fit`` before it, settles the classes (``classes`` lists all that may occur; without it, those of y), the
-        features and the temperature of the probabilities.
+        The first call, or a ``fit`` before it, settles the classes (``classes`` lists all that may
+        occur; without it, those of y), the features and the temperature of the probabilities.
         """
         if isinstance(self.class_weight, str):
-            raise ValueError("class_weight='balanced' needs all rows at once. Give a dictionary of label and weight.")
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once. Give a dictionary of label and "
+                "weight."
+            )
         first = not self.__sklearn_is_fitted__()
-        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}.")
+        if (
+            not first
+            and classes is not None
+            and not np.array_equal(np.unique(classes), self.classes_)
+        ):
+            raise ValueError(
+                f"classes={list(classes)} differ from those of the first call, "
+                f"{self.classes_.tolist()}."
+            )
         ridge = self._unfitted_ridge() if first else copy(self.ridge_)
         rows = check_rows(self, X, reset=first, block_size=self._component("features").block_size)
         declared = classes if first else self.classes_
         labels = Labels.of(y, len(rows), classes=declared, owner=type(self).__name__)
         if len(labels.classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs at least 2 classes, but y has only 1 class: {labels.classes.tolist()[0]!r}. List all that may "
+                f"{type(self).__name__} needs at least 2 classes, but y has only 1 class: "
+                f"{labels.classes.tolist()[0]!r}. List all that may "
                 "occur by classes=[...]."
             )
         weights, costs = check_weights(sample_weight, len(rows)), labels.costs(self.class_weight)
@@ -126,14 +143,17 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
 
     @restore_on_failure
     def merge(self, other: Self) -> Self:
-        """Take in what another fit has seen, see ``OperatorRidge.merge``: both need the same classes and features."""
+        """Take in what another fit has seen, see ``OperatorRidge.merge``: both need the same
+        classes and features.
+        """
         check_is_fitted(self)
         if not isinstance(other, OperatorRidgeClassifier):
             raise TypeError(f"{type(self).__name__} merges with another one, got {other!r}.")
         check_is_fitted(other)
         if not np.array_equal(self.classes_, other.classes_):
             raise ValueError(
-                f"The two fits know different classes, {self.classes_.tolist()} and {other.classes_.tolist()}. Name all of them by "
+                f"The two fits know different classes, {self.classes_.tolist()} and "
+                f"{other.classes_.tolist()}. Name all of them by "
                 "partial_fit(..., classes=[...])."
             )
         self.ridge_ = copy(self.ridge_).merge(other.ridge_)
@@ -157,10 +177,17 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
         signals = [labels.codes] if weights is None else [labels.codes, weights]
 
         def slope_and_curvature(inverse):
-            return scores.sum(Block(_log_loss_block, *settings, inverse, row_bytes=64 * len(self.classes_)), *signals)
+            return scores.sum(
+                Block(_log_loss_block, *settings, inverse, row_bytes=64 * len(self.classes_)),
+                *signals,
+            )
 
-        # The log-loss is convex in the inverse temperature: its slope is zero once, or the minimum is at an end.
-        ends = low, high = float(np.exp(-_LARGEST_LOG_TEMPERATURE)), float(np.exp(-_SMALLEST_LOG_TEMPERATURE))
+        # The log-loss is convex in the inverse temperature: its slope is zero once, or the minimum
+        # is at an end.
+        ends = low, high = (
+            float(np.exp(-_LARGEST_LOG_TEMPERATURE)),
+            float(np.exp(-_SMALLEST_LOG_TEMPERATURE)),
+        )
         inverse = 1.0
         for _ in range(_TEMPERATURE_STEPS):
             slope, curvature = slope_and_curvature(inverse)
@@ -168,19 +195,26 @@ class OperatorRidgeClassifier(CallbackSupportMixin, ExpansionModel, ClassifierSc
                 break
             low, high = (inverse, high) if slope < 0 else (low, inverse)
             newton = float(np.clip(inverse - slope / curvature if curvature > 0 else np.inf, *ends))
-            before, inverse = inverse, newton if low <= newton <= high else float(np.sqrt(low * high))
+            before, inverse = (
+                inverse,
+                newton if low <= newton <= high else float(np.sqrt(low * high)),
+            )
             if abs(inverse - before) <= 1e-13 * inverse:
                 break
         return 1 / inverse
 
     @property
     def expansion_(self) -> Expansion:  # type: ignore[override]
-        """The scores of all classes, (n_samples, n_classes), as one function: inner products with the corners."""
+        """The scores of all classes, (n_samples, n_classes), as one function: inner products with
+        the corners.
+        """
         check_is_fitted(self)
         return self.ridge_.expansion_.mixed(self.code_)
 
     def decision_function(self, X: Any) -> Any:
-        """Inner products with the corners, (n_samples, n_classes); for two classes the score of the second, (n_samples,)."""
+        """Inner products with the corners, (n_samples, n_classes); for two classes the score of the
+        second, (n_samples,).
+        """
         scores = self._scores(X)
         return scores[:, 1] if len(self.classes_) == 2 else scores
 
@@ -221,10 +255,13 @@ def _chances(temperature, scores):
 
 
 def _log_loss_block(corner_products, left, inverse, scores, codes, weights=None):
-    """Slope and curvature of the log-loss in the inverse temperature, for the scores that rows would have if they were left out."""
+    """Slope and curvature of the log-loss in the inverse temperature, for the scores that rows
+    would have if they were left out.
+    """
     targets = corner_products[codes]
     scores = targets - (targets - scores.astype(np.float64)) / left
-    # Around the score of the row's own class: rows that are sure keep the digits of what little they add.
+    # Around the score of the row's own class: rows that are sure keep the digits of what little
+    # they add.
     gaps = scores - np.take_along_axis(scores, codes[:, None].astype(np.intp), axis=1)
     chances = softmax(gaps * inverse, axis=1)
     slopes = np.sum(chances * gaps, axis=1)

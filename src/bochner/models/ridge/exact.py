@@ -22,7 +22,8 @@ from .alphas import chosen_ridge, ridges
 
 
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
-    """f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y, G the matrix of all K(x_i, x_j), h the weights: exact, and cubic in n.
+    """f(x) = Σ_j K(x, x_j) c_j with (G + α / h) c = y, G the matrix of all K(x_i, x_j), h the
+    weights: exact, and cubic in n.
 
     Decomposable kernels are solved through k and A apart (n x n instead of (n p) x (n p)).
 
@@ -31,8 +32,9 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
     kernel : an operator-valued kernel, default ``Decomposable()``
         ``Decomposable``, ``CurlFree``, ``DivergenceFree`` or ``Helmholtz``.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge.  From a list the one with the smallest exact leave-one-out error is taken; a row is left out together
-        with its copies and all their weight.  "auto" is a list of 25, from 1e-6 to 100 times the mean of K(x, x).
+        The ridge. From a list the one with the smallest exact leave-one-out error is taken; a row
+        is left out together with its copies and all their weight. "auto" is a list of 25, from 1e-6
+        to 100 times the mean of K(x, x).
     max_bytes : int, default 2147483648
         Kernel matrices larger than this (2 GiB) are refused before they are allocated.
 
@@ -56,7 +58,9 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     _defaults: ClassVar = {"kernel": Decomposable()}
 
-    def __init__(self, kernel: OperatorKernel | None = None, *, alpha: Any = "auto", max_bytes: int = 2**31):
+    def __init__(
+        self, kernel: OperatorKernel | None = None, *, alpha: Any = "auto", max_bytes: int = 2**31
+    ):
         self.kernel = kernel
         self.alpha = alpha
         self.max_bytes = max_bytes
@@ -69,7 +73,8 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         rows = check_rows(self, X, reset=True)
         if not rows.is_local:
             raise TypeError(
-                "OperatorKernelRidge needs all rows at once on this machine; use OperatorRidge for a Dask array."
+                "OperatorKernelRidge needs all rows at once on this machine; use OperatorRidge for "
+                "a Dask array."
             )
         target = Values.of(y, len(rows), owner=type(self).__name__)
         y, self._one_dimensional = target.rows, target.one_dimensional
@@ -81,19 +86,24 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         side = len(kept) * (1 if kernel.decomposable else y.shape[1])
         if 8 * side**2 > self.max_bytes:
             raise ValueError(
-                f"The exact kernel matrix of {len(kept)} points has {side} x {side} entries, {8e-9 * side**2:.1f} GB, more than "
+                f"The exact kernel matrix of {len(kept)} points has {side} x {side} entries, "
+                f"{8e-9 * side**2:.1f} GB, more than "
                 f"max_bytes={self.max_bytes}. Use OperatorRidge, or raise max_bytes."
             )
         together = weights  # the weight that is left out with each row
         equal = equal_rows(LocalRows(rows.take(kept)), target.take(kept), weights)
-        if equal is not None:  # one point for all equal rows: a kernel matrix with equal rows loses digits
+        if (
+            equal is not None
+        ):  # one point for all equal rows: a kernel matrix with equal rows loses digits
             first = np.sort(equal.first)
             kept, weights = kept[first], equal.totals[equal.groups[first]]
             together = equal.left_out_weights()[first]
         self.X_fit_ = rows.take(kept)
         for name in ("alphas_", "loo_errors_"):
             self.__dict__.pop(name, None)
-        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(kernel, y[kept], weights, together)
+        (self._fit_decomposable if kernel.decomposable else self._fit_whole)(
+            kernel, y[kept], weights, together
+        )
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -107,16 +117,27 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
 
     def _predict_block(self, X, out):
         if self.kernel_.decomposable:
-            out[...] = self.kernel_.checked_prior().kernel(X, self.X_fit_) @ self.dual_coef_ @ self.kernel_.matrix()
+            out[...] = (
+                self.kernel_.checked_prior().kernel(X, self.X_fit_)
+                @ self.dual_coef_
+                @ self.kernel_.matrix()
+            )
         else:
-            out[...] = np.tensordot(self.kernel_.kernel(X, self.X_fit_), self.dual_coef_, axes=([1, 3], [0, 1]))
+            out[...] = np.tensordot(
+                self.kernel_.kernel(X, self.X_fit_), self.dual_coef_, axes=([1, 3], [0, 1])
+            )
 
-    # With r = √h, (G + α / h) c = y is (r G r + α) z = r y for c = r z: the system of rows that count once.
+    # With r = √h, (G + α / h) c = y is (r G r + α) z = r y for c = r z: the system of rows that
+    # count once.
 
     def _fit_decomposable(self, kernel, y, weights, together):
-        """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z / t."""
+        """Turned by the eigenvectors of A, outputs are ridges (k + α/t) z = y of their own; c = z /
+        t.
+        """
         root = np.sqrt(weights)[:, None]
-        gram = root * np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64) * root.T
+        gram = (
+            root * np.asarray(kernel.checked_prior().kernel(self.X_fit_), dtype=np.float64) * root.T
+        )
         several = len(ridges(self.alpha)) > 1
         system = Eigensystem.of(gram, root * y) if several or kernel.learns_outputs else None
         known = None
@@ -134,35 +155,50 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, NestedDefaults):
         else:
             system = system.turned(outputs.vectors)
             design = system.vectors * np.sqrt(system.values) / root
-            self.alpha_ = self._chosen(alphas, system, outputs.penalties, design, y, weights, together)
+            self.alpha_ = self._chosen(
+                alphas, system, outputs.penalties, design, y, weights, together
+            )
             solution = system.solution(outputs.penalties(self.alpha_))
-        scaled = np.divide(solution, outputs.scales, out=root * y / self.alpha_, where=outputs.scales > 0)
+        scaled = np.divide(
+            solution, outputs.scales, out=root * y / self.alpha_, where=outputs.scales > 0
+        )
         self.dual_coef_ = root * outputs.turned(scaled, back=True)
 
     def _fit_whole(self, kernel, y, weights, together):
         self.kernel_ = kernel
         root = np.repeat(np.sqrt(weights), y.shape[1])[:, None]
-        gram = root * kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size) * root.T
+        gram = (
+            root * kernel.kernel(self.X_fit_).transpose(0, 2, 1, 3).reshape(y.size, y.size) * root.T
+        )
         alphas = ridges(self.alpha, np.trace(gram) / (y.shape[1] * weights.sum()))
         if len(alphas) == 1:
             self.alpha_ = float(alphas[0])
-            self.dual_coef_ = (root * ridge_solution(gram, root * y.reshape(-1, 1), alphas)).reshape(y.shape)
+            self.dual_coef_ = (
+                root * ridge_solution(gram, root * y.reshape(-1, 1), alphas)
+            ).reshape(y.shape)
             return
         system = Eigensystem.of(gram, root * y.reshape(-1, 1))
         design = (system.vectors * np.sqrt(system.values) / root).reshape(*y.shape, -1)
-        self.alpha_ = self._chosen(alphas, system, lambda alpha: np.array([alpha]), design, y, weights, together)
+        self.alpha_ = self._chosen(
+            alphas, system, lambda alpha: np.array([alpha]), design, y, weights, together
+        )
         self.dual_coef_ = (root * system.solution(np.array([self.alpha_]))).reshape(y.shape)
 
     def _chosen(self, alphas, system, penalties, design, y, weights, together):
         """Return the ridge with the smallest leave-one-out error.
 
-        ``design`` are the rows of a root of the kernel matrix, ``together`` the weight that is left out with each row.
+        ``design`` are the rows of a root of the kernel matrix, ``together`` the weight that is left
+        out with each row.
         """
         if len(alphas) == 1:
             return float(alphas[0])
         root = replace(system, projections=np.sqrt(system.values)[:, None] * system.projections)
-        left_out = [left_out_residuals(design, y, root, penalties(alpha), together) for alpha in alphas]
-        errors = [np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out]
+        left_out = [
+            left_out_residuals(design, y, root, penalties(alpha), together) for alpha in alphas
+        ]
+        errors = [
+            np.average(np.mean(residuals**2, axis=1), weights=weights) for residuals in left_out
+        ]
         self.alphas_, self.loo_errors_ = alphas, np.array(errors)
         return chosen_ridge(alphas, self.loo_errors_)
 

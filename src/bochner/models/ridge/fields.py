@@ -1,4 +1,6 @@
-"""Calculus on a fitted field: derivatives and parts of an expansion are expansions again, so all of it is exact."""
+"""Calculus on a fitted field: derivatives and parts of an expansion are expansions again, so all of
+it is exact.
+"""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -27,15 +29,20 @@ class FieldMethods:
         return self.expansion_.divergence(rows, self.kernel_.space(rows.n_features))
 
     def curl(self, X: Any) -> Any:
-        """How the field turns: ∂f_2/∂x_1 − ∂f_1/∂x_2 (n_samples,) in the plane, (n_samples, 3) in space, else J − Jᵀ (n_samples, p, p)."""
+        """How the field turns: ∂f_2/∂x_1 − ∂f_1/∂x_2 (n_samples,) in the plane, (n_samples, 3) in
+        space, else J − Jᵀ (n_samples, p, p).
+        """
         rows, field = self._rows(X), self.expansion_
         space, n_outputs = self.kernel_.space(rows.n_features), field.n_outputs
         if len(space) != n_outputs:
             raise ValueError(
-                f"A curl needs one output per direction; this function has {n_outputs} outputs on {len(space)} directions. "
+                f"A curl needs one output per direction; this function has {n_outputs} outputs on "
+                f"{len(space)} directions. "
                 "Fit a kernel with coordinates=[...], e.g. Helmholtz."
             )
-        pairs = {2: [(1, 0)], 3: [(2, 1), (0, 2), (1, 0)]}.get(n_outputs, list(np.ndindex(n_outputs, n_outputs)))
+        pairs = {2: [(1, 0)], 3: [(2, 1), (0, 2), (1, 0)]}.get(
+            n_outputs, list(np.ndindex(n_outputs, n_outputs))
+        )
         mixing = np.zeros((n_outputs * field.n_features, len(pairs)))
         for column, (a, b) in enumerate(pairs):
             mixing[a * field.n_features + space[b], column] += 1
@@ -46,7 +53,9 @@ class FieldMethods:
         return turning if n_outputs == 3 else turning.reshape(-1, n_outputs, n_outputs)
 
     def scalar_potential(self, X: Any) -> Any:
-        """The scalar (n_samples,) whose gradient is the curl-free part of the field, up to a constant."""
+        """The scalar (n_samples,) whose gradient is the curl-free part of the field, up to a
+        constant.
+        """
         rows, field = self._rows(X), self.expansion_
         space, _, cosine, sine = self._along()
         slopes = np.zeros((field.n_features, 1))
@@ -67,14 +76,23 @@ class FieldMethods:
         return replace(field, **across, intercept=np.zeros_like(field.intercept)).evaluate(rows)
 
     def _along(self):
-        """The directions of the field, the frequencies ω in them, and the amplitudes along ω: ω·c / ‖ω‖² of cosines and of sines."""
+        """The directions of the field, the frequencies ω in them, and the amplitudes along ω: ω·c /
+        ‖ω‖² of cosines and of sines.
+        """
         if not self.kernel_.vector_field:
             raise ValueError(
-                f"Only vector-field kernels have a scalar potential and parts, got {type(self.kernel_).__name__}. "
+                "Only vector-field kernels have a scalar potential and parts, got "
+                f"{type(self.kernel_).__name__}. "
                 "Fit with Helmholtz."
             )
         field, space = self.expansion_, self.kernel_.space(self.expansion_.n_features)
         waves = field.frequencies[:, space]
         squares = np.sum(waves**2, axis=1, keepdims=True)
-        inverse = waves / np.where(squares == 0, 1, squares)  # kernels of vector fields give no amplitude to ω = 0
-        return space, waves, *(np.sum(inverse * part, axis=1, keepdims=True) for part in (field.cosine, field.sine))
+        inverse = waves / np.where(
+            squares == 0, 1, squares
+        )  # kernels of vector fields give no amplitude to ω = 0
+        return (
+            space,
+            waves,
+            *(np.sum(inverse * part, axis=1, keepdims=True) for part in (field.cosine, field.sine)),
+        )

@@ -24,13 +24,14 @@ class SpectralRidge(RidgeModel):
     features : SpectralFeatures or any transformer, default ``SpectralFeatures(n_components=500)``
         With a learner inside, the ridge runs on the learned measure.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge, as in scikit-learn's ``Ridge``.  From a list the one with the smallest exact leave-one-out error is
-        taken; all of them cost one factorization and one more pass over the rows.  "auto" is a list of 25, from 1e-6 to 100 times
-        the mean squared norm of the features.  Leave-one-out cannot see what a learner took from y: with learned features it is
-        optimistic.  After ``partial_fit`` the choice is by generalized cross-validation.
+        The ridge, as in scikit-learn's ``Ridge``. From a list the one with the smallest exact
+        leave-one-out error is taken; all of them cost one factorization and one more pass over the
+        rows. "auto" is a list of 25, from 1e-6 to 100 times the mean squared norm of the features.
+        Leave-one-out cannot see what a learner took from y: with learned features it is optimistic.
+        After ``partial_fit`` the choice is by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
-        None takes Cholesky factors for one ridge, eigenvectors for several or for few rows.  All but ``Eigen`` leave the choice between
-        several ridges to 1000 rows, evenly spread over all.
+        None takes Cholesky factors for one ridge, eigenvectors for several or for few rows. All but
+        ``Eigen`` leave the choice between several ridges to 1000 rows, evenly spread over all.
     fit_intercept : bool, default True
         Whether there is a free constant b.
     random_state : None, int, RandomState or Generator, default None
@@ -43,8 +44,10 @@ class SpectralRidge(RidgeModel):
     features_ : the fitted transformer; ``measure_`` is its measure
     expansion_ : the fitted function, for features on a FourierMeasure
     alpha_, solver_, n_iter_ : the ridge and solver in use, and the solver's steps
-    alphas_ : several ridges that were tried; where ``alpha_`` is the first or the last, a better one may lie beyond
-    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each; after ``partial_fit`` that of generalized cross-validation
+    alphas_ : several ridges that were tried; where ``alpha_`` is the first or the last, a better
+        one may lie beyond
+    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each; after ``partial_fit`` that
+        of generalized cross-validation
     noise_variance_ : the most likely variance of the noise, for each output
 
     Examples

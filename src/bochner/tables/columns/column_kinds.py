@@ -1,4 +1,6 @@
-"""What one column of a table holds: numbers, dates or categories, and how each is read again from another file."""
+"""What one column of a table holds: numbers, dates or categories, and how each is read again from
+another file.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,7 +42,9 @@ UNIX_UNITS = {"seconds since 1970": "s", "milliseconds since 1970": "ms"}
 
 
 def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
-    """The values of a column as texts: a code for each row (−1: missing or blank) and the text of each code."""
+    """The values of a column as texts: a code for each row (−1: missing or blank) and the text of
+    each code.
+    """
     pandas = needed("pandas")
     if str(column.dtype) == "category":
         codes, values = np.asarray(column.cat.codes), column.cat.categories
@@ -49,23 +53,34 @@ def coded_texts(column: Any) -> tuple[np.ndarray, list[str]]:
             codes, values = pandas.factorize(whole(column))
         except TypeError:
             raise TableError(
-                f"Column {column.name!r} holds lists or objects of their own; write one number or text in each row."
+                f"Column {column.name!r} holds lists or objects of their own; write one number or "
+                "text in each row."
             ) from None
     texts = [str(value).strip() for value in values]
     # The last entry is for the code −1.
-    renumbered = np.array([code if text else -1 for code, text in enumerate(texts)] + [-1], dtype=np.intp)
+    renumbered = np.array(
+        [code if text else -1 for code, text in enumerate(texts)] + [-1], dtype=np.intp
+    )
     return renumbered[codes], texts
 
 
 def whole(column: Any) -> Any:
-    """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers again."""
-    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(column.dropna() % 1 == 0)
-    return column.astype("Int64") if is_whole and np.all(np.abs(column.dropna()) < 2**53) else column
+    """Floats that all are whole numbers, as a hole in a column of integers makes them, as integers
+    again.
+    """
+    is_whole = needed("pandas").api.types.is_float_dtype(column) and np.all(
+        column.dropna() % 1 == 0
+    )
+    return (
+        column.astype("Int64") if is_whole and np.all(np.abs(column.dropna()) < 2**53) else column
+    )
 
 
 def is_nested(column: Any) -> bool:
     """Whether values are lists or objects of their own, as JSON and Parquet may hold."""
-    return str(column.dtype) == "object" and any(isinstance(value, list | dict | set | np.ndarray) for value in column)
+    return str(column.dtype) == "object" and any(
+        isinstance(value, list | dict | set | np.ndarray) for value in column
+    )
 
 
 def is_dates(column: Any) -> bool:
@@ -75,12 +90,16 @@ def is_dates(column: Any) -> bool:
 
 def telling(texts: list[str]) -> np.ndarray:
     """Of each text whether it is more than a blank or a word for a missing value."""
-    return np.array([text != "" and text.casefold() not in MISSING_MARKS for text in texts], dtype=bool)
+    return np.array(
+        [text != "" and text.casefold() not in MISSING_MARKS for text in texts], dtype=bool
+    )
 
 
 @dataclass(frozen=True)
 class Strays:
-    """So many values of a column, such as the first of them, are not what it holds; of pieces of a table they add up."""
+    """So many values of a column, such as the first of them, are not what it holds; of pieces of a
+    table they add up.
+    """
 
     n_values: int
     example: str
@@ -121,7 +140,8 @@ class NumberColumn:
         if not is_text(column):
             if is_dates(column):
                 raise TableError(
-                    f"Column {name!r} held numbers while fitting, but now holds dates such as {column.iloc[0]}."
+                    f"Column {name!r} held numbers while fitting, but now holds dates such as "
+                    f"{column.iloc[0]}."
                 )
             values = exact_values(column)
             # Integers that floats cannot tell apart stay integers.
@@ -134,7 +154,9 @@ class NumberColumn:
         """Truth values that pandas gives beside missing ones are texts too."""
         truth = {"True": 1.0, "False": 0.0}
         numbers = numbers_of(texts, self.decimal)
-        return np.array([truth.get(text, number) for text, number in zip(texts, numbers)], dtype=np.float64)
+        return np.array(
+            [truth.get(text, number) for text, number in zip(texts, numbers)], dtype=np.float64
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +180,8 @@ class Unread:
 class DateColumn:
     """Dates or times in these formats; ``parts`` of them are circles beside the trend.
 
-    Texts in ``missing`` are no dates and counted as missing in the training table; others are refused.
+    Texts in ``missing`` are no dates and counted as missing in the training table; others are
+    refused.
     """
 
     formats: tuple[str, ...]
@@ -167,7 +190,9 @@ class DateColumn:
     role = "date"
 
     def read(self, column: Any, name: str) -> tuple[dict[str, Any], Strays | None]:
-        """Return columns of floats, and a note on dates that are written otherwise than in the training table."""
+        """Return columns of floats, and a note on dates that are written otherwise than in the
+        training table.
+        """
         formats = tuple(self.formats)
         times, unread = times_of(column, formats, name)
         new = [text for text in unread.distinct() if text not in self.missing]
@@ -180,7 +205,9 @@ class DateColumn:
         return date_columns(times, name, tuple(self.parts)), note
 
     def with_missing(self, column: Any, name: str) -> "DateColumn":
-        """Return the same kind, for which the texts of this column that are no dates count as missing."""
+        """Return the same kind, for which the texts of this column that are no dates count as
+        missing.
+        """
         new = times_of(column, tuple(self.formats), name)[1].distinct()
         checked_order(new, tuple(self.formats), name)
         return replace(self, missing=tuple(dict.fromkeys([*self.missing, *new])))
@@ -201,11 +228,15 @@ def times_of(column: Any, formats: tuple[str, ...], name: str) -> tuple[Any, Unr
         times = pandas.to_datetime(numbers, unit=unit, errors="coerce").astype("datetime64[us]")
         outside = numbers[numbers.notna() & times.isna()]
         if len(outside):
-            raise TableError(f"Column {name!r} holds {outside.iloc[0]:g}, which is not a time in {formats[0]}.")
+            raise TableError(
+                f"Column {name!r} holds {outside.iloc[0]:g}, which is not a time in {formats[0]}."
+            )
         return times, nothing
     codes, texts = coded_texts(column)
     if unit:
-        known = pandas.to_datetime(pandas.Series([number_of(text) for text in texts]), unit=unit, errors="coerce")
+        known = pandas.to_datetime(
+            pandas.Series([number_of(text) for text in texts]), unit=unit, errors="coerce"
+        )
         known = known.astype("datetime64[us]").fillna(parsed(texts, formats[1:]))
     else:
         known = parsed(texts, formats)
@@ -232,7 +263,9 @@ class CategoryColumn:
             return {name: column.reset_index(drop=True)}, None
         levels = list(dict.fromkeys([*self.levels, *(text for text in texts if text)]))
         place = {level: k for k, level in enumerate(levels)}
-        numbers = _spread(np.array([place.get(text, -1) for text in texts], dtype=np.intp), codes, -1)
+        numbers = _spread(
+            np.array([place.get(text, -1) for text in texts], dtype=np.intp), codes, -1
+        )
         return {name: needed("pandas").Categorical.from_codes(numbers, levels)}, None
 
     def coded(self, column: Any) -> tuple[np.ndarray, list[str]]:
@@ -253,9 +286,17 @@ def truth_spellings(texts: list[str], counts: np.ndarray) -> tuple[str, ...]:
     """The most frequent words for false and for true where all texts are such words, else nothing."""
     texts, counts = [text for text in texts if text], counts[[text != "" for text in texts]]
     words = {text.casefold() for text in texts}
-    if not words <= _FALSE_WORDS | _TRUE_WORDS or not (words & _FALSE_WORDS and words & _TRUE_WORDS):
+    if not words <= _FALSE_WORDS | _TRUE_WORDS or not (
+        words & _FALSE_WORDS and words & _TRUE_WORDS
+    ):
         return ()
-    if len(words) == 2 and tuple(sorted(words, key=lambda word: word in _TRUE_WORDS)) not in TRUTH_PAIRS:
+    if (
+        len(words) == 2
+        and tuple(sorted(words, key=lambda word: word in _TRUE_WORDS)) not in TRUTH_PAIRS
+    ):
         return ()  # such as "t" beside "n"
     by_count = [texts[k] for k in np.argsort(-counts, kind="stable")]
-    return tuple(next(text for text in by_count if text.casefold() in side) for side in (_FALSE_WORDS, _TRUE_WORDS))
+    return tuple(
+        next(text for text in by_count if text.casefold() in side)
+        for side in (_FALSE_WORDS, _TRUE_WORDS)
+    )

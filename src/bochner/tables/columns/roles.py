@@ -1,4 +1,6 @@
-"""How a person would read a column, with the reason: numbers, dates, categories, or nothing to learn from."""
+"""How a person would read a column, with the reason: numbers, dates, categories, or nothing to
+learn from.
+"""
 
 import re
 from typing import Any
@@ -22,7 +24,14 @@ from .column_kinds import (
     times_of,
     truth_spellings,
 )
-from .written_dates import ISO, date_formats, day_month_orders, formats_in_words, order_of, varying_parts
+from .written_dates import (
+    ISO,
+    date_formats,
+    day_month_orders,
+    formats_in_words,
+    order_of,
+    varying_parts,
+)
 from .written_numbers import decimal_of, signs_of
 
 Kind = NumberColumn | DateColumn | CategoryColumn
@@ -34,14 +43,19 @@ WISHES = ("number", "date", "category", "identifier", "drop")
 COUNTING_UP = "an identifier: whole numbers that count up"
 
 _MOSTLY = 0.95  # of the values must be numbers or dates
-_MOSTLY_DISTINCT = 0.5  # a text column where more of the values than this differ is an identifier or free text
+_MOSTLY_DISTINCT = (
+    0.5  # a text column where more of the values than this differ is an identifier or free text
+)
 _FEW = 20
 _WORDS_OF_TEXT = 4
 _SAMPLE = 1000
 _IDENTIFIER = re.compile(
     r"(?i:(?:^|[\s_.:-])(?:id|uuid|guid)$|^(?:row_?names|index|unnamed: 0)$)|(?<=[a-z])(?:ID|Id|UUID|Uuid)$"
 )
-_TIMES = re.compile(r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$", re.IGNORECASE)
+_TIMES = re.compile(
+    r"(?:year|month|week|day|date|time|hour|minute|second|step|period|age|jahr|tag)s?$",
+    re.IGNORECASE,
+)
 
 
 def decided(column: Any, name: str, wish: str | None, decimal: str) -> tuple[Kind | None, str]:
@@ -61,7 +75,11 @@ def _useless(column):
     codes, _ = coded_texts(column) if is_text(column) else (np.where(column.isna(), -1, 0), [])
     if np.all(codes < 0):
         return "every value is missing"
-    same = len(np.unique(codes)) == 1 if is_text(column) else not column.isna().any() and column.min() == column.max()
+    same = (
+        len(np.unique(codes)) == 1
+        if is_text(column)
+        else not column.isna().any() and column.min() == column.max()
+    )
     return "every row has the same value" if same else None
 
 
@@ -69,7 +87,9 @@ def _asked(column, name, wish, decimal):
     if wish == "category":
         return CategoryColumn(_levels(*coded_texts(column)))
     if wish == "number":
-        decimal = decimal_of(coded_texts(column)[1][:_SAMPLE], decimal) if is_text(column) else decimal
+        decimal = (
+            decimal_of(coded_texts(column)[1][:_SAMPLE], decimal) if is_text(column) else decimal
+        )
         kind: Kind = NumberColumn(decimal)
         read = kind.read(column, name)[0][name]
         known = np.isfinite(read)
@@ -86,7 +106,8 @@ def _asked(column, name, wish, decimal):
         known = times.notna().to_numpy()
     if not known.any():
         example = next(
-            (f"it holds values such as {str(value)!r}" for value in column.dropna()), "every value is missing"
+            (f"it holds values such as {str(value)!r}" for value in column.dropna()),
+            "every value is missing",
         )
         raise TableError(f"Column {name!r} cannot be read as a {wish}: {example}.")
     return kind
@@ -145,14 +166,17 @@ def _whole_numbers(column, values, name):
 
 
 def _named_identifier(codes, texts):
-    """Leave out a column whose name says that it holds identifiers if all values differ, else read categories.
+    """Leave out a column whose name says that it holds identifiers if all values differ, else read
+    categories.
 
     Such a column is never a quantity, however many rows there are.
     """
     present = codes[codes >= 0]
     if len(np.unique(present)) == len(present):
         return None, "an identifier by its name: every row has its own value"
-    return CategoryColumn(_levels(codes, texts)), "an identifier by its name, but values come again: categories"
+    return CategoryColumn(
+        _levels(codes, texts)
+    ), "an identifier by its name, but values come again: categories"
 
 
 def _years(values):
@@ -160,7 +184,9 @@ def _years(values):
 
 
 def _formats_of_numbers(column, name):
-    """What numbers say as dates: 20210425, 2021, or seconds or milliseconds since 1970; nothing for others."""
+    """What numbers say as dates: 20210425, 2021, or seconds or milliseconds since 1970; nothing for
+    others.
+    """
     values = float_column(column, name)
     values = values[np.isfinite(values)]
     if len(values) == 0 or values.min() < 0:
@@ -193,13 +219,24 @@ def _written_dates(column, texts, formats, name):
     if exchanged:
         return None, exchanged
     what = f"dates written as {formats_in_words(formats)}"
-    unclear = any("/" in form or "-" in form for form in formats) and order_of(formats) and not day_month_orders(texts)
+    unclear = (
+        any("/" in form or "-" in form for form in formats)
+        and order_of(formats)
+        and not day_month_orders(texts)
+    )
     kind, reason = _dates(column, formats, name, what)
-    return kind, f"{reason}; no value shows whether {order_of(formats)} is the right order" if unclear else reason
+    return (
+        kind,
+        f"{reason}; no value shows whether {order_of(formats)} is the right order"
+        if unclear
+        else reason,
+    )
 
 
 def _exchanged(texts, formats):
-    """Return a reason not to read dates that need different orders of day and month, None for others."""
+    """Return a reason not to read dates that need different orders of day and month, None for
+    others.
+    """
     orders = day_month_orders(texts) if order_of(formats) else {}
     if len(orders) < 2:
         return None
@@ -212,7 +249,9 @@ def _dates(column, formats, name, what):
     parts = varying_parts(times)
     circles = f", {' and '.join(parts)} as circles" if parts else ""
     kind = DateColumn(tuple(formats), parts, tuple(unread.distinct()))
-    return kind, _and(f"{what}: the trend in days{circles}", unread.note("are no dates and count as missing"))
+    return kind, _and(
+        f"{what}: the trend in days{circles}", unread.note("are no dates and count as missing")
+    )
 
 
 def _category(codes, texts, counts, name):
@@ -223,10 +262,20 @@ def _category(codes, texts, counts, name):
         present = [text for text, count in zip(texts, counts) if count]
         n_words = np.mean([len(text.split()) for text in present[:_SAMPLE]])
         if n_words >= _WORDS_OF_TEXT:
-            return None, f"free text, about {n_words:.0f} words a row, which the model does not read"
+            return (
+                None,
+                f"free text, about {n_words:.0f} words a row, which the model does not read",
+            )
         all_differ = n_distinct == n_rows
-        return None, "an identifier: every row has its own text" if all_differ else "nearly every row has its own text"
-    return CategoryColumn(_levels(codes, texts)), f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
+        return (
+            None,
+            "an identifier: every row has its own text"
+            if all_differ
+            else "nearly every row has its own text",
+        )
+    return CategoryColumn(
+        _levels(codes, texts)
+    ), f"categories, {n_distinct} level{'s' * (n_distinct > 1)}"
 
 
 def _levels(codes, texts):

@@ -1,4 +1,6 @@
-"""Dates and times as people write them, and what of them varies: the trend, the season, the weekday, the hour."""
+"""Dates and times as people write them, and what of them varies: the trend, the season, the
+weekday, the hour.
+"""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +18,17 @@ _DAYS = {
     "/": ("%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m/%d", "%d/%b/%Y", "%m/%Y"),
     ".": ("%d.%m.%Y", "%d.%m.%y", "%Y.%m.%d", "%m.%Y"),
     "-": ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d-%m-%y", "%m-%d-%y", "%b-%Y", "%b-%y"),
-    " ": ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d. %B %Y", "%b %Y", "%B %Y"),
+    " ": (
+        "%d %b %Y",
+        "%d %B %Y",
+        "%b %d, %Y",
+        "%B %d, %Y",
+        "%b %d %Y",
+        "%B %d %Y",
+        "%d. %B %Y",
+        "%b %Y",
+        "%B %Y",
+    ),
 }
 _WEEKDAY = re.compile(r"^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+", re.IGNORECASE)
 _CLOCK = ("%H:%M", "%H:%M:%S", "%I:%M %p")
@@ -30,7 +42,8 @@ _BOTH_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(?:\d{4}|\d\d)(?!\d)", r
 DAY_FIRST, MONTH_FIRST = "day/month", "month/day"
 _ADVICE = "Write year-month-day, e.g. 2021-04-25"
 _ZONE = re.compile(r"(?<=\d)\s*(?:Z|UTC|[+-]\d\d:?\d\d)$")
-_LONGEST = 100  # letters of a date; looking for one in a long text would take a time that grows with its square
+# Letters of a date; looking for one in a long text would take a time that grows with its square.
+_LONGEST = 100
 _SPELLINGS = 4  # in one column
 _ENOUGH = 3  # different months, weekdays or hours that make a circle
 _SAMPLE = 300
@@ -38,16 +51,19 @@ _IN_WORDS = {"%Y": "year", "%y": "year", "%m": "month", "%d": "day", "%b": "mont
 
 
 def date_formats(texts: np.ndarray, doubtful_decimal: str = POINT) -> tuple[str, ...]:
-    """Formats that read nearly all of the texts, nothing where there are none; of equally good ones the usual one.
+    """Formats that read nearly all of the texts, nothing where there are none; of equally good ones
+    the usual one.
 
-    Which of 3/4/2021 is the month is told by values such as 25/4/2021.  Where none tells, it is the first number, but the
-    second one in a file with decimal commas.
+    Which of 3/4/2021 is the month is told by values such as 25/4/2021. Where none tells, it is the
+    first number, but the second one in a file with decimal commas.
 
     >>> date_formats(np.array(["25/4/2021", "3/4/2021"])), date_formats(np.array(["2021-04-25", "2021-04-25T10:00Z"]))
     (('%d/%m/%Y',), ('ISO8601',))
     """
     distinct = np.unique(texts)
-    looks = np.array([len(text) <= _LONGEST and _LOOKS.search(text) is not None for text in distinct])
+    looks = np.array(
+        [len(text) <= _LONGEST and _LOOKS.search(text) is not None for text in distinct]
+    )
     if len(distinct) == 0 or looks.mean() < 0.9:
         return ()
     orders = day_month_orders(distinct)
@@ -65,18 +81,28 @@ def date_formats(texts: np.ndarray, doubtful_decimal: str = POINT) -> tuple[str,
 
 
 def _thinned(texts):
-    return texts if len(texts) <= _SAMPLE else texts[np.linspace(0, len(texts) - 1, _SAMPLE).astype(int)]
+    return (
+        texts
+        if len(texts) <= _SAMPLE
+        else texts[np.linspace(0, len(texts) - 1, _SAMPLE).astype(int)]
+    )
 
 
 def _best_format(texts, order, doubtful_decimal=POINT):
-    """Return (the format that reads most texts, how many); with an ``order``, none of the other order."""
-    formats = [form for form in _candidates(texts, doubtful_decimal) if order is None or _order(form) in (None, order)]
+    """Return (the format that reads most texts, how many); with an ``order``, none of the other
+    order.
+    """
+    formats = [
+        form
+        for form in _candidates(texts, doubtful_decimal)
+        if order is None or _order(form) in (None, order)
+    ]
     counts = {form: int(np.sum(parsed(texts, (form,)).notna())) for form in formats}
     best = max(counts, key=lambda form: counts[form], default=None)
     return best, 0 if best is None else counts[best]
 
 
-# --- day and month ----------------------------------------------------------------------------------------------------
+# --- day and month --------------------------------------------------------------------------------
 
 
 def day_month_orders(texts: Iterable[str]) -> dict[str, str]:
@@ -98,32 +124,46 @@ def day_month_orders(texts: Iterable[str]) -> dict[str, str]:
 
 
 def order_of(formats: tuple[str, ...]) -> str | None:
-    """Return the order of day and month in formats that write both as numbers before the year, else None."""
+    """Return the order of day and month in formats that write both as numbers before the year, else
+    None.
+    """
     return next((order for form in formats if (order := _order(form)) is not None), None)
 
 
 def _order(form):
-    return DAY_FIRST if re.match("%d[-/.]%m", form) else MONTH_FIRST if re.match("%m[-/.]%d", form) else None
+    return (
+        DAY_FIRST
+        if re.match("%d[-/.]%m", form)
+        else MONTH_FIRST
+        if re.match("%m[-/.]%d", form)
+        else None
+    )
 
 
 def checked_order(texts: Iterable[str], fitted: tuple[str, ...], name: str) -> str | None:
-    """Return the order of day and month in new texts; one that is not that of the fitted formats is refused."""
+    """Return the order of day and month in new texts; one that is not that of the fitted formats is
+    refused.
+    """
     orders, order = day_month_orders(texts), order_of(fitted)
     if len(orders) == 2:
         first, second = orders.values()
         raise TableError(
-            f"Column {name!r} holds {quoted(first)} and {quoted(second)}, so day and month change places. {_ADVICE}, in every row."
+            f"Column {name!r} holds {quoted(first)} and {quoted(second)}, so day and month change "
+            f"places. {_ADVICE}, in every row."
         )
     if order is not None and orders and order not in orders:
         raise TableError(
-            f"Column {name!r} holds {quoted(next(iter(orders.values())))}, but the training table has dates as "
+            f"Column {name!r} holds {quoted(next(iter(orders.values())))}, but the training table "
+            "has dates as "
             f"{formats_in_words(fitted)}, so it is unclear which number is the month. {_ADVICE}."
         )
     return order if order is not None else next(iter(orders), None)
 
 
 def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return formats that read all of these texts, none of which the fitted formats read; raise if there are none."""
+    """Return formats that read all of these texts, none of which the fitted formats read; raise if
+    there are none.
+    """
     order = checked_order(texts, fitted, name)
     left = np.array(list(dict.fromkeys(texts)), dtype=object)
     found: list[str] = []
@@ -139,11 +179,13 @@ def other_formats(texts: list[str], fitted: tuple[str, ...], name: str) -> tuple
     words = formats_in_words(fitted)
     if _BOTH_NUMBERS.match(left[0]) and _best_format(left[:1], None)[1]:
         raise TableError(
-            f"Column {name!r} holds {quoted(left[0])}, which may be day/month or month/day; the training table has dates as {words}. "
+            f"Column {name!r} holds {quoted(left[0])}, which may be day/month or month/day; the "
+            f"training table has dates as {words}. "
             f"{_ADVICE}."
         )
     raise TableError(
-        f"Column {name!r} holds {quoted(left[0])}, which is not a date; the training table has dates as {words}. {_ADVICE}, or leave "
+        f"Column {name!r} holds {quoted(left[0])}, which is not a date; the training table has "
+        f"dates as {words}. {_ADVICE}, or leave "
         "the cell empty."
     )
 
@@ -160,16 +202,24 @@ def _candidates(texts, doubtful_decimal):
             continue
         if mark == "/" and doubtful_decimal == COMMA:
             days = ("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", *days[4:])
-        yield from (day + time for day in days for time in (_TIMES if ":" in joined else _TIMES[:1]))
+        yield from (
+            day + time for day in days for time in (_TIMES if ":" in joined else _TIMES[:1])
+        )
     if ":" in joined:
         yield from _CLOCK
 
 
 def parsed(texts: Any, formats: tuple[str, ...]) -> Any:
-    """A pandas series of times of the local clock, NaT for texts of no format; the time zone that a text ends in is left away."""
+    """A pandas series of times of the local clock, NaT for texts of no format; the time zone that a
+    text ends in is left away.
+    """
     pandas = needed("pandas")
     bare = pandas.Series(
-        [_WEEKDAY.sub("", _ZONE.sub("", text.strip()) if ":" in text else text.strip()) for text in texts], dtype=object
+        [
+            _WEEKDAY.sub("", _ZONE.sub("", text.strip()) if ":" in text else text.strip())
+            for text in texts
+        ],
+        dtype=object,
     )
     times = pandas.Series(np.full(len(bare), "NaT", dtype="datetime64[us]"))
     for form in formats:
@@ -191,18 +241,22 @@ def formats_in_words(formats: tuple[str, ...]) -> str:
     return " or ".join(dict.fromkeys(said))
 
 
-# --- what varies ------------------------------------------------------------------------------------------------------
+# --- what varies ----------------------------------------------------------------------------------
 
 
 def varying_parts(times: Any) -> tuple[str, ...]:
-    """Of "month", "weekday" and "hour" those that take at least three values: only these go round in circles here."""
+    """Of "month", "weekday" and "hour" those that take at least three values: only these go round
+    in circles here.
+    """
     clock = times.dropna().dt
     values = {"month": clock.month, "weekday": clock.day_of_week, "hour": clock.hour}
     return tuple(part for part, found in values.items() if found.nunique() >= _ENOUGH)
 
 
 def date_columns(times: Any, name: str, parts: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Days since 1970 under the column's own name, and sine and cosine of the time in the year, week or day for each of ``parts``."""
+    """Days since 1970 under the column's own name, and sine and cosine of the time in the year,
+    week or day for each of ``parts``.
+    """
     clock, known = times.dt, times.notna().to_numpy()
     days = (times - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
     columns = {name: days.to_numpy(dtype=np.float64)}
@@ -214,7 +268,10 @@ def date_columns(times: Any, name: str, parts: tuple[str, ...]) -> dict[str, np.
     }
     for part in parts:
         angle = 2 * np.pi * turns[part]().to_numpy(dtype=np.float64, na_value=np.nan)
-        columns |= {f"{name}: {part} {wave}": np.where(known, values, np.nan) for wave, values in _waves(angle)}
+        columns |= {
+            f"{name}: {part} {wave}": np.where(known, values, np.nan)
+            for wave, values in _waves(angle)
+        }
     return columns
 
 

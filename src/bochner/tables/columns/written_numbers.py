@@ -1,4 +1,6 @@
-"""Numbers as people write them: with thousands separators, currency and percent signs, a decimal comma, in parentheses."""
+"""Numbers as people write them: with thousands separators, currency and percent signs, a decimal
+comma, in parentheses.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +9,8 @@ import numpy as np
 
 POINT, COMMA = ".", ","
 
-# Words for money beside the signs, and what a percentage ends in: a number in percent is read in percent.
+# Words for money beside the signs, and what a percentage ends in: a number in percent is read in
+# percent.
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR"
 _CURRENCY = rf"(?:[$€£¥₹₽₩₺₪₫฿¢]|(?:US|CA|AU|NZ|HK|S|A|C|R)\$|{_CODES}|kr\.?|zł|Fr\.?|Rs\.?)"
 _BLANKS = "\u0020\u00a0\u2009\u202f"
@@ -19,7 +22,8 @@ def _pattern(decimal, separators):
     """A sign, digits (in groups of three between equal separators, or none), decimals, an exponent."""
     grouped = rf"[1-9]\d{{0,2}}([{separators}])\d{{3}}(?:\1\d{{3}})*"
     return re.compile(
-        rf"[+-]?(?:{grouped}(?:{decimal}\d*)?|\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?", re.ASCII
+        rf"[+-]?(?:{grouped}(?:{decimal}\d*)?|\d+(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?",
+        re.ASCII,
     )
 
 
@@ -62,7 +66,8 @@ def numbers_of(texts: Sequence[str], decimal: str = POINT) -> np.ndarray:
 
 
 def decimal_of(texts: Sequence[str], doubtful: str = POINT) -> str:
-    """The decimal mark by which most of the texts are numbers; ``doubtful`` where they do not tell, as 1,234 does not.
+    """The decimal mark by which most of the texts are numbers; ``doubtful`` where they do not tell,
+    as 1,234 does not.
 
     >>> decimal_of(["1,5", "20"]), decimal_of(["1,234", "20"]), decimal_of(["1,234", "20"], doubtful=COMMA)
     (',', '.', ',')
@@ -73,7 +78,8 @@ def decimal_of(texts: Sequence[str], doubtful: str = POINT) -> str:
 
 
 def signs_of(texts: Sequence[str], decimal: str) -> str:
-    """How the numbers are written, in words: "with currency signs and thousands separators"; nothing for plain ones.
+    """How the numbers are written, in words: "with currency signs and thousands separators";
+    nothing for plain ones.
 
     >>> signs_of(["$1,234", "$5"], POINT), signs_of(["1,5"], COMMA), signs_of(["12"], POINT)
     ('with currency signs and thousands separators', 'with a decimal comma', '')

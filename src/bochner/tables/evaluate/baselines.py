@@ -1,8 +1,8 @@
 """Other models as their users would run them, each with probabilities of classes.
 
-They get the columns of the table as they were read: numbers, dates as days and parts of the calendar, categories
-with all their levels.  Identifiers and free text are left out for every model, and no other model gets the means
-of the target that ``ColumnReader`` adds for ours.
+They get the columns of the table as they were read: numbers, dates as days and parts of the
+calendar, categories with all their levels. Identifiers and free text are left out for every model,
+and no other model gets the means of the target that ``ColumnReader`` adds for ours.
 """
 
 from importlib.util import find_spec
@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor, make_column_selector, make_column_transformer
+from sklearn.compose import (
+    TransformedTargetRegressor,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
@@ -24,17 +28,22 @@ from sklearn.svm import SVC, SVR
 from .target import counted_labels
 
 _SVM_ROWS = 5000
-# CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows times classes that is minutes.
+# CatBoost grows a thousand trees with a number for each class in each leaf: beyond so many rows
+# times classes that is minutes.
 _CATBOOST_WORK = 100_000
 _CALIBRATION_FOLDS = 3
 CONSTANT = "constant"
-# What is fitted on a sample of the rows: three hundred columns of landmarks would take more memory than all else.
+# What is fitted on a sample of the rows: three hundred columns of landmarks would take more memory
+# than all else.
 NYSTROEM, _NYSTROEM_ROWS = "Nyström + linear", 100_000
-# What others hold in memory, some of it several times: beyond so many cells they get a sample of the rows.
+# What others hold in memory, some of it several times: beyond so many cells they get a sample of
+# the rows.
 _RIVAL_CELLS = 2**25
 
 
-def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tuple[dict[str, Any], list[str]]:
+def rivals(
+    X: Any, y: np.ndarray, classify: bool, seed: int, metric: str
+) -> tuple[dict[str, Any], list[str]]:
     """Return unfitted models for the columns of a table, and notes on those that are left out.
 
     ``X`` holds floats and pandas categories; a constant is among the models.
@@ -50,9 +59,14 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
         found[NYSTROEM] = make_pipeline(_numeric_columns(), landmarks, linear)
         most = _most_rows("others", X.shape[1])
         if len(y) > most:
-            notes.append(f"Other models hold their rows in memory: they are fitted on {most} of the {len(y)} rows.")
+            notes.append(
+                f"Other models hold their rows in memory: they are fitted on {most} of the "
+                f"{len(y)} rows."
+            )
         if len(y) > _NYSTROEM_ROWS:
-            notes.append(f"{NYSTROEM} is fitted on {_most_rows(NYSTROEM, X.shape[1])} of the {len(y)} rows.")
+            notes.append(
+                f"{NYSTROEM} is fitted on {_most_rows(NYSTROEM, X.shape[1])} of the {len(y)} rows."
+            )
     found["HistGradientBoosting"] = histogram_trees(X, classify, seed)
     if "LightGBM" in installed():
         found["LightGBM"] = lightgbm(X, classify, seed)
@@ -61,7 +75,10 @@ def rivals(X: Any, y: np.ndarray, classify: bool, seed: int, metric: str) -> tup
             found["CatBoost"] = catboost(X, classify, seed)
         else:
             work = f"{len(y)} rows x {n_classes} classes" if classify else f"{len(y)} rows"
-            notes.append(f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it minutes.")
+            notes.append(
+                f"CatBoost is left out: {work} are more than {_CATBOOST_WORK}, which would take it "
+                "minutes."
+            )
     # The best constant for what is measured.
     number = DummyRegressor(strategy="median" if metric == "mae" else "mean")
     return found | {CONSTANT: DummyClassifier() if classify else number}, notes
@@ -131,8 +148,12 @@ class _WithTexts(BaseEstimator):
 
 
 def _numeric_columns():
-    """Return the usual preparation for models of numbers: impute and scale numbers, one column for each level."""
-    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    """Return the usual preparation for models of numbers: impute and scale numbers, one column for
+    each level.
+    """
+    numbers = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    )
     levels = OneHotEncoder(handle_unknown="ignore")
     return make_column_transformer(
         (numbers, make_column_selector(dtype_exclude="category")),
@@ -146,7 +167,9 @@ def _most_rows(name, n_columns):
 
 
 def sampled_rows(name: str, shape: tuple[int, int], seed: int) -> np.ndarray | None:
-    """The training rows that a rival is fitted on, None for all: a sample where these take too much memory."""
+    """The training rows that a rival is fitted on, None for all: a sample where these take too much
+    memory.
+    """
     most = _most_rows(name, shape[1])
     if name == CONSTANT or shape[0] <= most:
         return None

@@ -1,4 +1,6 @@
-"""Repeated rows of a table: copies of one observation stay together in every split, ties are split one by one."""
+"""Repeated rows of a table: copies of one observation stay together in every split, ties are split
+one by one.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ _FIRST_LOOK = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """The observation that each row belongs to: ``numbers`` (n_rows,), the same for copies of one row.
+    """The observation that each row belongs to: ``numbers`` (n_rows,), the same for copies of one
+    row.
 
-    ``n_repeated`` rows agree with an earlier row in their inputs and the target.  They are ``are_ties`` if the same inputs
-    also occur with other outcomes, so that equal rows are independent observations.
+    ``n_repeated`` rows agree with an earlier row in their inputs and the target. They are
+    ``are_ties`` if the same inputs also occur with other outcomes, so that equal rows are
+    independent observations.
     """
 
     numbers: np.ndarray
@@ -41,7 +45,8 @@ class Observations:
     ) -> Observations:
         """Find rows that agree in these columns and in y.
 
-        ``is_identifier`` is asked for columns in which no value occurs twice: identifiers are not compared.
+        ``is_identifier`` is asked for columns in which no value occurs twice: identifiers are not
+        compared.
         """
         alone = cls(np.arange(len(y)))
         if not classify and not _has_repeats(y):
@@ -64,7 +69,11 @@ class Observations:
         """Return the first row of each observation, in the order of the table or of ``rows``."""
         if rows is None:
             rows = np.arange(len(self.numbers))
-        return rows if self.n_repeated == 0 else rows[np.sort(np.unique(self.numbers[rows], return_index=True)[1])]
+        return (
+            rows
+            if self.n_repeated == 0
+            else rows[np.sort(np.unique(self.numbers[rows], return_index=True)[1])]
+        )
 
     def with_copies(self, rows: np.ndarray) -> np.ndarray:
         """Return these rows and all their copies; rows that have none stay in their order."""
@@ -77,7 +86,9 @@ class Observations:
         return replace(self, numbers=self.numbers[rows])
 
     def folds(self, splitter: Any, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (rows that are kept, rows that are left out) of a splitter of scikit-learn, copies together."""
+        """Yield (rows that are kept, rows that are left out) of a splitter of scikit-learn, copies
+        together.
+        """
         first = self.first()
         for kept, left_out in splitter.split(first, y[first]):
             yield self.with_copies(first[kept]), self.with_copies(first[left_out])
@@ -90,7 +101,9 @@ def seen_inputs(frame: Any, columns: list[str], train: np.ndarray, test: np.ndar
 
 
 def _input_keys(frame, columns, is_identifier=None):
-    """Return one key per row, or None if there is nothing to compare or a column has no value twice."""
+    """Return one key per row, or None if there is nothing to compare or a column has no value
+    twice.
+    """
     keys = None
     for name in columns:
         values = series_keys(frame[name])

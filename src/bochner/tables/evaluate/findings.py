@@ -1,4 +1,6 @@
-"""What a page shows of the held-out rows, as plain numbers: curves, effects, importances, intervals, rows predicted worst."""
+"""What a page shows of the held-out rows, as plain numbers: curves, effects, importances,
+intervals, rows predicted worst.
+"""
 
 from typing import Any
 
@@ -14,7 +16,8 @@ from .metrics import NUMBERS, TWO, Predicted, Truth, row_log_losses
 _POINTS, _CURVE_POINTS, _BINS, _INTERVALS = 400, 100, 10, 60
 _EFFECTS, _EFFECT_ROWS, _EFFECT_POINTS, _LEVELS, _OUTPUTS = 6, 300, 60, 12, 4
 _GRID = 13
-# Rows times points of a kernel times pairs of prepared columns: beyond, effects of pairs would take more than a few seconds.
+# Rows times points of a kernel times pairs of prepared columns: beyond, effects of pairs would take
+# more than a few seconds.
 _PAIR_WORK = 2e9
 _IMPORTANCE_ROWS = 256
 _WORST, _WORST_COLUMNS, _CELL = 8, 5, 40
@@ -25,11 +28,16 @@ FrontDoor = SpectralClassifier | SpectralRegressor
 
 def thinned(rows: np.ndarray, most: int) -> np.ndarray:
     """At most so many of the rows, evenly spread, with the first and the last."""
-    return rows if len(rows) <= most else rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
+    return (
+        rows
+        if len(rows) <= most
+        else rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(int))]
+    )
 
 
 def class_curves(truth: Truth, predicted: Predicted) -> dict[str, Any]:
-    """ROC and precision-recall curves of the positive one of two classes, and how often what is said to be likely happens.
+    """ROC and precision-recall curves of the positive one of two classes, and how often what is
+    said to be likely happens.
 
     Calibration is that of the positive class, of more classes that of the most probable one.
     """
@@ -37,32 +45,46 @@ def class_curves(truth: Truth, predicted: Predicted) -> dict[str, Any]:
         assert predicted.probabilities is not None
         said = predicted.probabilities.max(axis=1)
         assert truth.classes is not None
-        return {"calibration": _calibration(said, truth.classes[predicted.probabilities.argmax(axis=1)] == truth.y)}
+        return {
+            "calibration": _calibration(
+                said, truth.classes[predicted.probabilities.argmax(axis=1)] == truth.y
+            )
+        }
     found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
     false_rate, true_rate, _ = roc_curve(found, score)
     precision, recall, _ = precision_recall_curve(found, score)
     return {
         "roc": _plain(thinned(np.column_stack([false_rate, true_rate]), _CURVE_POINTS)),
         # The last point is no threshold's.
-        "precision_recall": _plain(thinned(np.column_stack([recall, precision])[:-1], _CURVE_POINTS)),
+        "precision_recall": _plain(
+            thinned(np.column_stack([recall, precision])[:-1], _CURVE_POINTS)
+        ),
         "calibration": _calibration(score, found),
     }
 
 
 def _calibration(said, happened):
-    """[mean of what was said, share that happened, its standard error, rows] for rows in order of what was said."""
+    """[mean of what was said, share that happened, its standard error, rows] for rows in order of
+    what was said.
+    """
     order = np.argsort(said, kind="stable")
     bins = []
     for rows in np.array_split(order, max(2, min(_BINS, len(said) // 15))):
         share = happened[rows].mean()
         # With one more of each, so that a bin of one kind is not certain.
         smooth = (happened[rows].sum() + 1) / (len(rows) + 2)
-        bins.append([said[rows].mean(), share, np.sqrt(smooth * (1 - smooth) / len(rows)), len(rows)])
+        bins.append(
+            [said[rows].mean(), share, np.sqrt(smooth * (1 - smooth) / len(rows)), len(rows)]
+        )
     return _plain(bins)
 
 
-def value_findings(model: SpectralRegressor, X: Any, truth: Truth, predicted: Predicted) -> dict[str, Any]:
-    """Points of true and predicted values, and intervals with the share of held-out rows that they cover."""
+def value_findings(
+    model: SpectralRegressor, X: Any, truth: Truth, predicted: Predicted
+) -> dict[str, Any]:
+    """Points of true and predicted values, and intervals with the share of held-out rows that they
+    cover.
+    """
     ends = np.asarray(model.predict_interval(X, _LEVEL))
     inside = (ends[:, 0] <= truth.y) & (truth.y <= ends[:, 1])
     covered = float(inside.mean())
@@ -83,15 +105,19 @@ def value_findings(model: SpectralRegressor, X: Any, truth: Truth, predicted: Pr
 
 
 def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any]:
-    """Shares of columns of the table in all changes of the scores, largest first, and their standard errors over held-out rows.
+    """Shares of columns of the table in all changes of the scores, largest first, and their
+    standard errors over held-out rows.
 
-    As ``feature_importances_``: c_ij = ‖f(x_i) − f(x_i with column j of another row)‖², share_j = Σ_i c_ij / Σ_ij c_ij.
+    As ``feature_importances_``: c_ij = ‖f(x_i) − f(x_i with column j of another row)‖², share_j =
+    Σ_i c_ij / Σ_ij c_ij.
     """
     rows = thinned(np.arange(len(X)), _IMPORTANCE_ROWS)
     Z = model.inputs_.transform(X.iloc[rows])
     names = list(reader.roles_)
     changes = np.zeros((len(Z), len(names)))
-    sources = np.array([names.index(reader.sources_[made]) for made in model.inputs_.names_])[model.inputs_.sources_]
+    sources = np.array([names.index(reader.sources_[made]) for made in model.inputs_.names_])[
+        model.inputs_.sources_
+    ]
     for k, squares in column_changes(model.blend_, sources, Z):
         changes[:, k] = np.sum(squares, axis=1)
     total = changes.sum(axis=1)
@@ -106,7 +132,9 @@ def importances(model: FrontDoor, reader: ColumnReader, X: Any) -> dict[str, Any
 
 
 def column_effects(model: FrontDoor, X: Any, truth: Truth) -> dict[str, Any]:
-    """The strongest effects of single columns as curves, and the strongest pair as a map; of classes on their scores."""
+    """The strongest effects of single columns as curves, and the strongest pair as a map; of
+    classes on their scores.
+    """
     rows = X.iloc[thinned(np.arange(len(X)), _EFFECT_ROWS)]
     n_points, n_columns = max(one.n_points for one in model.members_), len(model.inputs_.sources_)
     order = 2 if len(rows) * n_points * n_columns**2 / 2 <= _PAIR_WORK else 1
@@ -118,13 +146,17 @@ def column_effects(model: FrontDoor, X: Any, truth: Truth) -> dict[str, Any]:
     main = pick(found.main)
     strengths = main.std(axis=0).mean(axis=1)
     strongest = [j for j in np.argsort(-strengths, kind="stable")[:_EFFECTS] if strengths[j] > 0]
-    curves = [_curve(rows[found.names[j]], main[:, j]) | {"column": found.names[j]} for j in strongest]
+    curves = [
+        _curve(rows[found.names[j]], main[:, j]) | {"column": found.names[j]} for j in strongest
+    ]
     pair = None
     if order == 2 and len(found.pair_names):
         spread = pick(found.pairs).std(axis=0)
         best, output = np.unravel_index(np.argmax(spread), spread.shape)
         if spread[best, output] > 0:
-            pair = _pair_map(model, rows, found.pair_names[best], int(best), pick, outputs, int(output))
+            pair = _pair_map(
+                model, rows, found.pair_names[best], int(best), pick, outputs, int(output)
+            )
     return {"outputs": outputs, "curves": curves, "pair": pair, "why_none": None}
 
 
@@ -156,11 +188,17 @@ def _curve(column, effect):
     known = np.flatnonzero(np.isfinite(numbers))
     places, first = np.unique(numbers[known], return_index=True)
     shown = thinned(np.arange(len(places)), _EFFECT_POINTS)
-    return {"kind": "numbers", "x": _plain(places[shown]), "y": _plain(effect[known][first[shown]].T)}
+    return {
+        "kind": "numbers",
+        "x": _plain(places[shown]),
+        "y": _plain(effect[known][first[shown]].T),
+    }
 
 
 def _pair_map(model, rows, names, place, pick, outputs, output):
-    """The effect of two columns together on a grid; it is a function of these two alone, so all others may be anything."""
+    """The effect of two columns together on a grid; it is a function of these two alone, so all
+    others may be anything.
+    """
     grids = [_grid(rows[name]) for name in names]
     if min(len(grid) for grid in grids) < 2:
         return None
@@ -169,10 +207,20 @@ def _pair_map(model, rows, names, place, pick, outputs, output):
     frame = rows.iloc[np.zeros(a.size, dtype=int)].reset_index(drop=True)
     for name, grid, codes in zip(names, grids, (a.ravel(), b.ravel())):
         values = [grid[code] for code in codes]
-        frame[name] = pandas.Categorical(values, dtype=rows[name].dtype) if _is_category(rows[name]) else values
+        frame[name] = (
+            pandas.Categorical(values, dtype=rows[name].dtype)
+            if _is_category(rows[name])
+            else values
+        )
     effects = pick(model.effects(frame, max_order=2).pairs)[:, place, output].reshape(a.shape)
     shown = [[str(v)[:_CELL] if isinstance(v, str) else float(v) for v in grid] for grid in grids]
-    return {"columns": list(names), "x": shown[0], "y": shown[1], "z": _plain(effects), "output": outputs[output]}
+    return {
+        "columns": list(names),
+        "x": shown[0],
+        "y": shown[1],
+        "z": _plain(effects),
+        "output": outputs[output],
+    }
 
 
 def _grid(column):
@@ -183,16 +231,20 @@ def _grid(column):
     numbers = numbers[np.isfinite(numbers)]
     distinct = np.unique(numbers)
     return (
-        distinct if len(distinct) <= _GRID else np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, _GRID)))
+        distinct
+        if len(distinct) <= _GRID
+        else np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, _GRID)))
     ).tolist()
 
 
 def worst_rows(
     frame: Any, held_out: np.ndarray, truth: Truth, predicted: Predicted, columns: list[str]
 ) -> dict[str, Any]:
-    """Held-out rows of the frame with the largest loss: their place in the table (from 1), truth, prediction, and values of some columns as texts.
+    """Held-out rows of the frame with the largest loss: their place in the table (from 1), truth,
+    prediction, and values of some columns as texts.
 
-    Behind the prediction stands the probability that the true class was given, or the error.  The index of the frame says the places.
+    Behind the prediction stands the probability that the true class was given, or the error. The
+    index of the frame says the places.
     """
     classify = truth.kind != NUMBERS
     losses = row_log_losses(truth, predicted) if classify else np.abs(predicted.y - truth.y)
@@ -207,7 +259,10 @@ def worst_rows(
         + [_text(frame[name].iloc[held_out[i]]) for name in columns]
         for i in rows
     ]
-    return {"columns": columns, "rows": [[int(frame.index[held_out[i]]) + 1, *row] for i, row in zip(rows, cells)]}
+    return {
+        "columns": columns,
+        "rows": [[int(frame.index[held_out[i]]) + 1, *row] for i, row in zip(rows, cells)],
+    }
 
 
 def _text(value):
@@ -217,4 +272,6 @@ def _text(value):
 
 def _plain(values):
     """Lists of numbers with as many digits as a picture needs."""
-    return np.vectorize(lambda x: float(f"{x:.5g}"), otypes=[float])(np.asarray(values, dtype=np.float64)).tolist()
+    return np.vectorize(lambda x: float(f"{x:.5g}"), otypes=[float])(
+        np.asarray(values, dtype=np.float64)
+    ).tolist()

@@ -1,8 +1,10 @@
-"""What may be measured of predictions on held-out rows, each with what every row adds to it, from which its standard error follows.
+"""What may be measured of predictions on held-out rows, each with what every row adds to it, from
+which its standard error follows.
 
-A measure m of n rows has an influence a_i for each: m of other rows of the same kind differs by about the mean of independent such
-numbers.  Its standard error is therefore that of a mean, √(Σ a_i² / n(n − 1)); the difference of two models on the same rows has the
-influences a_i − b_i, which is what makes it a paired comparison.  For the area under the ROC curve this is DeLong's error.
+A measure m of n rows has an influence a_i for each: m of other rows of the same kind differs by
+about the mean of independent such numbers. Its standard error is therefore that of a mean, √(Σ a_i²
+/ n(n − 1)); the difference of two models on the same rows has the influences a_i − b_i, which is
+what makes it a paired comparison. For the area under the ROC curve this is DeLong's error.
 """
 
 from collections.abc import Callable
@@ -19,7 +21,9 @@ _LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # as scikit-learn's log_lo
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known of the held-out rows: values, or labels among ``classes`` (of two, ``positive`` is the one to be found)."""
+    """What is known of the held-out rows: values, or labels among ``classes`` (of two, ``positive``
+    is the one to be found).
+    """
 
     y: np.ndarray
     classes: np.ndarray | None = None
@@ -48,7 +52,9 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure: its heading and format, whether more is better, what it is for, and its value with the influences of the rows."""
+    """A measure: its heading and format, whether more is better, what it is for, and its value with
+    the influences of the rows.
+    """
 
     heading: str
     form: str
@@ -58,9 +64,15 @@ class Metric:
 
 
 def standard_error(influence: np.ndarray, groups: np.ndarray | None = None) -> float:
-    """Of a mean whose rows have these influences; rows of one group are taken as one: they may all err together."""
+    """Of a mean whose rows have these influences; rows of one group are taken as one: they may all
+    err together.
+    """
     n = len(influence)
-    sums = influence if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], weights=influence)
+    sums = (
+        influence
+        if groups is None
+        else np.bincount(np.unique(groups, return_inverse=True)[1], weights=influence)
+    )
     n_free = len(sums)
     return float(np.sqrt(np.sum(sums**2) * n_free / max(n_free - 1, 1)) / n)
 
@@ -103,7 +115,10 @@ def _roc_area(truth, predicted):
     found, score = truth.y == truth.positive, predicted.of(truth.positive, truth)
     ahead = np.empty(len(score))  # the share of the other class that a row is on the right side of
     for own, others in ((found, np.sort(score[~found])), (~found, np.sort(score[found]))):
-        below = (np.searchsorted(others, score[own], "left") + np.searchsorted(others, score[own], "right")) / 2
+        below = (
+            np.searchsorted(others, score[own], "left")
+            + np.searchsorted(others, score[own], "right")
+        ) / 2
         ahead[own] = below / len(others)
     ahead[~found] = 1 - ahead[~found]
     area = float(ahead[found].mean())
@@ -111,7 +126,8 @@ def _roc_area(truth, predicted):
 
 
 def _average_precision(truth, predicted):
-    r"""The mean precision at the positive rows: (1/p) ∫ G/H dG, where G(s) = P(positive, score ≥ s), H(s) = P(score ≥ s), p = P(positive).
+    r"""The mean precision at the positive rows: (1/p) ∫ G/H dG, where G(s) = P(positive, score ≥
+    s), H(s) = P(score ≥ s), p = P(positive).
 
     Its influence is that of the mean over positives, of p, of G and of H.
     """
@@ -124,7 +140,9 @@ def _average_precision(truth, predicted):
     precision = positive_above / above
     value = float(np.sum(at_level * precision) / share)
     by_g, by_h = np.cumsum(at_level / above), np.cumsum(at_level * positive_above / above**2)
-    influence = (found * (precision[place] + by_g[place]) - by_h[place] - value * (found - share)) / share
+    influence = (
+        found * (precision[place] + by_g[place]) - by_h[place] - value * (found - share)
+    ) / share
     return value, influence - value
 
 
@@ -172,5 +190,7 @@ def chosen_metrics(wish: str, kind: str) -> list[str]:
         return list(usual)
     known = [name for name, metric in METRICS.items() if kind in metric.kinds]
     if wish not in known:
-        raise TableError(f"There is no metric {wish!r} for {kind}; write one of auto, {', '.join(known)}.")
+        raise TableError(
+            f"There is no metric {wish!r} for {kind}; write one of auto, {', '.join(known)}."
+        )
     return [wish, *(name for name in usual if name != wish)]

@@ -43,7 +43,9 @@ class SplitWish:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Numbers of the rows that are fitted and held out, the groups that all rows belong to (None where they stand alone), and notes."""
+    """Numbers of the rows that are fitted and held out, the groups that all rows belong to (None
+    where they stand alone), and notes.
+    """
 
     train: np.ndarray
     test: np.ndarray
@@ -62,7 +64,8 @@ def split_rows(
 ) -> Split:
     """Hold out a quarter of the rows.
 
-    Copies of a row are on the same side, and one of them stands for all of them among the held-out rows.
+    Copies of a row are on the same side, and one of them stands for all of them among the held-out
+    rows.
     """
     rows = np.arange(len(y))
     observations = Observations(rows) if observations is None else observations
@@ -70,7 +73,9 @@ def split_rows(
     if wish.kind == RANDOM:
         first = observations.first()
         strata = counted_labels(y)[1][first] if classify else None
-        train, test = train_test_split(first, test_size=HELD_OUT, random_state=seed, stratify=strata)
+        train, test = train_test_split(
+            first, test_size=HELD_OUT, random_state=seed, stratify=strata
+        )
         train = observations.with_copies(train)
     elif wish.kind == TIME:
         times = _times(frame[wish.column], wish.column, decimal)
@@ -84,7 +89,8 @@ def split_rows(
         groups = coded_texts(frame[wish.column].astype(object))[0]
         if len(np.unique(groups)) < _FEWEST_GROUPS:
             raise TableError(
-                f"Column {wish.column!r} has {len(np.unique(groups))} groups; at least {_FEWEST_GROUPS} are needed to hold some out."
+                f"Column {wish.column!r} has {len(np.unique(groups))} groups; at least "
+                f"{_FEWEST_GROUPS} are needed to hold some out."
             )
         if classify:
             folds: Any = StratifiedGroupKFold(round(1 / HELD_OUT), shuffle=True, random_state=seed)
@@ -112,16 +118,24 @@ def _times(column, name, decimal):
             times = np.asarray(kind.read(column, name)[0][name], dtype=np.float64)
             if np.mean(np.isfinite(times)) > HELD_OUT:
                 return times
-    raise TableError(f"Column {name!r} holds neither dates nor numbers, so its rows have no order in time.")
+    raise TableError(
+        f"Column {name!r} holds neither dates nor numbers, so its rows have no order in time."
+    )
 
 
 def _check_parts(train, test, y, classify, wish):
     what = f"Split by {wish.kind}:{wish.column}" if wish.column else "Split at random"
     if min(len(train), len(test)) < 5:
-        raise TableError(f"{what}, {len(train)} rows are left to fit and {len(test)} to judge; at least 5 are needed.")
+        raise TableError(
+            f"{what}, {len(train)} rows are left to fit and {len(test)} to judge; at least 5 are "
+            "needed."
+        )
     if not classify:
         return
     for part, name in ((train, "fitted"), (test, "held-out")):
         found = counted_labels(y[part])[0]
         if len(found) < 2:
-            raise TableError(f"{what}, the {name} rows have one class only ({str(found[0])!r}): nothing can be judged.")
+            raise TableError(
+                f"{what}, the {name} rows have one class only ({str(found[0])!r}): nothing can be "
+                "judged."
+            )

@@ -1,4 +1,6 @@
-"""The column to predict: apart from the others, as numbers or as labels, and what kind of task that makes."""
+"""The column to predict: apart from the others, as numbers or as labels, and what kind of task that
+makes.
+"""
 
 from typing import Any
 
@@ -16,9 +18,11 @@ _MOSTLY = 0.95  # of the texts must be numbers
 
 
 def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, Any, int]:
-    """Return the other columns, the target, and the number of rows dropped because their target is missing.
+    """Return the other columns, the target, and the number of rows dropped because their target is
+    missing.
 
-    A target of texts such as "$1,234" is turned into numbers, unless these are so few that they are classes.
+    A target of texts such as "$1,234" is turned into numbers, unless these are so few that they are
+    classes.
     """
     target = column_named(target, frame.columns)
     values = _as_numbers(frame[target], target, decimal)
@@ -30,7 +34,10 @@ def split_target(frame: Any, target: str, decimal: str = POINT) -> tuple[Any, An
     if not all_kept:
         rest = rows_of(rest, np.flatnonzero(kept))
     if rest.shape[1] == 0:
-        raise TableError(f"The table has no column besides the target {target!r}: there is nothing to predict from.")
+        raise TableError(
+            f"The table has no column besides the target {target!r}: there is nothing to predict "
+            "from."
+        )
     return rest, values if all_kept else values.loc[kept], int((~kept).sum())
 
 
@@ -44,7 +51,9 @@ def _as_numbers(column, name, decimal):
     present = codes[np.append(tells, False)[codes]]
     if len(present) == 0 or np.mean(np.isfinite(kind.numbers(texts)[present])) < _MOSTLY:
         return column
-    values = needed("pandas").Series(kind.read(column, name)[0][name], index=column.index, name=name)
+    values = needed("pandas").Series(
+        kind.read(column, name)[0][name], index=column.index, name=name
+    )
     return values if task_of(values.dropna())[0] == "regression" else column
 
 
@@ -61,7 +70,9 @@ def task_of(target: Any) -> tuple[str, str]:
 
 
 def labels_of(target: Any) -> np.ndarray:
-    """Class labels of their own type, whole numbers as integers; texts where a column holds anything else."""
+    """Class labels of their own type, whole numbers as integers; texts where a column holds
+    anything else.
+    """
     if str(target.dtype) == "category":
         target = target.astype(target.cat.categories.dtype)
     if needed("pandas").api.types.is_numeric_dtype(target):
@@ -73,13 +84,15 @@ def labels_of(target: Any) -> np.ndarray:
     ended = next((text for text in texts if text.endswith("\0")), None)
     if ended is not None:
         raise TableError(
-            f"Column {str(target.name)!r} holds the label {ended!r}, which ends in a NUL character that NumPy drops. Write other labels."
+            f"Column {str(target.name)!r} holds the label {ended!r}, which ends in a NUL character "
+            "that NumPy drops. Write other labels."
         )
     return np.array(list(texts), dtype=object)[codes]  # each text once, however many rows have it
 
 
 def counted_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(the classes in order, the number of its class for each row, rows of each class), without sorting all rows.
+    """(the classes in order, the number of its class for each row, rows of each class), without
+    sorting all rows.
 
     >>> [part.tolist() for part in counted_labels(np.array(["b", "a", "b"], dtype=object))]
     [['a', 'b'], [1, 0, 1], [1, 2]]

@@ -1,4 +1,6 @@
-"""A threshold for two classes that suits costs, chosen on training rows by scores of models that have not seen them."""
+"""A threshold for two classes that suits costs, chosen on training rows by scores of models that
+have not seen them.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class ThresholdWish:
             of_positive = of_negative = -1.0
         if kind != "cost" or not (0 < of_positive < np.inf and 0 < of_negative < np.inf):
             raise TableError(
-                f"A threshold is balanced or cost:FP,FN with two positive numbers, e.g. cost:1,10, got {text!r}."
+                "A threshold is balanced or cost:FP,FN with two positive numbers, e.g. cost:1,10, "
+                f"got {text!r}."
             )
         return cls(text, (of_positive, of_negative))
 
@@ -54,7 +57,8 @@ class ThresholdWish:
 
 
 class ThresholdClassifier(SpectralClassifier):
-    """A ``SpectralClassifier`` of two classes that predicts ``positive`` where its probability is at least ``threshold``.
+    """A ``SpectralClassifier`` of two classes that predicts ``positive`` where its probability is
+    at least ``threshold``.
 
     Parameters
     ----------
@@ -98,9 +102,13 @@ def out_of_sample_scores(
     if n_folds < 2:
         raise TableError("A threshold needs at least two training rows of each class.")
     if groups is None:
-        folds = list(observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y))
+        folds = list(
+            observations.folds(StratifiedKFold(n_folds, shuffle=True, random_state=seed), y)
+        )
     else:
-        folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(y, y, groups))
+        folds = list(
+            StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(y, y, groups)
+        )
     folds = folds[: 1 if len(y) > _MANY_ROWS else n_folds]
     scores, rows = [], []
     for kept, left_out in folds:
@@ -114,7 +122,8 @@ def out_of_sample_scores(
 
 
 def cheapest_threshold(scores: np.ndarray, is_positive: np.ndarray, wish: ThresholdWish) -> float:
-    """Where calling scores at or above it positive costs least among these rows, in the middle between two of them.
+    """Where calling scores at or above it positive costs least among these rows, in the middle
+    between two of them.
 
     >>> cheapest_threshold(np.array([0.1, 0.2, 0.4]), np.array([False, True, True]), ThresholdWish.of("balanced")).__round__(9)
     0.15

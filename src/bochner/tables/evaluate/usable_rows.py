@@ -22,7 +22,9 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class UsableRows:
-    """The rows that have a target: its values or labels, the other columns, and which rows are copies."""
+    """The rows that have a target: its values or labels, the other columns, and which rows are
+    copies.
+    """
 
     rest: Any
     y: np.ndarray
@@ -39,19 +41,26 @@ class UsableRows:
         return self.task == "classification"
 
 
-def usable_rows(frame: Any, target: str, task: str, roles: dict[str, str], split_by: str | None) -> UsableRows:
-    """Drop rows without a target and rows of classes that are too small; copies of a row count once.
+def usable_rows(
+    frame: Any, target: str, task: str, roles: dict[str, str], split_by: str | None
+) -> UsableRows:
+    """Drop rows without a target and rows of classes that are too small; copies of a row count
+    once.
 
-    Rows are copies if they agree in the target and in all columns but identifiers.  The column that rows are split
-    by is always compared.
+    Rows are copies if they agree in the target and in all columns but identifiers. The column that
+    rows are split by is always compared.
     """
     decimal = frame.attrs.get("decimal", POINT)
     notes = list(frame.attrs.get("notes", []))
-    rest, values, n_dropped = split_target(frame.set_axis(range(len(frame)), axis=0), target, decimal)
+    rest, values, n_dropped = split_target(
+        frame.set_axis(range(len(frame)), axis=0), target, decimal
+    )
     guessed, why = task_of(values)
     task = guessed if task == "auto" else task
     if len(values) < MIN_ROWS:
-        raise TableError(f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed.")
+        raise TableError(
+            f"The table has {len(values)} row(s) with a target; at least {MIN_ROWS} are needed."
+        )
     classify = task == "classification"
     y = labels_of(values) if classify else _numbers(values, target)
     notes += [f"{n_dropped} rows without a target were left out."] if n_dropped else []
@@ -64,7 +73,10 @@ def usable_rows(frame: Any, target: str, task: str, roles: dict[str, str], split
         )
     if classify:
         rare = _rare_classes(y[observations.first()], target)
-        notes += [f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out." for label in rare]
+        notes += [
+            f"Class {str(label)!r} has fewer than {_MIN_CLASS} rows, which are left out."
+            for label in rare
+        ]
         if len(rare):
             kept = np.flatnonzero(~np.isin(y, rare))
             rest, y = rows_of(rest, kept), y[kept]
@@ -88,13 +100,15 @@ def _numbers(values, target):
         y = float_column(values, target)
     except ValueError:
         raise TableError(
-            f"Column {target!r} holds text, so it cannot be a regression target; write --task classification."
+            f"Column {target!r} holds text, so it cannot be a regression target; write --task "
+            "classification."
         ) from None
     if not np.all(np.isfinite(y)):
         raise TableError(f"Column {target!r} holds infinite values.")
     if np.abs(y).max() > _LARGEST:
         raise TableError(
-            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write it in other units."
+            f"Column {target!r} holds numbers beyond {_LARGEST:g}, whose squares overflow; write "
+            "it in other units."
         )
     return y
 
@@ -103,10 +117,14 @@ def _rare_classes(y, target):
     """Classes that are too small to fit and to judge with."""
     classes, _, counts = counted_labels(y)
     if len(classes) < 2:
-        raise TableError(f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell apart.")
+        raise TableError(
+            f"Column {target!r} has one class only ({str(classes[0])!r}): there is nothing to tell "
+            "apart."
+        )
     if np.sum(counts >= _MIN_CLASS) < 2:
         raise TableError(
-            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at least two classes need "
+            f"Column {target!r} has {len(classes)} classes in {len(y)} rows, too many to learn: at "
+            "least two classes need "
             f"{_MIN_CLASS} rows each. If the target is a number, write --task regression."
         )
     return classes[counts < _MIN_CLASS]

@@ -8,7 +8,9 @@ from typing import Any
 
 from ..._terminal.text import cell_number, cell_text, is_number
 
-_STYLE, _SCRIPT = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+_STYLE, _SCRIPT = (
+    (files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+)
 
 
 class Markup(str):
@@ -18,7 +20,8 @@ class Markup(str):
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element; children that are not ``Markup`` are escaped, attributes always (``class_`` stands for ``class``).
+    """An element; children that are not ``Markup`` are escaped, attributes always (``class_``
+    stands for ``class``).
 
     >>> tag("p", "1 < 2", class_="note")
     '<p class="note">1 &lt; 2</p>'
@@ -33,17 +36,30 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
 
 def joined(children: Any) -> Markup:
     """Children one after the other, escaped where needed."""
-    return Markup("".join(child if isinstance(child, Markup) else html.escape(str(child)) for child in children))
+    return Markup(
+        "".join(
+            child if isinstance(child, Markup) else html.escape(str(child)) for child in children
+        )
+    )
 
 
-def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: bool = False) -> Markup:
+def table(
+    columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: bool = False
+) -> Markup:
     """A table whose columns sort when their heading is pressed.
 
-    A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to sort by.  On a narrow
-    screen the table scrolls sideways, or, when ``stacked``, the cells of a row stand below each other.
+    A cell is text, a number, a mean with its spread, or a tuple of what is shown and the number to
+    sort by. On a narrow screen the table scrolls sideways, or, when ``stacked``, the cells of a row
+    stand below each other.
     """
-    cells = [[cell if isinstance(cell, tuple) else (_shown(cell), cell_number(cell)) for cell in row] for row in rows]
-    kinds = ["number" if any(is_number(row[k][1]) for row in cells) else None for k in range(len(columns))]
+    cells = [
+        [cell if isinstance(cell, tuple) else (_shown(cell), cell_number(cell)) for cell in row]
+        for row in rows
+    ]
+    kinds = [
+        "number" if any(is_number(row[k][1]) for row in cells) else None
+        for k in range(len(columns))
+    ]
     head = [
         tag("th", tag("button", column, type="button"), scope="col", aria_sort="none", class_=kind)
         for column, kind in zip(columns, kinds)
@@ -57,9 +73,17 @@ def table(columns: list[Any], rows: list[list[Any]], *, caption: str, stacked: b
         for row in cells
     ]  # fmt: skip
     kind = "sortable stacked" if stacked else "sortable"
-    grid = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=kind, aria_label=caption)
+    grid = tag(
+        "table",
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *body),
+        class_=kind,
+        aria_label=caption,
+    )
     # A caption element would be as narrow as the table, and scroll away with it.
-    return tag("div", tag("p", caption, class_="soft"), tag("div", grid, class_="wide", tabindex="0"))
+    return tag(
+        "div", tag("p", caption, class_="soft"), tag("div", grid, class_="wide", tabindex="0")
+    )
 
 
 def _shown(cell: Any) -> str:

@@ -9,12 +9,20 @@ from .document import Markup, tag
 
 # A label stands above its bar, so that the drawing is narrow enough for a phone.
 _ROW, _BAR, _NUMBER = 42, 260, 120
-# Point clouds and contours larger than this are embedded as images: a page of megabytes helps nobody.
+# Point clouds and contours larger than this are embedded as images: a page of megabytes helps
+# nobody.
 _MAX_VECTOR_POINTS = 1500
 
 
-def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, highlight: int | None = None) -> Markup:
-    """Horizontal bars: (label, length, end of a whisker or None, text behind the bar); all alike, or one highlighted."""
+def bars(
+    entries: Sequence[tuple[str, float, float | None, str]],
+    *,
+    alt: str,
+    highlight: int | None = None,
+) -> Markup:
+    """Horizontal bars: (label, length, end of a whisker or None, text behind the bar); all alike,
+    or one highlighted.
+    """
     longest = max([max(value, whisker or 0.0) for _, value, whisker, _ in entries] + [1e-12])
     parts: list[Markup] = []
     for row, (label, value, whisker, text) in enumerate(entries):
@@ -26,9 +34,14 @@ def bars(entries: Sequence[tuple[str, float, float | None, str]], *, alt: str, h
         parts.append(tag("rect", x=0, y=middle - 7, width=round(width, 1), height=14, fill=color))
         if whisker is not None:
             end = _BAR * whisker / longest
-            for x1, x2, y1, y2 in ((width, end, middle, middle), (end, end, middle - 5, middle + 5)):
+            for x1, x2, y1, y2 in (
+                (width, end, middle, middle),
+                (end, end, middle - 5, middle + 5),
+            ):
                 place = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
-                parts.append(tag("line", stroke="currentColor", **{k: round(v, 1) for k, v in place.items()}))
+                parts.append(
+                    tag("line", stroke="currentColor", **{k: round(v, 1) for k, v in place.items()})
+                )
         parts.append(svg_text(max(width, end) + 8, middle + 4, text))
     return svg(_BAR + _NUMBER, _ROW * len(entries), parts, alt)
 
@@ -48,11 +61,22 @@ def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) 
 
     frame = tag("rect", x=margin, y=10, width=size, height=size, fill="none", stroke="var(--line)")
     diagonal = tag(
-        "line", x1=across(low), y1=up(low), x2=across(high), y2=up(high), stroke="var(--soft)", stroke_dasharray="4 4"
+        "line",
+        x1=across(low),
+        y1=up(low),
+        x2=across(high),
+        y2=up(high),
+        stroke="var(--soft)",
+        stroke_dasharray="4 4",
     )
-    dots = [tag("circle", cx=across(x), cy=up(y), r=2.5, fill="var(--mark)", fill_opacity=0.6) for x, y in points]
+    dots = [
+        tag("circle", cx=across(x), cy=up(y), r=2.5, fill="var(--mark)", fill_opacity=0.6)
+        for x, y in points
+    ]
     words = [
-        svg_text(margin + size / 2, size + 44, shortened(x_label, 40), anchor="middle", full=x_label),
+        svg_text(
+            margin + size / 2, size + 44, shortened(x_label, 40), anchor="middle", full=x_label
+        ),
         tag(
             "text",
             shortened(y_label, 40),
@@ -68,7 +92,9 @@ def scatter(points: list[list[float]], *, x_label: str, y_label: str, alt: str) 
 
 
 def matplotlib_svg(figure: Any) -> str:
-    """A matplotlib figure as an SVG element, without prologue, comments and metadata; text as outlines."""
+    """A matplotlib figure as an SVG element, without prologue, comments and metadata; text as
+    outlines.
+    """
     import matplotlib
 
     for axes in figure.axes:
@@ -86,7 +112,9 @@ def matplotlib_svg(figure: Any) -> str:
 
 
 def _vector_points(collection: Any) -> int:
-    """About how many points an SVG spends on a collection: markers of many sizes are each drawn in full."""
+    """About how many points an SVG spends on a collection: markers of many sizes are each drawn in
+    full.
+    """
     vertices = sum(len(path.vertices) for path in collection.get_paths())
     n_markers = len(collection.get_offsets())
     varied = hasattr(collection, "get_sizes") and len(collection.get_sizes()) > 1
@@ -99,12 +127,17 @@ def figure_alt(figure: Any) -> str:
     for axes in figure.axes:
         words = [axes.get_title()]
         if axes.get_xlabel() or axes.get_ylabel():
-            words.append(f"{axes.get_ylabel() or 'values'} against {axes.get_xlabel() or 'position'}")
+            words.append(
+                f"{axes.get_ylabel() or 'values'} against {axes.get_xlabel() or 'position'}"
+            )
         labels = axes.get_legend_handles_labels()[1]
         if labels:
             words.append("for " + ", ".join(dict.fromkeys(labels)))
         sentences.append(": ".join(filter(None, [words[0], " ".join(words[1:])])))
-    return ". ".join(dict.fromkeys(sentence.replace("\n", " ") for sentence in sentences if sentence)) or "Figure"
+    return (
+        ". ".join(dict.fromkeys(sentence.replace("\n", " ") for sentence in sentences if sentence))
+        or "Figure"
+    )
 
 
 def with_alt(svg: str, alt: str) -> Markup:
@@ -116,10 +149,14 @@ def with_alt(svg: str, alt: str) -> Markup:
 
 def svg(width: float, height: float, parts: list[Markup], alt: str) -> Markup:
     """An image of this size, with words for those who cannot see it."""
-    return tag("svg", tag("title", alt), *parts, viewBox=f"0 0 {width} {height}", width=width, role="img")
+    return tag(
+        "svg", tag("title", alt), *parts, viewBox=f"0 0 {width} {height}", width=width, role="img"
+    )
 
 
-def svg_text(x: float, y: float, text: str, anchor: str = "start", full: str | None = None) -> Markup:
+def svg_text(
+    x: float, y: float, text: str, anchor: str = "start", full: str | None = None
+) -> Markup:
     """Words at a place; ``full`` is told when they are pointed at."""
     more = [tag("title", full)] if full is not None and full != text else []
     return tag("text", text, *more, x=round(x, 1), y=round(y, 1), text_anchor=anchor)

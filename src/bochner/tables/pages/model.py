@@ -14,18 +14,31 @@ from ..text import (
     threshold_text,
 )
 from .document import Markup, bullets, document, facts, folded, section, table, tag
-from .model_figures import beside, class_figures, confusion, effects, importance, quality, value_figures
+from .model_figures import (
+    beside,
+    class_figures,
+    confusion,
+    effects,
+    importance,
+    quality,
+    value_figures,
+)
 
 _MANY_COLUMNS = 15
 
 
 def model_page(known: dict[str, Any], name: str) -> str:
-    """What a model is, how good it is on rows it has not seen, what it looks at, and where it comes from."""
+    """What a model is, how good it is on rows it has not seen, what it looks at, and where it comes
+    from.
+    """
     classify = known["task"] == "classification"
-    rows = (
-        f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge{held_out_text(known)}."
-    )
-    said = [certificate_text(known), *known["verdict"]["reasons"], *threshold_text(known), *refit_text(known)]
+    rows = f"{known['n_rows']} rows: {known['n_train']} to fit, {known['n_test']} held out to judge{held_out_text(known)}."
+    said = [
+        certificate_text(known),
+        *known["verdict"]["reasons"],
+        *threshold_text(known),
+        *refit_text(known),
+    ]
     return document(
         f"Model of {known['target']}",
         tag("h1", f"Predicting {known['target']}"),
@@ -62,10 +75,18 @@ def _headline(known: dict[str, Any]) -> str:
     ]
     certain = f"with {entry['confidence']:.0%} confidence"
     if known["task"] == "classification":
-        limit = f", {certain} at most {entry['certified']:.2%}" if known["split"]["kind"] == "random" else ""
+        limit = (
+            f", {certain} at most {entry['certified']:.2%}"
+            if known["split"]["kind"] == "random"
+            else ""
+        )
         return f"Held-out error {entry['error']:.2%}{limit}; {', '.join(values)}."
     width = entry["half_width"] if known["split"]["kind"] == "random" else None
-    limit = f"; {certain} {entry['coverage']:.0%} of predictions are within ±{width:.4g}" if width is not None else ""
+    limit = (
+        f"; {certain} {entry['coverage']:.0%} of predictions are within ±{width:.4g}"
+        if width is not None
+        else ""
+    )
     return f"Held-out {', '.join(values)}{limit}."
 
 
@@ -75,7 +96,8 @@ def _rivals(known: dict[str, Any]) -> Markup:
     return table(
         columns,
         rows,
-        caption=f"All models on the same rows; how much worse than bochner in {what}, with the standard error",
+        caption=f"All models on the same rows; how much worse than bochner in {what}, with the "
+        "standard error",
     )
 
 
@@ -88,18 +110,25 @@ def _worst(known: dict[str, Any]) -> Markup:
     ]
     headings = ["row of the table", "true", "predicted", last, *worst["columns"]]
     return table(
-        headings, cells, caption="Held-out rows with the largest loss, and their values of the columns that matter most"
+        headings,
+        cells,
+        caption="Held-out rows with the largest loss, and their values of the columns that matter "
+        "most",
     )
 
 
 def _columns(columns: dict[str, list[str]]) -> Markup:
     rows = [[name, role, reason] for name, (role, reason) in columns.items()]
-    grid = table(["column", "read as", "why"], rows, caption="Each column of the table", stacked=True)
+    grid = table(
+        ["column", "read as", "why"], rows, caption="Each column of the table", stacked=True
+    )
     return grid if len(rows) <= _MANY_COLUMNS else folded(f"{len(rows)} columns", grid)
 
 
 def _members(members: list[dict[str, Any]]) -> Markup:
-    """The families of kernels; errors are those of rows left out while fitting, in units of the target's variance."""
+    """The families of kernels; errors are those of rows left out while fitting, in units of the
+    target's variance.
+    """
     rows = [list(member.values()) for member in members]
     headings = [
         "kernel",
@@ -109,7 +138,9 @@ def _members(members: list[dict[str, Any]]) -> Markup:
         "seconds",
         "what it looks at, lengths in standard deviations",
     ]
-    caption = "Families of kernels: rows left out chose the ridge of each and its weight in the blend"
+    caption = (
+        "Families of kernels: rows left out chose the ridge of each and its weight in the blend"
+    )
     return table(headings, rows, caption=caption)
 
 

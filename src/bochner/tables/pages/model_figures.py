@@ -3,7 +3,17 @@
 from typing import Any
 
 from ..evaluate.metrics import METRICS
-from .charts import Axes, calibration, curves, forest, heat_map, intervals, legend, levels, residuals
+from .charts import (
+    Axes,
+    calibration,
+    curves,
+    forest,
+    heat_map,
+    intervals,
+    legend,
+    levels,
+    residuals,
+)
 from .document import Markup, joined, tag
 from .drawing import bars, scatter
 
@@ -22,7 +32,9 @@ def beside(*children: Any, kind: str = "beside") -> Markup:
 
 
 def quality(known: dict[str, Any]) -> Markup:
-    """How much worse each other model is in the metric that is judged by, with two standard errors of the difference."""
+    """How much worse each other model is in the metric that is judged by, with two standard errors
+    of the difference.
+    """
     name = known["metrics"][0]
     metric = METRICS[name]
     entries = []
@@ -32,10 +44,13 @@ def quality(known: dict[str, Any]) -> Markup:
             entries.append((model, worse, noise, f"{worse:+{metric.form}} ± {noise:{metric.form}}"))
     if not entries:
         return Markup("")
-    alt = f"Worse in {metric.heading} than bochner: " + ", ".join(f"{model} {text}" for model, _, _, text in entries)
+    alt = f"Worse in {metric.heading} than bochner: " + ", ".join(
+        f"{model} {text}" for model, _, _, text in entries
+    )
     picture = forest(entries, x_label=f"worse in {metric.heading}", alt=alt, far=["constant"])
     words = (
-        f"How much worse than bochner (dashed) others are in {metric.heading} on the same held-out rows; lines are two standard errors: "
+        f"How much worse than bochner (dashed) others are in {metric.heading} on the same held-out "
+        "rows; lines are two standard errors: "
         "green is worse and red better by more than noise"
     )
     return figure(picture, words)
@@ -56,7 +71,9 @@ def confusion(known: dict[str, Any]) -> Markup:
     labels = {"title": "True and predicted class", "x_label": "predicted", "y_label": "true"}
     picture = heat_map(counts, classes, classes, **labels, alt=alt, numbers=True, shade=shares)
     return figure(
-        picture, "Held-out rows; blue is right, red is wrong, the stronger the larger the share of the true class"
+        picture,
+        "Held-out rows; blue is right, red is wrong, the stronger the larger the share of the true "
+        "class",
     )
 
 
@@ -75,21 +92,38 @@ def class_figures(known: dict[str, Any]) -> Markup:
         }
         title, guide = f"ROC curve, {area}", [(0.0, 0.0), (1.0, 1.0)]
         pictures.append(
-            curves([known["roc"]], title=title, **axes, alt=f"ROC curve of {positive}, {area}", guide=guide, **unit)
+            curves(
+                [known["roc"]],
+                title=title,
+                **axes,
+                alt=f"ROC curve of {positive}, {area}",
+                guide=guide,
+                **unit,
+            )
         )
-        mean = f"average precision {entry['average-precision']:.3f} ± {share['average-precision']:.3f}"
-        base = sum(row for row in known["confusion"][known["classes"].index(known["positive"])]) / known["n_test"]
-        axes = {"x_label": f"recall: share of {positive} found", "y_label": "precision: share that is right"}
+        mean = (
+            f"average precision {entry['average-precision']:.3f} ± {share['average-precision']:.3f}"
+        )
+        base = (
+            sum(row for row in known["confusion"][known["classes"].index(known["positive"])])
+            / known["n_test"]
+        )
+        axes = {
+            "x_label": f"recall: share of {positive} found",
+            "y_label": "precision: share that is right",
+        }
         alt, guide = f"Precision against recall of {positive}, {mean}", [(0.0, base), (1.0, base)]
-        pictures.append(curves([known["precision_recall"]], title=mean, **axes, alt=alt, guide=guide, **unit))
-    of_what = f"of {known['positive']}" if known["positive"] is not None else "of the most probable class"
+        pictures.append(
+            curves([known["precision_recall"]], title=mean, **axes, alt=alt, guide=guide, **unit)
+        )
+    of_what = (
+        f"of {known['positive']}" if known["positive"] is not None else "of the most probable class"
+    )
     alt = f"Calibration {of_what}: " + ", ".join(
         f"{said:.2f} said, {share:.2f} happened" for said, share, *_ in known["calibration"]
     )
     pictures.append(calibration(known["calibration"], title=f"Calibration {of_what}", alt=alt))
-    words = (
-        "Held-out rows. Dashed: guessing; for calibration, probabilities that are just right, with two standard errors"
-    )
+    words = "Held-out rows. Dashed: guessing; for calibration, probabilities that are just right, with two standard errors"
     return tag("figure", beside(*pictures, kind="beside charts"), tag("figcaption", words))
 
 
@@ -98,7 +132,9 @@ def value_figures(known: dict[str, Any]) -> Markup:
     target, points, ends = known["target"], known["points"], known["intervals"]
     alt = f"Predicted against true {target} for {len(points)} held-out rows"
     agreement = scatter(points, x_label=f"true {target}", y_label=f"predicted {target}", alt=alt)
-    left = residuals(points, x_label=f"predicted {target}", alt=f"Errors against predicted {target}")
+    left = residuals(
+        points, x_label=f"predicted {target}", alt=f"Errors against predicted {target}"
+    )
     parts = [
         tag(
             "figure",
@@ -109,7 +145,8 @@ def value_figures(known: dict[str, Any]) -> Markup:
     if ends["rows"]:
         covered = f"{ends['coverage']:.1%} ± {ends['coverage_error']:.1%}"
         words = (
-            f"Intervals of {ends['level']:.0%} cover {covered} of the held-out rows; half of them are narrower than {ends['median_width']:.4g}. "
+            f"Intervals of {ends['level']:.0%} cover {covered} of the held-out rows; half of them "
+            f"are narrower than {ends['median_width']:.4g}. "
             "Dots are the truth, red where it is outside"
         )
         alt = f"Intervals of {len(ends['rows'])} held-out rows, which cover {covered}"
@@ -127,7 +164,9 @@ def importance(known: dict[str, Any]) -> Markup:
     ][:_MAX_BARS]
     if not entries:
         return tag("p", "No column changes what the model predicts.")
-    alt = "Importance of columns: " + ", ".join(f"{column} {text}" for column, _, _, text in entries)
+    alt = "Importance of columns: " + ", ".join(
+        f"{column} {text}" for column, _, _, text in entries
+    )
     caption = "How much predictions change when only this column does, as a share of all columns; lines are two standard errors"
     if n_others := len(shares) - len(entries):
         caption += f"; {n_others} more column{'s' * (n_others > 1)} with less effect or none"
@@ -143,7 +182,14 @@ def effects(known: dict[str, Any]) -> Markup:
     what = outputs[0] if len(outputs) == 1 else "score"
     pictures = [_effect(curve, what, outputs) for curve in found["curves"]]
     words = f"What single columns add to the {what}, all else alike: exact for the product kernels, which are a part of the blend"
-    parts = [tag("figure", legend(outputs), beside(*pictures, kind="beside charts"), tag("figcaption", words))]
+    parts = [
+        tag(
+            "figure",
+            legend(outputs),
+            beside(*pictures, kind="beside charts"),
+            tag("figcaption", words),
+        )
+    ]
     if found["pair"] is not None:
         parts.append(_pair(found["pair"]))
     return joined(parts)
@@ -172,13 +218,23 @@ def _range(heights):
 
 def _pair(pair):
     first, second = pair["columns"]
-    names = [[value if isinstance(value, str) else f"{value:.3g}" for value in pair[axis]] for axis in ("x", "y")]
+    names = [
+        [value if isinstance(value, str) else f"{value:.3g}" for value in pair[axis]]
+        for axis in ("x", "y")
+    ]
     # The second column goes up, so its largest value stands at the top.
     cells = [list(row) for row in zip(*pair["z"])][::-1]
     title = f"{first} and {second} together"
     alt = f"Effect of {first} and {second} together on the {pair['output']}"
     picture = heat_map(
-        cells, names[1][::-1], names[0], title=title, x_label=first, y_label=second, alt=alt, numbers=False
+        cells,
+        names[1][::-1],
+        names[0],
+        title=title,
+        x_label=first,
+        y_label=second,
+        alt=alt,
+        numbers=False,
     )
     far = max(abs(cell) for row in cells for cell in row)
     words = f"What the strongest pair adds to the {pair['output']} beyond both alone: blue above zero, red below, up to ±{far:.3g}"

@@ -10,7 +10,16 @@ from itertools import chain, islice
 
 from ..columns.written_numbers import COMMA, POINT, decimal_of
 from .encodings import encoding_note, encoding_of
-from .headers import SAMPLE_CELLS, Layout, are_names, column_kinds, find_layout, holds_names, is_header, table_width
+from .headers import (
+    SAMPLE_CELLS,
+    Layout,
+    are_names,
+    column_kinds,
+    find_layout,
+    holds_names,
+    is_header,
+    table_width,
+)
 
 SEPARATORS = (",", ";", "\t", "|")
 WHITESPACE = r"\s+"  # runs of spaces and tabs, as pandas writes them
@@ -24,8 +33,8 @@ _SHOWN_LINES, _SHOWN_LETTERS = 3, 40
 class Training:
     """The table that a model was fitted to, for tables that are to be read like it.
 
-    ``used`` are the columns that the model needs.  ``unnamed`` are all columns, target included, of a
-    file without a header; it is empty for one with a header.
+    ``used`` are the columns that the model needs. ``unnamed`` are all columns, target included, of
+    a file without a header; it is empty for one with a header.
     """
 
     used: tuple[str, ...] = ()
@@ -62,8 +71,9 @@ class TextOptions:
 class Dialect:
     """How a text file is written.
 
-    ``decimal`` is None if the file does not decide.  ``n_lines`` come before the rows: the header and
-    all before it.  Rows have ``n_surplus`` fields more than the header; if ``closed``, a separator ends each.
+    ``decimal`` is None if the file does not decide. ``n_lines`` come before the rows: the header
+    and all before it. Rows have ``n_surplus`` fields more than the header; if ``closed``, a
+    separator ends each.
     """
 
     separator: str
@@ -107,7 +117,11 @@ def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = N
     start = _after_comments(lines, first) if options.skip_rows is None else first
     dialect = _found(lines, first, start, separator, encoding, options)
     training = options.training
-    if options.skip_rows is None and training.skip_rows and not set(training.used) <= set(dialect.names):
+    if (
+        options.skip_rows is None
+        and training.skip_rows
+        and not set(training.used) <= set(dialect.names)
+    ):
         return dialect_of(beginning, complete, replace(options, skip_rows=training.skip_rows))
     return dialect
 
@@ -115,8 +129,14 @@ def dialect_of(beginning: bytes, complete: bool, options: TextOptions | None = N
 def _found(lines, first, start, separator, encoding, options):
     """Find the rest of the dialect; comments are between ``first`` and ``start``."""
     separator = separator or _separator_of(lines[start:], options.training.sep)
-    rows = [_Line(row.cells, row.start + start, row.end + start) for row in _rows(lines[start:], separator)]
-    cells = [cell.strip() for cell in islice(chain.from_iterable(row.cells for row in rows[1:]), SAMPLE_CELLS)]
+    rows = [
+        _Line(row.cells, row.start + start, row.end + start)
+        for row in _rows(lines[start:], separator)
+    ]
+    cells = [
+        cell.strip()
+        for cell in islice(chain.from_iterable(row.cells for row in rows[1:]), SAMPLE_CELLS)
+    ]
     decimal = options.decimal or decimal_of(cells, doubtful="") or None
     layout, rows = _layout(lines, first, start, rows, separator, decimal, options)
     rows = rows[layout.n_before :]
@@ -129,7 +149,9 @@ def _found(lines, first, start, separator, encoding, options):
     if layout.header:
         n_surplus = max(0, table_width([head, *body]) - len(head))
         closed = n_surplus == 1 and all(len(row) == len(head) + 1 and not row[-1] for row in body)
-        names, again = different_names([name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)])
+        names, again = different_names(
+            [name.strip() or f"Unnamed: {j}" for j, name in enumerate(head)]
+        )
         notes += again_note(again)
     else:
         names = options.training.names(table_width(body))
@@ -140,7 +162,16 @@ def _found(lines, first, start, separator, encoding, options):
             )
     n_lines = (rows[0].end if layout.header else rows[0].start) if rows else len(lines)
     return Dialect(
-        separator, decimal, encoding, n_surplus, closed, layout.header, tuple(names), n_lines, tuple(notes), body
+        separator,
+        decimal,
+        encoding,
+        n_surplus,
+        closed,
+        layout.header,
+        tuple(names),
+        n_lines,
+        tuple(notes),
+        body,
     )
 
 
@@ -163,18 +194,24 @@ def _layout(lines, first, start, rows, separator, decimal, options):
 
 
 def _after_comments(lines, first):
-    """Return the number of the first line that is neither blank nor a comment; ``first`` if there is none."""
+    """Return the number of the first line that is neither blank nor a comment; ``first`` if there
+    is none.
+    """
     is_table = (bool(line.strip()) and not line.lstrip().startswith("#") for line in lines[first:])
     return next((first + i for i, yes in enumerate(is_table) if yes), first)
 
 
 def _header_in_comment(lines, first, start, separator):
-    """Return the last comment as a line of names, or None: "# x y z" is a header, "# made by …" is not."""
+    """Return the last comment as a line of names, or None: "# x y z" is a header, "# made by …" is
+    not.
+    """
     number = next((i for i in range(start - 1, first - 1, -1) if lines[i].strip()), None)
     if number is None:
         return None
     text = lines[number].strip()
-    row = next(_rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator), None)
+    row = next(
+        _rows([text if _is_named_number(text, separator) else text.lstrip("# \t")], separator), None
+    )
     if row is None or len(row.cells) < 2 or not are_names(row.cells):
         return None
     return _Line(row.cells, number, number + 1)
@@ -193,7 +230,9 @@ def _skipped_note(lines, header):
     more = f" and {len(texts) - _SHOWN_LINES} more" if len(texts) > _SHOWN_LINES else ""
     counted = f"{len(texts)} line{'s' * (len(texts) > 1)}"
     where = "the header" if header else "the first row"
-    return [f"Skipped {counted} before {where}: {', '.join(map(repr, shown[:_SHOWN_LINES]))}{more}."]
+    return [
+        f"Skipped {counted} before {where}: {', '.join(map(repr, shown[:_SHOWN_LINES]))}{more}."
+    ]
 
 
 def _range(names):
@@ -223,14 +262,18 @@ def different_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def again_note(again: Sequence[str]) -> list[str]:
     """Return a note on column names that occurred again."""
-    return [f"Column names that occur again got a number: {', '.join(map(repr, again[:8]))}."] if again else []
+    return (
+        [f"Column names that occur again got a number: {', '.join(map(repr, again[:8]))}."]
+        if again
+        else []
+    )
 
 
 def _separator_of(lines: Sequence[str], usual: str | None = None) -> str:
     """Return the mark that splits most lines into the same number of fields; a comma if none does.
 
-    Of equally good marks ``usual`` is preferred.  Runs of spaces separate fields if all lines then have
-    the same number of them, with more columns of numbers.
+    Of equally good marks ``usual`` is preferred. Runs of spaces separate fields if all lines then
+    have the same number of them, with more columns of numbers.
     """
 
     def agreement(mark):

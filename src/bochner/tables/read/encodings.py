@@ -1,4 +1,6 @@
-"""Encodings of text files: by byte order marks, as UTF-8 if possible, otherwise by charset-normalizer."""
+"""Encodings of text files: by byte order marks, as UTF-8 if possible, otherwise by
+charset-normalizer.
+"""
 
 import codecs
 import re
@@ -40,7 +42,8 @@ _NAMES = {
     "big5": "Big5, Chinese",
     "euc_kr": "EUC-KR, Korean",
 }
-# Words of other scripts have several bytes beyond ASCII in a row; Latin words hardly ever have four.
+# Words of other scripts have several bytes beyond ASCII in a row; Latin words hardly ever have
+# four.
 _OTHER_SCRIPT = re.compile(rb"[\x80-\xff]{4}")
 _MOSTLY = 10  # valid letters of UTF-8 for each invalid byte: UTF-8 with damaged places
 _CHUNK = 2**20
@@ -89,7 +92,9 @@ def _utf16_of(content):
 def _legacy_encoding_of(content, complete):
     """Choose among encodings of one script; Windows-1252 if the letters do not decide."""
     lines = content.splitlines()
-    lines = dict.fromkeys(line for line in (lines if complete else lines[:-1] or lines) if not line.isascii())
+    lines = dict.fromkeys(
+        line for line in (lines if complete else lines[:-1] or lines) if not line.isascii()
+    )
     sample = b"\n".join(lines)
     detect = needed("charset_normalizer").from_bytes
     if _OTHER_SCRIPT.search(sample):
@@ -98,7 +103,11 @@ def _legacy_encoding_of(content, complete):
             return best.encoding
     # Matches that decode to the same text are merged: then the letters do not decide.
     matches = detect(sample, cp_isolation=[_WESTERN, _CENTRAL])
-    quality = {name: (-match.chaos, match.coherence) for match in matches for name in match.could_be_from_charset}
+    quality = {
+        name: (-match.chaos, match.coherence)
+        for match in matches
+        for name in match.could_be_from_charset
+    }
     if _CENTRAL in quality and quality[_CENTRAL] > quality.get(_WESTERN, (-1.0, 0.0)):
         return _CENTRAL
     try:
@@ -126,7 +135,11 @@ def undecodable_byte(stream: Any, encoding: str) -> tuple[int, int, int] | None:
             decoder.decode(content, final=not content)
         except UnicodeDecodeError as error:
             place = error.start - len(pending)
-            return start + place, error.object[error.start], n_lines + content[: max(place, 0)].count(b"\n")
+            return (
+                start + place,
+                error.object[error.start],
+                n_lines + content[: max(place, 0)].count(b"\n"),
+            )
         if not content:
             return None
         start, n_lines = start + len(content), n_lines + content.count(b"\n")

@@ -16,7 +16,9 @@ SAMPLE_CELLS = 20_000
 _MOSTLY = 0.95  # of the values of a column of numbers are numbers
 _FEW_ROWS = 5
 MISSING = frozenset({"", "?", "-", ".", "na", "n/a", "nan", "null", "none"})
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,4}[-/]\d{1,2}|\d{1,2}:\d{2}(?::\d{2})?")
+_DATE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?|\d{1,4}[-/]\d{1,2}|\d{1,2}:\d{2}(?::\d{2})?"
+)
 _DIGIT = re.compile(r"[0-9]")
 _NUMBER, _DAY, _WORD = "number", "date", "text"
 _FIRST_YEAR, _LAST_YEAR = 1800, 2200
@@ -47,7 +49,9 @@ def cell_kind(cell: str, decimal: str) -> str | None:
 
 
 def table_width(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of fields that most rows have, of equally frequent ones that of the later rows."""
+    """Return the number of fields that most rows have, of equally frequent ones that of the later
+    rows.
+    """
     counts = Counter(len(row) for row in rows)
     last = {len(row): i for i, row in enumerate(rows)}
     return max(counts, key=lambda width: (counts[width], last[width]), default=0)
@@ -66,7 +70,10 @@ def column_kinds(rows: Sequence[Sequence[str]], width: int, decimal: str) -> lis
 
 
 def find_layout(
-    rows: Sequence[Sequence[str]], decimal: str | None, header: bool | None, expected: Sequence[str] = ()
+    rows: Sequence[Sequence[str]],
+    decimal: str | None,
+    header: bool | None,
+    expected: Sequence[str] = (),
 ) -> Layout:
     """Find the first row of the table, and decide if it holds names unless ``header`` says so.
 
@@ -168,13 +175,20 @@ class _Rows:
     def _are_numeric_names(self, i):
         """Return True for names 0, 1, 2, … and for years above columns of other numbers."""
         kinds = self._kinds_below(i)
-        places = [j for j, cell in enumerate(self.rows[i]) if cell_kind(cell, self.decimal) == _NUMBER]
+        places = [
+            j for j, cell in enumerate(self.rows[i]) if cell_kind(cell, self.decimal) == _NUMBER
+        ]
         places = [j for j in places if j < self.width and kinds[j] == _NUMBER]
         names = np.array([number_of(self.rows[i][j], self.decimal) for j in places])
         if len(names) == 0 or np.any(names != np.round(names)):
             return False
         counted = bool(np.all(np.diff(names) == 1)) and (names[0] == 0 or len(names) >= _FEW_ROWS)
-        below = [number_of(row[j], self.decimal) for row in self.rows[i + 1 :] for j in places if j < len(row)]
+        below = [
+            number_of(row[j], self.decimal)
+            for row in self.rows[i + 1 :]
+            for j in places
+            if j < len(row)
+        ]
         years = len(set(names)) == len(names) and bool(np.all(_is_year(names)))
         return counted or (years and np.mean(_is_year(np.array(below))) < 0.5)
 

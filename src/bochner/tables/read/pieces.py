@@ -1,6 +1,8 @@
-"""Tables in pieces of a few rows each that have the types of the whole: one pass over a file tells these, the next ones use them.
+"""Tables in pieces of a few rows each that have the types of the whole: one pass over a file tells
+these, the next ones use them.
 
-What a column is depends on all of its values: numbers with one word among them are texts, and whole numbers with one hole are floats.
+What a column is depends on all of its values: numbers with one word among them are texts, and whole
+numbers with one hole are floats.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,14 +19,14 @@ from ...tabular.reader import FRAME_BLOCK
 from ..errors import TableError
 from .spooling import is_large, room_for
 
-# Rows of a piece, fewer where there are many columns: always some blocks that the front door predicts at once, so that
-# predictions of pieces have the digits of those of the whole.
+# Rows of a piece, fewer where there are many columns: always some blocks that the front door
+# predicts at once, so that predictions of pieces have the digits of those of the whole.
 ROWS_AT_ONCE, _CELLS_AT_ONCE = 12 * FRAME_BLOCK, 2**22
 # Beyond these not every whole number is a float.
 _EXACT = 2**53
 
-# Iterates over the pieces of a table, given the types of some columns of a text file (a mapping) and,
-# optionally, the ``columns`` to read.
+# Iterates over the pieces of a table, given the types of some columns of a text file (a mapping)
+# and, optionally, the ``columns`` to read.
 Read = Callable[..., Iterator[Any]]
 
 
@@ -36,7 +38,9 @@ def rows_at_once(n_columns: int) -> int:
 
 @dataclass
 class _Seen:
-    """The types and kinds that a column has in pieces that hold a value of it, and its type in pieces that hold none."""
+    """The types and kinds that a column has in pieces that hold a value of it, and its type in
+    pieces that hold none.
+    """
 
     types: dict[str, Any] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
@@ -59,7 +63,9 @@ def _kind(column):
 
     if column.dtype.kind in "iuf":
         return "number"
-    truth = column.dtype.kind == "b" or pandas.api.types.infer_dtype(column, skipna=True) == "boolean"
+    truth = (
+        column.dtype.kind == "b" or pandas.api.types.infer_dtype(column, skipna=True) == "boolean"
+    )
     return "truth" if truth else str(column.dtype)
 
 
@@ -70,7 +76,9 @@ def _is_empty(column):
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose pieces are read again whenever they are asked for: the types of its columns, and how many rows it has."""
+    """A table whose pieces are read again whenever they are asked for: the types of its columns,
+    and how many rows it has.
+    """
 
     read: Read
     declared: dict[str, Any]
@@ -79,7 +87,9 @@ class Table:
     attrs: dict[str, Any]
 
     def pieces(self) -> Iterator[Any]:
-        """Iterate over frames whose columns have the types of the whole; a file that has changed raises an error."""
+        """Iterate over frames whose columns have the types of the whole; a file that has changed
+        raises an error.
+        """
         n_read = 0
         for piece in self.read(self.declared):
             n_read += len(piece)
@@ -87,17 +97,22 @@ class Table:
                 yield _typed(piece, self.types, self.attrs)
         if n_read != self.n_rows:
             raise TableError(
-                f"The table had {self.n_rows} rows and now has {n_read}: its file was changed meanwhile. Read it again."
+                f"The table had {self.n_rows} rows and now has {n_read}: its file was changed "
+                "meanwhile. Read it again."
             )
 
     def selected(self, names: Iterable[str]) -> "Table":
         """Return the table of some columns; the others are not read where the file allows that."""
         types = {name: self.types[name] for name in names}
         declared = {name: kind for name, kind in self.declared.items() if name in types}
-        return replace(self, read=partial(self.read, columns=list(types)), declared=declared, types=types)
+        return replace(
+            self, read=partial(self.read, columns=list(types)), declared=declared, types=types
+        )
 
     def whole(self) -> Any:
-        """All rows in one frame, in files where they are many; beside it there is one piece in memory at a time."""
+        """All rows in one frame, in files where they are many; beside it there is one piece in
+        memory at a time.
+        """
         import pandas
 
         large = is_large(self.n_rows, len(self.types))
@@ -115,7 +130,8 @@ class Table:
 def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> Any:
     """The ``Table`` behind ``read``, or its one piece, a frame, where there are no more.
 
-    ``whole_column`` is for text files: it reads one column as a whole, for types that pieces do not tell.
+    ``whole_column`` is for text files: it reads one column as a whole, for types that pieces do not
+    tell.
     """
     pieces = read({})
     first, second = next(pieces), next(pieces, None)
@@ -132,12 +148,15 @@ def table_of(read: Read, whole_column: Callable[[str], Any] | None = None) -> An
             seen[name].meet(piece[name])
         sizes.append(len(piece))
     declared = {} if whole_column is None else _declared(seen, whole_column)
-    types = {name: declared[name] if name in declared else _common(one) for name, one in seen.items()}
+    types = {
+        name: declared[name] if name in declared else _common(one) for name, one in seen.items()
+    }
     return Table(read, declared, types, sum(sizes), dict(first.attrs))
 
 
 def _declared(seen, whole_column):
-    """Types of the columns of a text file that pieces read otherwise than the whole: different kinds together are texts.
+    """Types of the columns of a text file that pieces read otherwise than the whole: different
+    kinds together are texts.
 
     Whole numbers that no float is, beside other values, are decided by pandas in ways of its own.
     """
@@ -162,7 +181,9 @@ def _common(one):
     kinds = list(one.types.values())
     if not kinds:
         return one.of_empty
-    if one.of_empty is not None and all(isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds):
+    if one.of_empty is not None and all(
+        isinstance(kind, np.dtype) and kind.kind in "iu" for kind in kinds
+    ):
         kinds.append(np.dtype(np.float64))
     if len(kinds) == 1:
         return np.dtype(object) if one.of_empty is not None and kinds[0].kind == "b" else kinds[0]
@@ -175,7 +196,9 @@ def _common(one):
 
 
 def _typed(piece, types, attrs):
-    """A piece with the types of the whole; columns that it lacks, or has no value of, are missing values of that type."""
+    """A piece with the types of the whole; columns that it lacks, or has no value of, are missing
+    values of that type.
+    """
     import pandas
 
     columns = {}

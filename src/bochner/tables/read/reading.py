@@ -1,4 +1,6 @@
-"""Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or not."""
+"""Tables from files and standard input: CSV in its dialects, Parquet, JSON lines, compressed or
+not.
+"""
 
 import errno
 import gzip
@@ -35,7 +37,8 @@ def load_table(
     skip_rows: int | None = None,
     header: bool | None = None,
 ) -> Any:
-    r"""Read the table in a file (``"-"``: standard input) as a pandas DataFrame with different column names.
+    r"""Read the table in a file (``"-"``: standard input) as a pandas DataFrame with different
+    column names.
 
     The ending of the name says what the file holds: text (``.csv``, ``.txt``, ``.tsv``, ``.tab``,
     ``.data``, ``.dat``), Parquet (``.parquet``, ``.pq``), or one JSON object per line (``.jsonl``,
@@ -60,8 +63,9 @@ def load_table(
     skip_rows : int, default None
         Number of lines to skip at the beginning of a text file; None finds it.
     header : bool, default None
-        True if the first line of a text file holds the names of the columns, False if it holds values.
-        None decides by the content.  Columns without names are called column_1, column_2, ...
+        True if the first line of a text file holds the names of the columns, False if it holds
+        values. None decides by the content. Columns without names are called column_1, column_2,
+        ...
 
     Examples
     --------
@@ -76,8 +80,12 @@ def load_table(
     return read_file(path, TextOptions(sep, decimal, encoding, skip_rows, header))[0]
 
 
-def read_file(path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()) -> tuple[Any, Any]:
-    """Read a table, and once more as written if it has a column in ``verbatim``: there 007 is not 7."""
+def read_file(
+    path: str | Path, options: TextOptions | None = None, *, verbatim: Sequence[str] = ()
+) -> tuple[Any, Any]:
+    """Read a table, and once more as written if it has a column in ``verbatim``: there 007 is not
+    7.
+    """
     options = options or TextOptions()
     source = checked_source(path, options)
     with in_sentences(source):
@@ -99,7 +107,11 @@ def read_pieces(
         frames = table.pieces() if isinstance(table, Table) else iter([with_different_names(table)])
         as_written = None
         for frame in frames:
-            if as_written is None and written is not None and any(name in frame.columns for name in verbatim):
+            if (
+                as_written is None
+                and written is not None
+                and any(name in frame.columns for name in verbatim)
+            ):
                 as_written = written()
             yield frame, frame if as_written is None else next(as_written)
 
@@ -113,16 +125,22 @@ def checked_source(path: str | Path, options: TextOptions) -> Source:
     given = (options.sep, options.decimal, options.encoding, options.skip_rows, options.header)
     if kind != "text" and any(option is not None for option in given):
         raise TableError(
-            f"A separator, decimal mark, encoding, header or lines to skip are for text files; {source.name} is {kind}."
+            "A separator, decimal mark, encoding, header or lines to skip are for text files; "
+            f"{source.name} is {kind}."
         )
     return source
 
 
 def _table(source, options):
-    """Return a frame if it is one piece, else a ``Table``; and for text what gives the pieces as written."""
+    """Return a frame if it is one piece, else a ``Table``; and for text what gives the pieces as
+    written.
+    """
     table, read = _read(source, options)
     if not isinstance(table, Table) and 0 in table.shape:
-        raise TableError(f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns were read.")
+        raise TableError(
+            f"{source.name} holds no rows: {len(table)} rows and {table.shape[1]} columns were "
+            "read."
+        )
     is_text = source.kind() == "text"
     return table, partial(read, {}, dtype=str, keep_default_na=False) if is_text else None
 
@@ -133,7 +151,13 @@ def table_behind(source: Source, options: TextOptions) -> Table:
     if isinstance(table, Table):
         return table
     frame = with_different_names(table)
-    return Table(lambda declared, columns=None: iter([frame]), {}, dict(frame.dtypes), len(frame), frame.attrs)
+    return Table(
+        lambda declared, columns=None: iter([frame]),
+        {},
+        dict(frame.dtypes),
+        len(frame),
+        frame.attrs,
+    )
 
 
 def _read(source, options):
@@ -155,8 +179,16 @@ def _read(source, options):
 def _undecodable(source, encoding, given):
     with source.opened() as stream:
         place = undecodable_byte(stream, encoding)
-    found = "" if place is None else f": byte {place[0]} ({place[1]:#04x}, in line {place[2]}) cannot be decoded"
-    hint = "Leave --encoding out to have it found" if given else "Name its encoding, e.g. --encoding cp1252"
+    found = (
+        ""
+        if place is None
+        else f": byte {place[0]} ({place[1]:#04x}, in line {place[2]}) cannot be decoded"
+    )
+    hint = (
+        "Leave --encoding out to have it found"
+        if given
+        else "Name its encoding, e.g. --encoding cp1252"
+    )
     return f"{source.name} is not written in the encoding {encoding.upper()}{found}. {hint}."
 
 
@@ -169,21 +201,32 @@ def in_sentences(source: Source) -> Iterator[None]:
         raise
     except ImportError:
         raise TableError(
-            "Parquet and .zst files need pyarrow, which is not installed: pip install 'bochner[table]', "
+            "Parquet and .zst files need pyarrow, which is not installed: pip install "
+            "'bochner[table]', "
             "or save the table as CSV."
         ) from None
     except BinaryContent as error:
-        raise TableError(f"{source.name} is no text: {error}. Save the table as CSV or Parquet.") from None
+        raise TableError(
+            f"{source.name} is no text: {error}. Save the table as CSV or Parquet."
+        ) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
-        raise TableError(f"{source.name} is damaged: it cannot be decompressed to its end.") from None
+        raise TableError(
+            f"{source.name} is damaged: it cannot be decompressed to its end."
+        ) from None
     except RecursionError:
-        raise TableError(f"{source.name} is no table: objects are nested in it deeper than can be read.") from None
+        raise TableError(
+            f"{source.name} is no table: objects are nested in it deeper than can be read."
+        ) from None
     except UnicodeError:  # of JSON, which has one encoding
         raise TableError(_undecodable(source, "utf-8", False)) from None
     except Exception as error:  # pyarrow has its own family of errors
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:  # of a temporary file: the table is fine
+        if (
+            isinstance(error, OSError) and error.errno in _NO_ROOM
+        ):  # of a temporary file: the table is fine
             raise
-        raise TableError(f"{source.name} cannot be read as {source.kind()}: {one_line(error)}") from None
+        raise TableError(
+            f"{source.name} cannot be read as {source.kind()}: {one_line(error)}"
+        ) from None
 
 
 def with_different_names(frame: Any) -> Any:
@@ -203,7 +246,9 @@ def with_different_names(frame: Any) -> Any:
 def _check_options(options):
     sep, decimal = options.sep, options.decimal
     if sep is not None and sep != WHITESPACE and len(sep) != 1:
-        raise TableError(f"A separator is one character, got {sep!r}. Write e.g. --sep ';' (or tab, or space).")
+        raise TableError(
+            f"A separator is one character, got {sep!r}. Write e.g. --sep ';' (or tab, or space)."
+        )
     if decimal not in (None, POINT, COMMA):
         raise TableError(f"The decimal mark is '.' or ',', got {decimal!r}.")
     if sep is not None and sep == decimal:
@@ -214,7 +259,9 @@ def _check_options(options):
         try:
             "".encode(options.encoding)
         except LookupError:
-            raise TableError(f"There is no encoding {options.encoding!r}. Write e.g. --encoding latin-1.") from None
+            raise TableError(
+                f"There is no encoding {options.encoding!r}. Write e.g. --encoding latin-1."
+            ) from None
 
 
 def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
@@ -223,11 +270,16 @@ def _json_pieces(source: Source, declared: Mapping[str, Any], columns: Any = Non
     records, first = _json_records(source), 1
     while True:
         some = list(islice(records, 1))
-        some += islice(records, rows_at_once(len(some[0]) if some and isinstance(some[0], dict) else 1) - 1)
-        stranger = next((k for k, record in enumerate(some, first) if not isinstance(record, dict)), None)
+        some += islice(
+            records, rows_at_once(len(some[0]) if some and isinstance(some[0], dict) else 1) - 1
+        )
+        stranger = next(
+            (k for k, record in enumerate(some, first) if not isinstance(record, dict)), None
+        )
         if stranger is not None:
             raise TableError(
-                f'Entry {stranger} of {source.name} is not a JSON object: each row is written as {{"column": value, …}}.'
+                f"Entry {stranger} of {source.name} is not a JSON object: each row is written as "
+                '{"column": value, …}.'
             )
         if not some and first > 1:
             return
@@ -260,11 +312,15 @@ def _json_records(source):
         raise TableError(f"{source.name} is empty: it needs one JSON object per line.")
 
 
-def _parquet_pieces(source: Source, declared: Mapping[str, Any], columns: Any = None) -> Iterator[Any]:
+def _parquet_pieces(
+    source: Source, declared: Mapping[str, Any], columns: Any = None
+) -> Iterator[Any]:
     """Iterate over frames; an index that has a name is a column like others."""
     pandas, parquet = needed("pandas"), needed("pyarrow.parquet")
     content = source.seekable()
-    with parquet.ParquetFile(content, pre_buffer=False) as file:  # else all row groups are fetched at once
+    with parquet.ParquetFile(
+        content, pre_buffer=False
+    ) as file:  # else all row groups are fetched at once
         known = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
         counted = any(isinstance(index, dict) and index.get("name") is not None for index in known)
         n_columns, n_rows = len(file.schema_arrow.names), file.metadata.num_rows
@@ -272,7 +328,9 @@ def _parquet_pieces(source: Source, declared: Mapping[str, Any], columns: Any = 
             yield with_different_names(_named_index(pandas.read_parquet(content)))
             return
         names, some = file.schema_arrow.names, None
-        if columns is not None and len({name.strip() for name in names}) == n_columns:  # else some are renamed
+        if (
+            columns is not None and len({name.strip() for name in names}) == n_columns
+        ):  # else some are renamed
             some = [name for name in names if name.strip() in columns or name in known]
         for batch in file.iter_batches(rows_at_once(n_columns), columns=some):
             frame = needed("pyarrow").Table.from_batches([batch]).to_pandas()
@@ -281,4 +339,8 @@ def _parquet_pieces(source: Source, declared: Mapping[str, Any], columns: Any = 
 
 def _named_index(frame: Any) -> Any:
     """Turn an index that has a name into columns."""
-    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame.reset_index(drop=True)
+    return (
+        frame.reset_index()
+        if any(name is not None for name in frame.index.names)
+        else frame.reset_index(drop=True)
+    )

@@ -42,7 +42,9 @@ def suffix_of(path: Path) -> str:
 
 
 class Source:
-    """A file, or standard input copied to a temporary file, which is read from its beginning as often as needed."""
+    """A file, or standard input copied to a temporary file, which is read from its beginning as
+    often as needed.
+    """
 
     def __init__(self, path: str | Path):
         if str(path) == STANDARD_INPUT:
@@ -63,7 +65,13 @@ class Source:
     def kind(self) -> str:
         """Return "Parquet", "JSON" or "text", by the name or by the first bytes of standard input."""
         if self._suffix:
-            return "Parquet" if self._suffix in PARQUET else "JSON" if self._suffix in _JSON else "text"
+            return (
+                "Parquet"
+                if self._suffix in PARQUET
+                else "JSON"
+                if self._suffix in _JSON
+                else "text"
+            )
         start = self.beginning()[0]
         is_json = start.lstrip()[:2] in (b'{"', b"[{")
         return "Parquet" if start.startswith(b"PAR1") else "JSON" if is_json else "text"
@@ -172,7 +180,8 @@ class _LimitedLines(io.RawIOBase):
         self._line_bytes = len(content) - last - 1 if last >= 0 else self._line_bytes + len(content)
         if self._line_bytes > MAX_LINE_BYTES:
             raise TableError(
-                f"{self._name} has a line of more than {MAX_LINE_BYTES // 2**20} MiB, which is no row of a table. "
+                f"{self._name} has a line of more than {MAX_LINE_BYTES // 2**20} MiB, which is no "
+                "row of a table. "
                 "Write one row per line."
             )
         buffer[: len(content)] = content

@@ -1,7 +1,9 @@
-"""Frames whose columns lie in temporary files: a table that is larger than memory, used as if it were in it.
+"""Frames whose columns lie in temporary files: a table that is larger than memory, used as if it
+were in it.
 
-Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files; a file goes with its column.  What is made of
-a large table is made column by column, so that beside the files one column at a time is in memory.
+Numbers and codes of categories are memory maps, texts are arrays of Arrow in mapped files; a file
+goes with its column. What is made of a large table is made column by column, so that beside the
+files one column at a time is in memory.
 """
 
 import tempfile
@@ -22,7 +24,9 @@ def is_large(n_rows: int, n_columns: int) -> bool:
 
 
 def frame_of(columns: Iterable[tuple[str, Any]], index: Any, n_columns: int) -> Any:
-    """A frame of columns that are made one after the other, each kept in a file where the frame is large."""
+    """A frame of columns that are made one after the other, each kept in a file where the frame is
+    large.
+    """
     import pandas
 
     large = is_large(len(index), n_columns)
@@ -56,7 +60,9 @@ def _stored(column):
 
 
 def room_for(kind: Any, n_rows: int, large: bool) -> Any:
-    """Where a column of this type is put together from pieces: ``append`` each, then ask for the ``column``."""
+    """Where a column of this type is put together from pieces: ``append`` each, then ask for the
+    ``column``.
+    """
     import pandas
 
     if isinstance(kind, np.dtype) and kind.kind in "iufbMm":
@@ -83,7 +89,9 @@ class _Numbers:
 class _Levels:
     def __init__(self, kind, n_rows):
         self.kind = kind
-        smallest = next(size for size in (np.int8, np.int16, np.int32, np.int64) if _holds(size, kind))
+        smallest = next(
+            size for size in (np.int8, np.int16, np.int32, np.int64) if _holds(size, kind)
+        )
         self.codes = _Numbers(np.dtype(smallest), n_rows, True)
 
     def append(self, column):
@@ -126,7 +134,9 @@ class _Texts:
 
 
 class _Pieces:
-    """What has no form in files, or need not have one: objects, nullable numbers, times with a zone."""
+    """What has no form in files, or need not have one: objects, nullable numbers, times with a
+    zone.
+    """
 
     def __init__(self):
         self.pieces = []

@@ -1,4 +1,6 @@
-"""Rows of a file in place of X: the numbers of a table that ``load_table`` reads, copied once into a memory map."""
+"""Rows of a file in place of X: the numbers of a table that ``load_table`` reads, copied once into
+a memory map.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -21,12 +23,16 @@ _HELD_BYTES = 2**25
 
 
 class TableRows(LocalRows):
-    """Rows of the numbers of a table: an array, or a memory map that goes with the last reference to it.
+    """Rows of the numbers of a table: an array, or a memory map that goes with the last reference
+    to it.
 
-    ``names`` are those of the columns; ``notes`` lists decisions about the file, e.g. lines skipped before its header.
+    ``names`` are those of the columns; ``notes`` lists decisions about the file, e.g. lines skipped
+    before its header.
     """
 
-    def __init__(self, numbers: np.ndarray, names: list[str], notes: list[str], y: np.ndarray | None):
+    def __init__(
+        self, numbers: np.ndarray, names: list[str], notes: list[str], y: np.ndarray | None
+    ):
         super().__init__(numbers)
         self.names, self.notes, self._y = names, notes, y
 
@@ -55,13 +61,14 @@ def open_rows(
     r"""Open the rows of a file for ``fit``, ``predict`` and ``transform`` in place of X.
 
     The file may be any file that ``load_table`` reads, and is read in the same way, or a ``.npy``
-    file, which is mapped into memory as it is.  Numbers of more than 32 MiB are copied into a
-    temporary file, piece by piece, which is mapped into memory and goes with the rows.  It takes 8
+    file, which is mapped into memory as it is. Numbers of more than 32 MiB are copied into a
+    temporary file, piece by piece, which is mapped into memory and goes with the rows. It takes 8
     bytes per number (4 if all columns are float32); let ``TMPDIR`` name a folder with enough room.
-    Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)`` is.
+    Every estimator accepts these rows as it accepts a ``numpy.memmap``, which ``np.asarray(rows)``
+    is.
 
-    ``rows.names`` are the columns of the features.  ``rows.notes`` lists decisions about a text file,
-    e.g. lines skipped before its header.
+    ``rows.names`` are the columns of the features. ``rows.notes`` lists decisions about a text
+    file, e.g. lines skipped before its header.
 
     Parameters
     ----------
@@ -80,7 +87,8 @@ def open_rows(
     skip_rows : int, default None
         Number of lines to skip at the beginning of a text file.
     header : bool, default None
-        True if the first line of a text file holds the names of the columns, False if it holds values.
+        True if the first line of a text file holds the names of the columns, False if it holds
+        values.
 
     Examples
     --------
@@ -95,18 +103,27 @@ def open_rows(
     (3,)
     """
     if not isinstance(path, str | PathLike):
-        raise TypeError(f"path must name a file, got {path!r}. Write e.g. open_rows('table.parquet').")
+        raise TypeError(
+            f"path must name a file, got {path!r}. Write e.g. open_rows('table.parquet')."
+        )
     if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, got {columns!r}. Write columns=[{columns!r}].")
+        raise TypeError(
+            f"columns must be a list of names, got {columns!r}. Write columns=[{columns!r}]."
+        )
     path = Path(path)
     is_array = path.suffix.lower() == ".npy"
     if not is_array and suffix_of(path) not in SUFFIXES:
-        raise ValueError(f"open_rows reads {', '.join(SUFFIXES)} and .npy files, got {fspath(path)!r}.")
+        raise ValueError(
+            f"open_rows reads {', '.join(SUFFIXES)} and .npy files, got {fspath(path)!r}."
+        )
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {fspath(path)!r}.")
     if is_array:
         if columns is not None or target is not None:
-            raise ValueError("A .npy file has no column names: leave out columns and target, and pass y separately.")
+            raise ValueError(
+                "A .npy file has no column names: leave out columns and target, and pass y "
+                "separately."
+            )
         return as_rows(np.load(path, mmap_mode="r"))
     options = TextOptions(sep, decimal, encoding, skip_rows, header)
     source = checked_source(path, options)
@@ -160,4 +177,8 @@ def _pieces(source: Source, table: Table) -> Iterator[Any]:
 def _vector(column: Any) -> np.ndarray:
     """Return a column as an array, with None for missing texts."""
     values = column.to_numpy()
-    return column.astype(object).where(column.notna(), None).to_numpy() if values.dtype == object else values
+    return (
+        column.astype(object).where(column.notna(), None).to_numpy()
+        if values.dtype == object
+        else values
+    )

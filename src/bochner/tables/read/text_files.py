@@ -36,17 +36,23 @@ class TextFile:
         beginning, complete = source.beginning()
         dialect = dialect_of(beginning, complete, options)
         if not dialect.names:
-            raise TableError(f"{source.name} is empty: it needs a line of column names and lines of values.")
+            raise TableError(
+                f"{source.name} is empty: it needs a line of column names and lines of values."
+            )
         if dialect.n_surplus > 1:
             raise TableError(
-                f"{source.name} cannot be read: its lines have {len(dialect.names) + dialect.n_surplus} fields, "
+                f"{source.name} cannot be read: its lines have "
+                f"{len(dialect.names) + dialect.n_surplus} fields, "
                 f"but its header has {len(dialect.names)}."
             )
         ending, n_bytes = source.ending()
         n_closing, on_totals = closing_row(ending, beginning, dialect, complete)
         notes = [*dialect.notes, *on_totals]
         if dialect.n_surplus and not dialect.closed:
-            notes.append("The lines have one field more than the header: the first one is taken as names of rows.")
+            notes.append(
+                "The lines have one field more than the header: the first one is taken as names of "
+                "rows."
+            )
         attrs: dict[str, Any] = {"sep": dialect.separator}
         attrs |= {"decimal": dialect.decimal} if dialect.decimal else {}
         attrs |= {"notes": notes} if notes else {}
@@ -105,7 +111,8 @@ class TextFile:
         if not isinstance(piece.index, needed("pandas").RangeIndex) or piece.index.step != 1:
             # pandas takes fields that have no name as names of rows.
             raise TableError(
-                f"{self.source.name} cannot be read: line {self.dialect.n_lines + 1} has more fields than "
+                f"{self.source.name} cannot be read: line {self.dialect.n_lines + 1} has more "
+                "fields than "
                 f"the {len(self.dialect.names)} names of columns."
             )
         if _SURPLUS in piece.columns:

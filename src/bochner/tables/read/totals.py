@@ -21,11 +21,13 @@ _HARDLY_EVER = 0.05  # share of the rows above that lack a value in a column
 _WITHOUT_MARK = {"utf-8-sig": "utf-8"}
 
 
-def closing_row(ending: bytes, beginning: bytes, dialect: Dialect, complete: bool) -> tuple[int, list[str]]:
+def closing_row(
+    ending: bytes, beginning: bytes, dialect: Dialect, complete: bool
+) -> tuple[int, list[str]]:
     """Return the number of bytes of a closing totals row, 0 if there is none, and a note on it.
 
-    ``beginning`` and ``ending`` are the first and last bytes of the file.  ``complete``: the dialect was
-    found from all of its rows.
+    ``beginning`` and ``ending`` are the first and last bytes of the file. ``complete``: the dialect
+    was found from all of its rows.
     """
     encoding = _without_mark(dialect.encoding, beginning)
     text = codecs.decode(ending, encoding, "replace")
@@ -40,7 +42,9 @@ def closing_row(ending: bytes, beginning: bytes, dialect: Dialect, complete: boo
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     seems, certain = _assessed(row, above, dialect.decimal or POINT, complete)
     if certain:
-        return len(line.encode(encoding, "replace")), [f"The last row holds totals and is left out: {shown!r}."]
+        return len(line.encode(encoding, "replace")), [
+            f"The last row holds totals and is left out: {shown!r}."
+        ]
     kept = f"The last row may hold totals, but is used like the others: {shown!r}. Delete it from the file if it does."
     return 0, [kept] if seems else []
 
@@ -56,12 +60,16 @@ def _assessed(row, above, decimal, complete):
     missed = [j for j in empty if _share_missing(above, j) < _HARDLY_EVER]
     first = filled[0]
     if not _TOTAL.fullmatch(row[first]):
-        numbers = all(np.isfinite(number_of(row[j], decimal)) and kinds[j] == "number" for j in filled)
+        numbers = all(
+            np.isfinite(number_of(row[j], decimal)) and kinds[j] == "number" for j in filled
+        )
         alone = len(filled) == 1 and len(missed) >= 2 and len(missed) == len(empty)
         return (numbers and alone,) * 2
     if any(_TOTAL.fullmatch(other[first].strip()) for other in above if first < len(other)):
         return False, False
-    sums = complete and any(_is_sum(row[j], [other[j] for other in above if j < len(other)], decimal) for j in filled)
+    sums = complete and any(
+        _is_sum(row[j], [other[j] for other in above if j < len(other)], decimal) for j in filled
+    )
     return True, kinds[first] in ("number", "date") or len(missed) * 2 >= len(row) - 1 > 0 or sums
 
 
@@ -72,7 +80,11 @@ def _share_missing(rows, j):
 def _is_sum(cell, cells, decimal):
     numbers = np.array([number_of(other, decimal) for other in cells])
     total = number_of(cell, decimal)
-    return len(numbers) > 1 and np.isfinite(total) and bool(np.isclose(np.nansum(numbers), total, rtol=1e-6))
+    return (
+        len(numbers) > 1
+        and np.isfinite(total)
+        and bool(np.isclose(np.nansum(numbers), total, rtol=1e-6))
+    )
 
 
 def _without_mark(encoding: str, beginning: bytes) -> str:
@@ -90,7 +102,9 @@ def _start_of_last_line(text: str) -> int:
 
 
 def _last_row(text: str, separator: str) -> Sequence[str] | None:
-    """Return the fields of the last line, None if it is not a whole line or ends a field of several lines."""
+    """Return the fields of the last line, None if it is not a whole line or ends a field of several
+    lines.
+    """
     start = _start_of_last_line(text)
     line = text[start:].strip("\r\n")
     if start == 0 or line.count('"') % 2:
