@@ -1,17 +1,21 @@
-"""Base classes and decorators of all estimators: nested parameters, callbacks, restoring a model
-when a fit fails, scores.
-"""
+"""Templates of estimators: nested parameters, ``fit``, callbacks, and labels from scores."""
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from ._checks import refuse_class
 from ._terminal.progress import listening, track
 from .data import gathered, with_the_scheduler
+from .data.checks import check_rows
+from .data.training import TrainingData
+from .losses import predicted_codes
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -28,40 +32,44 @@ except ImportError:  # scikit-learn before 1.9
 _Class = TypeVar("_Class", bound=type)
 
 
-class NestedDefaults(BaseEstimator):
-    """Base of parameter objects and estimators: ``prior__gamma=2.0`` also works while prior is
-    None.
+def _component(self: Any, name: str, kind: type | None = None) -> Any:
+    """Return the parameter ``name``, or the object that None stands for, and check its type."""
+    value, default = getattr(self, name), self._defaults[name]
+    refuse_class(value, name)
+    if value is not None and kind is not None and not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be an object of {kind.__name__}, got {value!r}. "
+            f"Write e.g. {name}={default!r}."
+        )
+    return clone(default) if value is None else value
 
-    ``_defaults`` names the parameters and the objects that None stands for; they are never changed,
-    only cloned.
+
+def _set_params(self: Any, **parameters: Any) -> Any:
+    """Set parameters, nested ones also while the outer one is None; see scikit-learn."""
+    own = self.get_params(deep=False)
+    for key in list(parameters):
+        name, nested, inner = key.partition("__")
+        if not nested or name not in own or parameters.get(name, own[name]) is not None:
+            continue
+        if name not in self._defaults:
+            raise ValueError(
+                f"{name}=None of {type(self).__name__} has no parameter {inner!r}. Give an object "
+                f"first, then set {key}."
+            )
+        parameters[name] = clone(self._defaults[name])
+    return BaseEstimator.set_params(self, **parameters)
+
+
+class NestedDefaults(BaseEstimator):
+    """Base of parameter objects: ``prior__gamma=2.0`` also works while ``prior`` is None.
+
+    ``_defaults`` maps names of parameters to the objects that None stands for. These objects are
+    never changed, only cloned.
     """
 
-    _defaults: ClassVar[Any] = {}  # a property where defaults depend on other parameters
-
-    def _component(self, name: str, kind: type | None = None) -> Any:
-        """The parameter ``name``, or what None stands for; it must be an object of this kind."""
-        value, default = getattr(self, name), self._defaults[name]
-        refuse_class(value, name)
-        if value is not None and kind is not None and not isinstance(value, kind):
-            raise TypeError(
-                f"{name} must be an object of {kind.__name__}, got {value!r}. Write e.g. "
-                f"{name}={default!r}."
-            )
-        return clone(default) if value is None else value
-
-    def set_params(self, **parameters: Any) -> Self:
-        own = self.get_params(deep=False)
-        for key in list(parameters):
-            name, nested, inner = key.partition("__")
-            if not nested or name not in own or parameters.get(name, own[name]) is not None:
-                continue
-            if name not in self._defaults:
-                raise ValueError(
-                    f"{name}=None of {type(self).__name__} has no parameter {inner!r}. Give an "
-                    f"object first, then set {key}."
-                )
-            parameters[name] = clone(self._defaults[name])
-        return super().set_params(**parameters)
+    _defaults: ClassVar[Any] = {}  # a property if defaults depend on other parameters
+    _component = _component
+    set_params = _set_params
 
 
 def restore_on_failure(method: Callable) -> Callable:
@@ -161,6 +169,121 @@ def reporting(fit: Callable) -> Callable:
     return fit_and_tell
 
 
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Template of predictors and feature maps.
+
+    ``fit`` checks the parameters, reads the data once, and calls ``_fit``. A fit that raises or is
+    interrupted leaves the previous model unchanged. Nested parameters work as in
+    ``NestedDefaults``.
+    """
+
+    _defaults: ClassVar[Any] = {}
+    _component = _component
+    set_params = _set_params
+
+    @restore_on_failure
+    @reporting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X with targets y.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, memory map, or Dask collection of shape (n_rows, n_columns)
+            The rows.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The targets.
+        sample_weight : array of shape (n_rows,), default None
+            Weights of the rows; None weighs all rows equally.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._fit(self._read(X, y, sample_weight))
+        return self
+
+    def _check_parameters(self) -> Any:
+        """Raise an error for parameters that cannot be used, before any data is read."""
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        """Validate the data: labels with the weights of their classes, or values."""
+        rows = check_rows(self, X, reset=True, block_size=self._row_block_size())
+        owner = type(self).__name__
+        if is_classifier(self):
+            class_weight = getattr(self, "class_weight", None)
+            return TrainingData.of_labels(rows, y, sample_weight, class_weight, owner=owner)
+        return TrainingData.of_values(rows, y, sample_weight, owner=owner)
+
+    def _row_block_size(self) -> int | str:
+        """Return the number of rows that are processed at once, or "auto"."""
+        return "auto"
+
+    @abstractmethod
+    def _fit(self, data: TrainingData) -> Any:
+        """Fit to checked data, and set the fitted attributes."""
+
+
+class Classifier(ClassifierMixin):
+    """Mixin of classifiers: turns scores into labels and probabilities.
+
+    A subclass defines ``classes_``, ``_map_scores`` and ``_probabilities``. Scores have one column
+    for two classes (positive for the second), or one column per class.
+    """
+
+    classes_: np.ndarray
+
+    def _map_scores(self, X: Any, function: Callable, n_columns: int | None, dtype: Any) -> Any:
+        """Return ``function(scores)`` of all rows, block by block; rows on Dask stay lazy."""
+        raise NotImplementedError
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities of all classes, (n_samples, n_classes)."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores of the classes.
+
+        For two classes the shape is (n_samples,), and positive scores mean the second class. For
+        more classes it is (n_samples, n_classes).
+        """
+        check_is_fitted(self)
+        n_columns = None if len(self.classes_) == 2 else len(self.classes_)
+        return self._map_scores(X, _decision if n_columns is None else np.asarray, n_columns, None)
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest score; of two, the second if its score is positive."""
+        check_is_fitted(self)
+        return self._map_scores(X, self._labels, None, self.classes_.dtype)
+
+    def _labels(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[predicted_codes(scores)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes, (n_samples, n_classes)."""
+        check_is_fitted(self)
+        return self._map_scores(X, self._probabilities, len(self.classes_), None)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the probabilities of the classes."""
+        return np.log(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on X and y, which may also be Dask collections."""
+        return score_in_memory(super().score, X, y, sample_weight)
+
+
+def _decision(scores):
+    """Return one score per row for two classes: the only one, or the difference of the two."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+
+
+def score_in_memory(score: Callable, X: Any, y: Any, sample_weight: Any) -> float:
+    """Call scikit-learn's ``score`` with y and weights in memory; both may be Dask collections."""
+    with with_the_scheduler():
+        return score(X, gathered(y), gathered(sample_weight))
+
+
 class _InMemory:
     """Bring y and weights that are on a cluster into memory, where scikit-learn compares them with
     predictions.
@@ -168,8 +291,7 @@ class _InMemory:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier or R² of a regressor, as scikit-learn does."""
-        with with_the_scheduler():
-            return super().score(X, gathered(y), gathered(sample_weight))  # type: ignore[misc]
+        return score_in_memory(super().score, X, y, sample_weight)  # type: ignore[misc]
 
 
 class ClassifierScore(_InMemory, ClassifierMixin):

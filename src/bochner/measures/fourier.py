@@ -36,9 +36,8 @@ class AtomicMeasure:
 
     def take(self, indices: Any) -> Self:
         """The measure of the chosen atoms, weights as they are."""
-        return replace(
-            self, **{field.name: getattr(self, field.name)[indices] for field in fields(self)}
-        )  # type: ignore
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return replace(self, **{name: getattr(self, name)[indices] for name in names})  # type: ignore
 
     def reweighted(self, weights: Any) -> Self:
         """The same atoms with other weights; O(n_atoms), because the atoms are shared and not
@@ -65,10 +64,10 @@ class AtomicMeasure:
 
     def _joined(self, others: Sequence[Self]) -> Self:
         """All atoms of this measure and of others of its kind."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         arrays = {
-            f.name: np.concatenate([getattr(m, f.name) for m in (self, *others)])
-            for f in fields(self)
-        }  # type: ignore
+            name: np.concatenate([getattr(m, name) for m in (self, *others)]) for name in names
+        }
         return replace(self, **arrays)  # type: ignore[type-var]
 
     def _merged_by(self, keys: np.ndarray) -> Self:
