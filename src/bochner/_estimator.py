@@ -223,6 +223,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _fit(self, data: TrainingData) -> Any:
         """Fit to checked data, and set the fitted attributes."""
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
 
 class Classifier(ClassifierMixin):
     """Mixin of classifiers: turns scores into labels and probabilities.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -249,10 +250,11 @@ class Expansion:
         )
 
 
-class ExpansionModel:
-    """A fitted estimator whose prediction, or decision function, is an expansion of its rows.
+class ExpansionModel(ABC):
+    """Type of estimators whose prediction, or decision function, is the expansion ``expansion_``.
 
-    Export, plots and derivatives know such models only through ``expansion_``.
+    Estimators are registered (``@ExpansionModel.register``) and do not inherit from it. Export and
+    plots use such models only through ``expansion_``.
     """
 
     expansion_: Expansion
