@@ -1,6 +1,8 @@
 """ONNX graphs say what the fitted estimators say, or are refused by name."""
 
 import builtins
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -344,3 +346,14 @@ def test_skl2onnx_gives_probabilities_by_name_where_it_is_not_told_otherwise():
     assert list(said[0]) == list(model.predict(X))
     first = model.predict_proba(X)[0]
     assert said[1][0] == pytest.approx(dict(zip(model.classes_, first)), abs=1e-5)
+
+
+def test_export_needs_no_other_optional_subpackage():
+    code = (
+        "import sys, numpy as np, bochner.export\n"
+        "model = bochner.SpectralRidge(random_state=0).fit(np.eye(4), np.arange(4.0))\n"
+        "bochner.export.to_onnx(model, X=np.eye(4))\n"
+        "print('bochner.plots' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

@@ -61,8 +61,9 @@ MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner
 
 
 def exported_types() -> list[type]:
-    """The public classes that there is a graph for."""
-    public = [vars(bochner)[name] for name in bochner.__all__]
+    """Return the public classes that can be exported."""
+    # Subpackages that are imported on first use may be missing here.
+    public = [vars(bochner).get(name) for name in bochner.__all__]
     return [one for one in public if isinstance(one, type) and is_written(one)]
 
 
