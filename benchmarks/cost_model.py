@@ -1,5 +1,4 @@
-"""What fits cost on a cluster, on paper: measured rates of one core, carried over to more rows,
-columns and nodes.
+"""Estimate the cost of fits on a cluster from the measured rates of one core.
 
     python benchmarks/cost_model.py [--rows 1e9] [--columns 100] [--frequencies 2000] [--nodes 64]
     [--cores 16] [--gigabits 10] [--measured FILE] [--write]
@@ -10,12 +9,14 @@ Rates are those that `large_files.py` keeps. CPU time on one thread at the two l
 nanoseconds a row, and what does not grow with the rows. A fit is P passes over the rows; of a
 descent, each is made of S steps that wait for each other. A pass takes
 
-    compute   n · ns a row · (flops of a row there / flops of a row measured) / (nodes · cores ·
-    efficiency) memory    bytes of the rows of a node / measured bytes a second of a core · cores
-    (the larger of this and compute counts) network   statistics or parameters, up and down a tree
-    of the nodes: 2 · ⌈log2 nodes⌉ · bytes / bandwidth, for each step tasks     1.5 ms of the
-    scheduler for each of at most 64 groups of partitions, for each pass; 40 ms for each step of a
-    descent
+    compute   n · ns a row · (flops of a row there / flops of a row measured)
+              / (nodes · cores · efficiency)
+    memory    bytes of the rows of a node / measured bytes a second of a core · cores
+              (the larger of this and compute counts)
+    network   statistics or parameters, up and down a tree of the nodes:
+              2 · ⌈log2 nodes⌉ · bytes / bandwidth, for each step
+    tasks     1.5 ms of the scheduler for each of at most 64 groups of partitions, for each pass;
+              40 ms for each step of a descent
 
 The bottleneck is the largest of the four, or what is constant. Rows are assumed to lie in the
 memory of the nodes after the first pass; the time to read them from storage is not counted.

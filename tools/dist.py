@@ -1,11 +1,13 @@
-"""Wheel and sdist as they would be published, checked and tried in an empty environment.
+"""Build the wheel and the sdist, check them, and try them in an empty environment.
 
-    make dist                                  builds into dist/ python tools/dist.py --out FOLDER
-    --no-demo    elsewhere, and without the demo, which takes a minute
+    make dist                                      builds into dist/
+    python tools/dist.py --out FOLDER --no-demo    another folder, without the demo (a minute)
 
-1. builds both with ``build``; 2. compares their contents with the sources: nothing missing, nothing that does not belong there; 3. ``twine check --strict``; 4. installs
-each without extras into a new virtual environment, where ``import bochner``, the README's first
-lines, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
+1. Build both with ``build``.
+2. Compare their contents with the sources.
+3. Run ``twine check --strict``.
+4. Install each without extras into a new virtual environment, where ``import bochner``, the first
+   lines of the README, ``bochner info`` and (from the wheel) ``bochner demo`` must work.
 """
 
 import argparse

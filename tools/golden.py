@@ -52,7 +52,10 @@ FIXED = {
     "NUMBA_DISABLE_INTEL_SVML": "1",
 }
 # Names of numpy 2.4, then those of earlier versions.  numpy ignores names that it does not know.
-AVX512_OF_NUMPY = "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL"
+AVX512_OF_NUMPY = (
+    "X86_V4 AVX512_ICL AVX512_SPR "
+    "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL"
+)
 
 
 def estimator_name(estimator: Any) -> str:

@@ -1,9 +1,8 @@
-"""The public names and their parameters, frozen in ``tests/public_names.txt``: one line a name,
-``name: parameter parameter``.
+"""List the public names and their parameters in ``tests/public_names.txt``.
 
-    python tools/public_names.py        writes the list anew, after names were added or, by the
-    policy in CONTRIBUTING.md, removed
+    python tools/public_names.py        write the list after names were added or removed
 
+Each line has the form ``name: parameter parameter``. CONTRIBUTING.md states when a name may go.
 ``tests/test_public_names.py`` fails where a name or parameter of the list is gone.
 """
 

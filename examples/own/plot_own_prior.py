@@ -28,7 +28,7 @@ class Weekly(ProductPrior):
         self.drift = drift
 
     def _quantile(self, uniform):
-        """A coordinate in units of the drift: uniform numbers choose a line, and where around it."""
+        """Return a coordinate in units of the drift, from a uniform number."""
         line = np.minimum(np.floor(31 * uniform), 30)
         around = np.clip(31 * uniform - line, 1e-9, 1 - 1e-9)
         return 2 * np.pi * (line - 15) / 7 / self.drift + ndtri(around)
