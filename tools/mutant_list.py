@@ -110,7 +110,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "bounds/operator.py operators/approximation.py",
+        "bounds/operator.py operators/approximation.py operators/vector_field.py",
         f"{PINNED} unit/test_operator_approximation.py",
         {
             "operator-uniform-split": ("(4 if form == \"safe\" else 2)", "2"),
@@ -365,7 +365,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- operators --------------------------------------------------------------------------------
     *_group(
-        "operators/vector_field.py operators/hessian.py operators/simplex.py",
+        "operators/vector_field.py priors/base.py priors/matern.py priors/sinc.py priors/mixture.py",
         "unit/test_operator_kernels.py properties/test_operator_properties.py",
         {
             "operator-divergence-free-sign": (
@@ -1034,16 +1034,21 @@ MUTANTS: list[Mutant] = [
     ),
     # --- export ------------------------------------------------------------------------------
     *_group(
-        "export/graph.py export/functions.py export/fields.py export/tables.py",
+        "export/graph.py export/tables.py measures/fourier.py priors/anova.py operators/vector_field.py",
         "unit/test_export_functions.py unit/test_export.py",
         {
-            "export-reversed-difference": ('node("Sub", other, self)', 'node("Sub", self, other)'),
-            "export-feature-weights": (
-                "waves * np.sqrt(np.tile(measure.weights, 2))",
-                "waves * np.tile(measure.weights, 2)",
+            "export-reversed-difference": (
+                "node(_NODES[function], *inputs)",
+                "node(_NODES[function], *inputs[::-1])",
             ),
-            "export-anova-share": (('share * matern_profile(t, compiled.order) + (1 - share)\n'
-'        for share, t in zip(shares, distances)'), 'share * matern_profile(t, compiled.order) + share for share, t in zip(shares, distances)'),
+            "export-feature-weights": (
+                "waves * np.sqrt(np.tile(self.weights, 2))",
+                "waves * np.tile(self.weights, 2)",
+            ),
+            "export-anova-share": (
+                "kernel.order) + (1 - share)",
+                "kernel.order) + share",
+            ),
             "export-field-trace": ("trace @ ((1 - share) * own)", "trace @ (share * own)"),
             "export-ranks": ("rank = np.sqrt(12) * (_share_below", "rank = 12 * (_share_below"),
         },

@@ -132,3 +132,15 @@ def check_transformer(value: Any, name: str) -> None:
         raise TypeError(
             f"{name} must be a transformer, got {value!r}. Write e.g. {name}=SpectralFeatures()."
         )
+
+
+class MissingMethod(NotImplementedError, TypeError):
+    """Error for an optional method that an object, such as a prior of your own, does not define."""
+
+
+def missing_method(owner: Any, method: str, purpose: str) -> MissingMethod:
+    """Return the error for a method that ``purpose``, a noun phrase, needs."""
+    return MissingMethod(
+        f"{purpose} of {owner!r} needs the method `{method}`, which {type(owner).__name__} does "
+        "not define."
+    )

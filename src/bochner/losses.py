@@ -8,12 +8,12 @@ derivative, which vanishes; ``bend`` has that).
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-from ._checks import refuse_class
+from ._checks import missing_method, refuse_class
 
 __all__ = [
     "Exponential",
@@ -87,6 +87,12 @@ class Loss(ABC):
         """
         return scores
 
+    def onnx(self, scores: Any, n_outputs: int) -> Any:
+        """Return ``link(scores)`` as a tensor of the ONNX graph of the tensor ``scores``."""
+        if type(self).link is not Loss.link:
+            raise missing_method(self, "onnx", "Export of predictions to ONNX")
+        return scores
+
 
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -120,6 +126,9 @@ class Logistic(Loss):
     def link(self, scores):
         return expit(scores)
 
+    def onnx(self, scores, n_outputs):
+        return scores.graph.node("Sigmoid", scores)
+
 
 @dataclass(frozen=True)
 class Exponential(Loss):
@@ -148,6 +157,11 @@ class Exponential(Loss):
         rest, by softmax of 2H.
         """
         return expit(2 * scores) if scores.shape[1] == 1 else softmax(2 * scores, axis=1)
+
+    def onnx(self, scores, n_outputs):
+        if n_outputs == 1:
+            return scores.graph.node("Sigmoid", 2.0 * scores)
+        return scores.graph.node("Softmax", 2.0 * scores, axis=1)
 
 
 @dataclass(frozen=True)
@@ -223,6 +237,9 @@ class Multinomial(Loss):
 
     def link(self, scores):
         return softmax(scores, axis=1)
+
+    def onnx(self, scores, n_outputs):
+        return scores.graph.node("Softmax", scores, axis=1)
 
 
 @dataclass(frozen=True)
@@ -351,6 +368,9 @@ class Poisson(Loss):
         return np.log(np.maximum(_weighted_mean(targets, weights), 1e-12))
 
     def link(self, scores):
+        return np.exp(scores)
+
+    def onnx(self, scores, n_outputs):
         return np.exp(scores)
 
 

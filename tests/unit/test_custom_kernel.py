@@ -241,8 +241,8 @@ def test_complex_functions_are_rejected(name):
         (CustomKernel(PRIOR), ValueError, "needs a function"),
         (CustomKernel(PRIOR, factor=along, operator=outer), ValueError, "Drop one"),
         (CustomKernel(PRIOR, factor=TASKS), TypeError, "must be a function"),
-        (CustomKernel(PRIOR, operator=along), ValueError, "operator must give"),
-        (CustomKernel(PRIOR, factor=lambda w: w), ValueError, "factor must give"),
+        (CustomKernel(PRIOR, operator=along), ValueError, "operator must return"),
+        (CustomKernel(PRIOR, factor=lambda w: w), ValueError, "factor must return"),
         (CustomKernel(PRIOR, factor=lambda w: np.exp(w)[:, :, None]), ValueError, "must be even"),
         (
             CustomKernel(PRIOR, operator=lambda w: np.exp(w)[:, :1, None]),
@@ -255,7 +255,7 @@ def test_complex_functions_are_rejected(name):
             ValueError,
             "finite",
         ),
-        (CustomKernel(PRIOR, signature=heavy), ValueError, "falls off too slowly"),
+        (CustomKernel(PRIOR, signature=heavy), ValueError, "decays too slowly"),
         (
             CustomKernel(FourierMeasure(np.ones((2, 2)), np.ones(2)), signature=gaussian_tasks),
             TypeError,

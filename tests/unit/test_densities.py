@@ -15,7 +15,8 @@ from bochner import (
     Sinc,
     SpectralMixture,
 )
-from bochner.priors.densities import log_density
+def log_density(prior, frequencies):
+    return prior.log_density(frequencies)
 
 PRIORS = {
     "Gaussian": lambda d: Gaussian(np.linspace(0.3, 0.6, d)),

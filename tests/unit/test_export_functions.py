@@ -19,7 +19,6 @@ from bochner import (
     TableInputs,
 )
 from bochner.export import to_onnx
-from bochner.export.functions import kernel
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -32,7 +31,7 @@ def test_kernels_between_rows_and_points(name, dtype):
     prior = PRIORS[name](3)
     if prior.get_params().get("nu", 0.5) not in (0.5, 1.5, 2.5):
         return
-    found = run(graph_of(lambda rows: kernel(prior, rows, POINTS), 3, dtype), X, dtype)["variable"]
+    found = run(graph_of(lambda rows: prior.onnx(rows, POINTS), 3, dtype), X, dtype)["variable"]
     assert_close(found, prior.kernel(X.astype(dtype).astype(float), POINTS), dtype)
 
 
@@ -40,7 +39,7 @@ def test_kernels_keep_their_digits_far_from_the_origin():
     """Numbers of few binary digits, so that moving all of them changes none of their differences."""
     prior, shift = Matern(nu=0.5, length_scale=0.7), 2.0**26
     rows, points = np.round(64 * X) / 64, np.round(64 * POINTS) / 64
-    graph = graph_of(lambda moved: kernel(prior, moved, points + shift), 3, np.float64)
+    graph = graph_of(lambda moved: prior.onnx(moved, points + shift), 3, np.float64)
     assert_close(
         run(graph, rows + shift, np.float64)["variable"], prior.kernel(rows, points), np.float64
     )

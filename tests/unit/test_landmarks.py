@@ -266,7 +266,7 @@ def test_many_landmarks_and_odd_sizes_cross_tiles(seed):
     assert len(held) == 61
     np.testing.assert_allclose(held[7].evaluate(X)[:, 0], loop[:, 7], atol=1e-12)
     np.testing.assert_allclose(held.take([60, 2]).evaluate(X), loop[:, [60, 2]], atol=1e-12)
-    with pytest.raises(ValueError, match="live on 4"):
+    with pytest.raises(ValueError, match="functions have 4"):
         held.evaluate(X[:, :2])
     with pytest.raises(ValueError, match="need"):
         ExpansionStack(held.frequencies, held.phases[:3], held.amplitudes)

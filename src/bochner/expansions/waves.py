@@ -1,4 +1,4 @@
-"""A fitted function is an expansion: a constant, a linear part, and a finite sum of waves."""
+"""Fitted functions as expansions: a constant, a linear part, and a finite sum of waves."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from ..data import Block, as_rows
 from ..measures.fourier import FourierMeasure
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expansion:
-    """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x), k the
-    output.
+    """f_k(x) = intercept_k + x·slopes_k + Σ_j cosine_jk cos(ω_j·x) + sine_jk sin(ω_j·x).
 
-    Derivatives and parts of it are expansions again.
+    k is the output. Derivatives and parts of an expansion are expansions again.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ class Expansion:
     intercept : array (n_outputs,)
         The constant part.
     slopes : array (n_features, n_outputs), default None
-        The linear part; None where there is none.
+        The linear part, if there is one.
 
     Examples
     --------
@@ -51,21 +50,15 @@ class Expansion:
     slopes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name, ndim in (
-            ("frequencies", 2),
-            ("cosine", 2),
-            ("sine", 2),
-            ("intercept", 1),
-            ("slopes", 2),
-        ):
+        dimensions = {"frequencies": 2, "cosine": 2, "sine": 2, "intercept": 1, "slopes": 2}
+        for name, ndim in dimensions.items():
             if name != "slopes" or self.slopes is not None:
                 object.__setattr__(self, name, frozen_array(getattr(self, name), name, ndim))
         shape = (len(self.frequencies), len(self.intercept))
         if self.cosine.shape != shape or self.sine.shape != shape:
             raise ValueError(
                 f"Got cosine amplitudes of shape {self.cosine.shape} and sine amplitudes of shape "
-                f"{self.sine.shape}; "
-                f"{shape[0]} frequencies and {shape[1]} outputs need {shape}."
+                f"{self.sine.shape}; {shape[0]} frequencies and {shape[1]} outputs need {shape}."
             )
         if self.slopes is not None and self.slopes.shape != (self.n_features, self.n_outputs):
             raise ValueError(
@@ -73,13 +66,11 @@ class Expansion:
                 f"{(self.n_features, self.n_outputs)}."
             )
 
-    # --- ways to get one --------------------------------------------------------------------------
-
     @classmethod
     def of(
         cls, measure: FourierMeasure, coefficients: np.ndarray, intercept: Any = 0.0
     ) -> Expansion:
-        """features(x) @ coefficients + intercept for a linear model on the features of ``measure``."""
+        """Return features(x) @ coefficients + intercept, for the features of ``measure``."""
         cosine, sine = np.sqrt(measure.weights)[:, None] * np.reshape(
             coefficients, (2, len(measure), -1)
         )
@@ -88,24 +79,26 @@ class Expansion:
 
     @classmethod
     def constant(cls, intercept: Any, n_features: int) -> Expansion:
-        """f(x) = intercept, without an atom."""
+        """Return f(x) = intercept, without an atom."""
         intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
         none = np.zeros((0, len(intercept)))
         return cls(np.zeros((0, n_features)), none, none, intercept)
 
     @classmethod
     def of_phases(cls, frequencies: Any, amplitudes: Any, phases: Any, intercept: Any) -> Expansion:
-        """intercept_k + Σ_j amplitudes_jk cos(ω_j·x − phases_jk)."""
+        """Return intercept_k + Σ_j amplitudes_jk cos(ω_j·x − phases_jk)."""
         return cls(frequencies, amplitudes * np.cos(phases), amplitudes * np.sin(phases), intercept)
-
-    # --- what it is -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.frequencies)
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} atoms, {self.n_features} features, {self.n_outputs} outputs"
+        return f"{type(self).__name__}({sizes})"
+
     @property
     def n_features(self) -> int:
-        """Columns of the points."""
+        """Number of columns of the points."""
         return self.frequencies.shape[1]
 
     @property
@@ -115,33 +108,30 @@ class Expansion:
 
     @property
     def amplitudes(self) -> np.ndarray:
-        """Height of each wave, (n_atoms, n_outputs)."""
+        """Amplitude of each wave, (n_atoms, n_outputs)."""
         return np.hypot(self.cosine, self.sine)
 
     @property
     def phases(self) -> np.ndarray:
-        """Where each wave is highest, ω·x = phase: the wave is amplitude · cos(ω·x − phase)."""
+        """Phase of each wave, which is amplitude · cos(ω·x − phase)."""
         return np.arctan2(self.sine, self.cosine)
 
-    # --- values and derivatives -------------------------------------------------------------------
-
     def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """f(X) as (n_samples, n_outputs), block by block; rows on a cluster stay there, ``out``
-        receives the result.
-        """
+        """Return f(X), (n_samples, n_outputs), block by block; written into ``out`` if given."""
         rows = as_rows(X)
         if rows.n_features != self.n_features:
             raise ValueError(
-                f"X has {rows.n_features} features, but this function lives on {self.n_features}."
+                f"X has {rows.n_features} features, but this function has {self.n_features}."
             )
         return rows.map(self.block(), self.n_outputs, out=out)
 
     def block(self) -> Block:
+        """Return the function as one of a block of rows, without checks."""
         arrays = self.frequencies, self.phases, self.amplitudes, self.slopes, self.intercept
         return Block(kernels.expansion_block, *arrays, row_bytes=16 * min(len(self), 2**12))
 
     def staged(self, X: Any, atoms_per_round: int = 1) -> Iterator[np.ndarray]:
-        """f(X) after each round of waves, from the first on."""
+        """Yield f(X) after each round of waves."""
         rows = as_rows(X)
         scores = self.take(slice(0, 0)).evaluate(rows)
         bare = replace(self, intercept=np.zeros_like(self.intercept), slopes=None)
@@ -150,7 +140,7 @@ class Expansion:
             yield scores
 
     def derivative(self) -> Expansion:
-        """∂f_k/∂x_b as an expansion of n_outputs · n_features outputs, b running fastest."""
+        """Return ∂f_k/∂x_b as an expansion of n_outputs · n_features outputs, b running fastest."""
         slopes = np.zeros((self.n_features, self.n_outputs)) if self.slopes is None else self.slopes
         along = self.frequencies[:, None, :]
         cosine, sine = self.sine[:, :, None] * along, -self.cosine[:, :, None] * along
@@ -160,36 +150,35 @@ class Expansion:
         )
 
     def jacobian(self, X: Any) -> Any:
-        """∂f_k/∂x_b at each row, (n_samples, n_outputs, n_features); exact."""
+        """Return the exact ∂f_k/∂x_b at each row, (n_samples, n_outputs, n_features)."""
         return self.derivative().evaluate(X).reshape(-1, self.n_outputs, self.n_features)
 
     def divergence(self, X: Any, space: np.ndarray | None = None) -> Any:
-        """Σ_a ∂f_a/∂x_a, (n_samples,); ``space`` lists the columns of X that the outputs belong to,
-        by default all.
+        """Return Σ_a ∂f_a/∂x_a, (n_samples,).
+
+        ``space`` lists the columns of X that the outputs belong to, by default all.
         """
         space = np.arange(self.n_features) if space is None else np.asarray(space)
         if len(space) != self.n_outputs:
             raise ValueError(
                 f"A divergence needs one output per direction; this function has {self.n_outputs} "
-                "outputs on "
-                f"{len(space)} directions."
+                f"outputs on {len(space)} directions."
             )
         outflow = np.zeros((self.n_outputs * self.n_features, 1))
         outflow[np.arange(self.n_outputs) * self.n_features + space] = 1
         return self.derivative().mixed(outflow).evaluate(X)[:, 0]
 
     def relevance(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean over the rows of Σ_k (∂f_k/∂x_b)², (n_features,): how much each column matters, per
-        squared unit of it.
+        """Return the mean over rows of Σ_k (∂f_k/∂x_b)², (n_features,).
 
-        ``X`` is an array of some rows in memory; a row of weight h counts as h rows.
+        ``X`` is an array in memory; a row of weight h counts as h rows.
         """
         points = as_dense(X)
         half_turns = points @ (self.frequencies / np.pi).astype(points.dtype).T
         sines, cosines = np.empty_like(half_turns), np.empty_like(half_turns)
         kernels.trigonometry(half_turns, sines, cosines)
         total = np.zeros(self.n_features)
-        for k in range(self.n_outputs):  # outputs are few, and (n, outputs, columns) never exists
+        for k in range(self.n_outputs):  # never allocates (n_samples, n_outputs, n_features)
             turned = (cosines * self.sine[:, k] - sines * self.cosine[:, k]).astype(points.dtype)
             gradient = turned @ self.frequencies.astype(points.dtype)
             if self.slopes is not None:
@@ -197,21 +186,13 @@ class Expansion:
             total += np.average(np.square(gradient, dtype=np.float64), axis=0, weights=weights)
         return total
 
-    # --- other expansions from this one -----------------------------------------------------------
-
     def take(self, atoms: Any) -> Expansion:
-        """The expansion on some of its atoms, intercept and slopes kept."""
-        return replace(
-            self,
-            frequencies=self.frequencies[atoms],
-            cosine=self.cosine[atoms],
-            sine=self.sine[atoms],
-        )
+        """Return the expansion on some of its atoms, with intercept and slopes."""
+        names = ("frequencies", "cosine", "sine")
+        return replace(self, **{name: getattr(self, name)[atoms] for name in names})
 
     def extended(self, other: Expansion) -> Expansion:
-        """This expansion with the atoms of another one behind its own; intercept and slopes stay
-        its own.
-        """
+        """Return this expansion with the atoms of another one appended."""
         joined = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("frequencies", "cosine", "sine")
@@ -219,7 +200,7 @@ class Expansion:
         return replace(self, **joined)
 
     def mixed(self, matrix: np.ndarray) -> Expansion:
-        """x ↦ f(x) @ matrix, (n_outputs, n_new_outputs): scores from codes, outputs in other units."""
+        """Return x ↦ f(x) @ matrix for a matrix (n_outputs, n_new_outputs)."""
         slopes = None if self.slopes is None else self.slopes @ matrix
         return Expansion(
             self.frequencies,
@@ -230,9 +211,7 @@ class Expansion:
         )
 
     def after_scaling(self, shift: np.ndarray, scale: np.ndarray) -> Expansion:
-        """x ↦ f((x − shift) · scale), column by column: a fit on standardised inputs in the user's
-        own.
-        """
+        """Return x ↦ f((x − shift) · scale), column by column."""
         frequencies = self.frequencies * scale
         turn = (frequencies @ shift)[:, None]
         cosine = self.cosine * np.cos(turn) - self.sine * np.sin(turn)
@@ -242,19 +221,29 @@ class Expansion:
         return Expansion(frequencies, cosine, sine, intercept, slopes)
 
     def rescaled(self, shift: Any, scale: Any) -> Expansion:
-        """x ↦ shift + scale · f(x), output by output."""
+        """Return x ↦ shift + scale · f(x), output by output."""
         slopes = None if self.slopes is None else self.slopes * scale
         intercept = self.intercept * scale + shift
         return Expansion(
             self.frequencies, self.cosine * scale, self.sine * scale, intercept, slopes
         )
 
+    def onnx(self, X: Any) -> Any:
+        """Return f as a tensor of the ONNX graph of the tensor X."""
+        slopes = np.zeros((self.n_features, self.n_outputs)) if self.slopes is None else self.slopes
+        # Without waves the linear part, even with slopes zero, determines the shape.
+        parts = [] if self.slopes is None and len(self) else [X @ slopes]
+        if len(self):
+            angles = X @ self.frequencies.T
+            parts += [np.cos(angles) @ self.cosine, np.sin(angles) @ self.sine]
+        return sum(parts[1:], parts[0]) + self.intercept
+
 
 class ExpansionModel(ABC):
     """Type of estimators whose prediction, or decision function, is the expansion ``expansion_``.
 
-    Estimators are registered (``@ExpansionModel.register``) and do not inherit from it. Export and
-    plots use such models only through ``expansion_``.
+    Estimators are registered with ``@ExpansionModel.register`` and do not inherit from it. Export
+    and plots use such models only through ``expansion_``.
     """
 
     expansion_: Expansion
@@ -265,10 +254,9 @@ class ExpansionModel(ABC):
         return tags
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExpansionStack:
-    """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm): expansions l of equally many atoms,
-    each on frequencies of its own.
+    """f_lk(x) = Σ_m amplitudes_lmk cos(ω_lm·x − phases_lm), expansions l of equally many atoms.
 
     ``frequencies`` is (n_expansions, n_atoms, n_features), ``phases`` (n_expansions, n_atoms),
     ``amplitudes`` (n_outputs, n_expansions, n_atoms). Equal to, and much faster than, evaluating
@@ -285,37 +273,49 @@ class ExpansionStack:
         if not self.frequencies.shape[:2] == self.phases.shape == self.amplitudes.shape[1:]:
             raise ValueError(
                 f"Got phases of shape {self.phases.shape} and amplitudes of shape "
-                f"{self.amplitudes.shape}; "
-                f"frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} "
+                f"{self.amplitudes.shape}; frequencies of shape {self.frequencies.shape} need {self.frequencies.shape[:2]} "
                 "of each."
             )
 
     def __len__(self) -> int:
         return len(self.frequencies)
 
+    def __repr__(self) -> str:
+        n_expansions, n_atoms, n_features = self.frequencies.shape
+        sizes = f"{n_expansions} expansions of {n_atoms} atoms, {n_features} features"
+        return f"{type(self).__name__}({sizes}, {len(self.amplitudes)} outputs)"
+
     def __getitem__(self, index: int) -> Expansion:
-        """One of the expansions, of n_outputs outputs."""
+        """Return one of the expansions, of n_outputs outputs."""
         amplitudes, phases = self.amplitudes[:, index].T, self.phases[index][:, None]
         return Expansion.of_phases(
             self.frequencies[index], amplitudes, phases, np.zeros(len(self.amplitudes))
         )
 
     def take(self, indices: Any) -> ExpansionStack:
-        """The stack of some of the expansions."""
+        """Return the stack of some of the expansions."""
         return ExpansionStack(
             self.frequencies[indices], self.phases[indices], self.amplitudes[:, indices]
         )
 
     def evaluate(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """(n_samples, n_outputs · n_expansions), all expansions of the first output first, block by
-        block.
-        """
+        """Return (n_samples, n_outputs · n_expansions) values, ordered by output, block by block."""
         rows = as_rows(X)
         n_features, n_columns = self.frequencies.shape[2], len(self.amplitudes) * len(self)
         if rows.n_features != n_features:
             raise ValueError(
-                f"X has {rows.n_features} features, but these functions live on {n_features}."
+                f"X has {rows.n_features} features, but these functions have {n_features}."
             )
         arrays = self.frequencies, self.phases, self.amplitudes
         row_bytes = 16 * self.frequencies.shape[1] + 8 * n_columns
         return rows.map(Block(landmark_block, *arrays, row_bytes=row_bytes), n_columns, out=out)
+
+    def onnx(self, X: Any) -> Any:
+        """Return ``evaluate`` as a tensor of the ONNX graph of the tensor X."""
+        n_expansions, n_atoms, n_features = self.frequencies.shape
+        angles = X @ self.frequencies.reshape(-1, n_features).T - self.phases.ravel()
+        # In a shape of ONNX, 0 keeps the number of rows.
+        shape = np.array([0, n_expansions, n_atoms], dtype=np.int64)
+        waves = X.graph.node("Reshape", np.cos(angles), shape)
+        sums = [(waves * amplitudes).row_sums() for amplitudes in self.amplitudes]
+        return X.graph.beside([X.graph.node("Reshape", part, shape[:2]) for part in sums])

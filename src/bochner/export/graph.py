@@ -1,6 +1,4 @@
-"""Formulas as nodes of an ONNX graph: a tensor knows +, −, ·, / and @, and a graph writes each
-down.
-"""
+"""Formulas as nodes of an ONNX graph: arithmetic on tensors adds nodes."""
 
 from __future__ import annotations
 
@@ -9,46 +7,51 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 
 class NotExportable(TypeError):
-    """What has no graph, by name."""
+    """Error for estimators and functions without an ONNX graph."""
 
 
-class Tensor:
-    """The result of a node, by its name; arithmetic with tensors, arrays and numbers adds further
-    nodes.
+# The functions of NumPy that have a node.
+_NODES = {
+    np.add: "Add",
+    np.subtract: "Sub",
+    np.multiply: "Mul",
+    np.divide: "Div",
+    np.power: "Pow",
+    np.negative: "Neg",
+    np.less: "Less",
+    np.greater: "Greater",
+    np.exp: "Exp",
+    np.log: "Log",
+    np.sqrt: "Sqrt",
+    np.cos: "Cos",
+    np.sin: "Sin",
+    np.absolute: "Abs",
+}
+
+
+class Tensor(NDArrayOperatorsMixin):
+    """The output of a node; arithmetic with tensors, arrays and numbers adds further nodes.
+
+    The functions of NumPy that have a node (``np.exp``, ``np.cos``, …) accept tensors, too.
     """
-
-    __array_ufunc__ = None  # so that ``array - tensor`` is ours and not NumPy's
 
     def __init__(self, graph: Graph, name: str):
         self.graph = graph
         self.name = name
 
-    def __add__(self, other: Any) -> Tensor:
-        return self.graph.node("Add", self, other)
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Tensor:
+        if function not in _NODES or method != "__call__":
+            raise _no_node(function)
+        if function is np.power and not isinstance(inputs[1], Tensor) and inputs[1] == 2:
+            return self.graph.node("Mul", self, self)
+        return self.graph.node(_NODES[function], *inputs)
 
-    def __radd__(self, other: Any) -> Tensor:
-        return self.graph.node("Add", other, self)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.graph.node("Sub", self, other)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return self.graph.node("Sub", other, self)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self.graph.node("Mul", self, other)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self.graph.node("Mul", other, self)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.graph.node("Div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self.graph.node("Div", other, self)
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise _no_node(function)
 
     def __matmul__(self, other: np.ndarray) -> Tensor:
         # One column times one row is a plain product.  As a MatMul, onnxruntime would join it with
@@ -56,34 +59,42 @@ class Tensor:
         # the result of a MatMul by a number either: scale the matrix.)
         return self.graph.node("Mul" if len(other) == 1 else "MatMul", self, other)
 
-    def __neg__(self) -> Tensor:
-        return self.graph.node("Neg", self)
+    def squared_distances(self, points: np.ndarray, rates: np.ndarray) -> Tensor:
+        """Return Σ_j (r_j (x_j − z_j))² by differences: products would cancel near the points."""
+        squares = [u * u for u in self.scaled_differences(points, rates)]
+        return sum(squares[1:], squares[0])
 
-    def __lt__(self, other: Any) -> Tensor:
-        return self.graph.node("Less", self, other)
+    def scaled_differences(self, points: np.ndarray, rates: np.ndarray) -> list[Tensor]:
+        """Return r_j (x_j − z_j) for each column j, (n_samples, n_points).
 
-    def __gt__(self, other: Any) -> Tensor:
-        return self.graph.node("Greater", self, other)
+        One tensor a column, so that none is larger. Both sides are centered, so that an offset
+        costs no digits.
+        """
+        center = points.mean(axis=0, dtype=np.float64)
+        scaled, others = (self - center) * rates, (points - center) * rates
+        return [scaled.columns([j]) - others[:, j][None] for j in range(points.shape[1])]
 
     def columns(self, indices: Any) -> Tensor:
-        """Some columns, in the order of ``indices``."""
+        """Select columns, in the order of ``indices``."""
         return self.graph.node("Gather", self, np.asarray(indices, dtype=np.int64), axis=1)
 
     def flat(self) -> Tensor:
-        """One column as a vector."""
+        """Return one column as a vector."""
         return self.graph.node("Reshape", self, np.array([-1], dtype=np.int64))
 
     def row_sums(self) -> Tensor:
-        """Σ over the last axis, which is kept for two axes: (n, m) gives (n, 1), (n, l, m) gives
-        (n, l).
-        """
+        """Sum over the last axis, which is kept: (n, m) gives (n, 1)."""
         return self.graph.node("ReduceSum", self, np.array([-1], dtype=np.int64), keepdims=1)
 
 
+def _no_node(function):
+    return NotExportable(
+        f"{function.__name__} has no node in ONNX: define the method `onnx` without it."
+    )
+
+
 class Graph:
-    """Nodes and constants of one estimator, written into the container of skl2onnx; floats are of
-    one precision.
-    """
+    """Nodes and constants of one estimator in the container of skl2onnx, in one precision."""
 
     def __init__(self, scope: Any, operator: Any, container: Any, dtype: Any):
         self.scope = scope
@@ -91,28 +102,26 @@ class Graph:
         self.inputs = list(operator.inputs)
         self.dtype = np.dtype(dtype)
 
-    # --- what goes in -----------------------------------------------------------------------------
-
     @cached_property
     def rows(self) -> Tensor:
-        """All inputs side by side, (n_samples, n_features)."""
+        """The concatenated inputs, (n_samples, n_features)."""
         if not any(self.holds_texts(k) for k in range(len(self.inputs))):
             parts = [self._input(k) for k in range(len(self.inputs))]
             return parts[0] if len(parts) == 1 else self.beside(parts)
         names = [variable.raw_name for k, variable in enumerate(self.inputs) if self.holds_texts(k)]
         raise NotExportable(
-            f"The rows of this estimator are numbers, but the inputs {', '.join(names)} hold "
-            "texts: encode them in a step before."
+            f"This estimator needs numbers, but the inputs {', '.join(names)} hold texts: encode "
+            "them in a step before."
         )
 
     def numbers(self, columns: Any) -> Tensor:
-        """Some columns of the inputs, where others may hold texts."""
+        """Return some columns of the inputs, also if other columns hold texts."""
         if len(self.inputs) == 1:
             return self.rows.columns(columns)
         return self.beside([self._input(int(j)) for j in columns])
 
     def holds_texts(self, k: int) -> bool:
-        """Whether the input at place k is a tensor of strings."""
+        """Return True if input k is a tensor of strings."""
         from skl2onnx.common.data_types import StringTensorType
 
         return isinstance(self.inputs[k].type, StringTensorType)
@@ -120,10 +129,8 @@ class Graph:
     def _input(self, k):
         return self.cast(Tensor(self, self.inputs[k].full_name), self.dtype)
 
-    # --- nodes ------------------------------------------------------------------------------------
-
     def node(self, operation: str, *inputs: Any, domain: str = "", **attributes: Any) -> Tensor:
-        """A node of an operation on tensors, arrays and numbers."""
+        """Add a node for an operation on tensors, arrays and numbers."""
         names = [
             value.name if isinstance(value, Tensor) else self.constant(value) for value in inputs
         ]
@@ -135,7 +142,7 @@ class Graph:
         return Tensor(self, output)
 
     def constant(self, value: Any) -> str:
-        """The name of an array of numbers (floats in the precision of the graph) or of texts."""
+        """Add an array of numbers (floats in the precision of the graph) or texts, by name."""
         from onnx import TensorProto, numpy_helper
 
         array = np.asarray(value)
@@ -151,13 +158,13 @@ class Graph:
         return name
 
     def cast(self, value: Tensor, dtype: Any) -> Tensor:
-        """In another type of numbers."""
+        """Convert a tensor to another type of numbers."""
         from onnx import helper
 
         return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def give(self, value: Tensor, output: Any) -> None:
-        """The value of one of the outputs that skl2onnx expects, in its type."""
+        """Assign a tensor to an output of skl2onnx, in the type of that output."""
         from skl2onnx.common.data_types import StringTensorType, guess_proto_type
 
         name = self.scope.get_unique_operator_name("bochner_output")
@@ -167,25 +174,14 @@ class Graph:
             to = guess_proto_type(output.type)
             self.container.add_node("Cast", [value.name], [output.full_name], name=name, to=to)
 
-    # --- short words ------------------------------------------------------------------------------
-
     def beside(self, parts: Sequence[Tensor]) -> Tensor:
-        """Columns of several tensors side by side."""
+        """Concatenate the columns of several tensors."""
         return parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=1)
 
     def between(self, value: Any, lowest: Any, highest: Any) -> Tensor:
-        """min(max(value, lowest), highest)."""
+        """Return min(max(value, lowest), highest)."""
         return self.node("Min", self.node("Max", value, lowest), highest)
 
     def where(self, condition: Tensor, value: Any, otherwise: Any) -> Tensor:
-        """One value where a condition holds, another elsewhere."""
+        """Return ``value`` where the condition holds, else ``otherwise``."""
         return self.node("Where", condition, value, otherwise)
-
-    def exp(self, value: Tensor) -> Tensor:
-        return self.node("Exp", value)
-
-    def sqrt(self, value: Tensor) -> Tensor:
-        return self.node("Sqrt", value)
-
-    def absolute(self, value: Tensor) -> Tensor:
-        return self.node("Abs", value)

@@ -1,4 +1,4 @@
-"""Our estimators as skl2onnx knows estimators: output shapes, options and converters."""
+"""Registration of our estimators with skl2onnx: output shapes, options and converters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ..models.logistic import SpectralLogistic
 from ..models.ridge import OperatorKernelRidge, OperatorRidgeClassifier
 from ..models.ridge.model import RidgeModel
 from ..tabular.base import SpectralModel
-from .estimators import is_written, written
-from .functions import class_labels
+from .estimators import class_labels, is_written, written
 from .graph import Graph
 
 _CLASSIFIER_OPTIONS = {
@@ -27,10 +26,10 @@ _CLASSIFIER_OPTIONS = {
 
 
 def register_converters() -> None:
-    """Tell skl2onnx about every transformer and predictor of this library, so that
-    ``skl2onnx.to_onnx(pipeline, X)`` converts them.
+    """Register every transformer and predictor of this library with skl2onnx.
 
-    ``to_onnx`` of this module does so by itself; a second call changes nothing.
+    ``skl2onnx.to_onnx(pipeline, X)`` then converts them. ``bochner.export.to_onnx`` does not need
+    this call. A second call changes nothing.
 
     Examples
     --------
@@ -62,7 +61,7 @@ MISSING = "Export to ONNX needs {}, which is not installed: pip install 'bochner
 
 def exported_types() -> list[type]:
     """Return the public classes that can be exported."""
-    # Subpackages that are imported on first use may be missing here.
+    # Subpackages that are imported on first use may be missing.
     public = [vars(bochner).get(name) for name in bochner.__all__]
     return [one for one in public if isinstance(one, type) and is_written(one)]
 
@@ -75,10 +74,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
-    """The precision inside of a graph whose inputs and outputs are of a precision.
+    """Return the precision inside a graph whose inputs and outputs have precision ``dtype``.
 
-    Coefficients that solve a linear system may be large and cancel: such sums are float64, also in
-    a graph of float32, unless the coefficients themselves are float32.
+    Coefficients that solve a linear system may be large and cancel: such sums are float64, unless
+    the coefficients themselves are float32.
     """
     if isinstance(
         estimator, RidgeModel | OperatorRidgeClassifier | OperatorKernelRidge | SpectralLogistic
@@ -90,7 +89,7 @@ def working_dtype(estimator: Any, dtype: Any) -> np.dtype:
 
 
 def kernel_expansions(estimator: Any) -> list[KernelExpansion]:
-    """Those that a fitted estimator is made of."""
+    """Return the kernel expansions of a fitted estimator."""
     if isinstance(estimator, KernelMachine):
         return [estimator.expansion_]
     if isinstance(estimator, SpectralModel):
@@ -108,7 +107,7 @@ def input_dtype(operator):
 
 
 def _give_shapes(operator: Any) -> None:
-    """Types and shapes of the outputs; a graph gives floats in the precision of its inputs."""
+    """Set types and shapes of the outputs; floats have the precision of the inputs."""
     from skl2onnx.common.data_types import (
         DoubleTensorType,
         FloatTensorType,
@@ -121,5 +120,5 @@ def _give_shapes(operator: Any) -> None:
     if isinstance(estimator, ClassifierMixin):
         texts = class_labels(estimator.classes_).dtype.kind == "O"
         operator.outputs[0].type = (StringTensorType if texts else Int64TensorType)([n_rows])
-    # The number of columns is left open: it follows from the nodes.
+    # The number of columns is not declared: it follows from the nodes.
     operator.outputs[-1].type = floats([n_rows, None])

@@ -1,4 +1,4 @@
-"""Columns of tables, and the models of the front door, as graphs."""
+"""Columns of tables, and the tabular models, as graphs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,25 @@ from ..tabular.spread import Spread
 from ..tabular.target_scales import TargetScale
 from ..tabular.trees import TreeMember
 from ..tabular.waves import WaveMember
-from .functions import expansion, link, softmax
 from .graph import Graph, NotExportable, Tensor
 
-# Further out z / √(1 + z²) is ±1 to the last digit, and squares are still numbers in float32.
+# Beyond this, z / √(1 + z²) is ±1 to the last digit; squares are still finite in float32.
 _FAR = 1e8
 
 
 def smoothly_scaled(values: Tensor, center: np.ndarray, scale: np.ndarray, clip: float) -> Tensor:
-    """z / √(1 + (z / clip)²) with z = (x − center) / scale."""
+    """Return z / √(1 + (z / clip)²) with z = (x − center) / scale."""
     z = values.graph.between((values - center) / (scale * clip), -_FAR, _FAR)
-    return clip * z / values.graph.sqrt(1.0 + z * z)
+    return clip * z / np.sqrt(1.0 + z * z)
 
 
 def prepared(inputs: TableInputs, graph: Graph) -> Tensor:
-    """The columns of ``TableInputs.transform``; missing numbers are NaN, missing texts the text
-    "missing".
-    """
+    """Return ``TableInputs.transform``; missing numbers are NaN, missing texts are "missing"."""
     if len(inputs.ordered_):
         names = ", ".join(inputs.names_[j] for j in inputs.ordered_)
         raise NotExportable(
-            f"TableInputs takes the texts of {names} as numbers, which ONNX cannot read. Give "
-            "these columns as numbers."
+            f"TableInputs reads the texts of {names} as numbers, which ONNX cannot. Give these "
+            "columns as numbers."
         )
     parts = []
     if len(inputs.numbers_):
@@ -75,9 +72,7 @@ def _numbers(inputs, graph):
 
 
 def _share_below(column, places, shares):
-    """``np.interp``: the sum over pieces between knots of the share of each that lies below the
-    value.
-    """
+    """Return ``np.interp``: the sum over intervals of the share of each below the value."""
     left, right = places[:-1], places[1:]
     below = (column.graph.between(column, left, right) - left) / (right - left)
     return below @ np.diff(shares)[:, None] + shares[0]
@@ -86,9 +81,8 @@ def _share_below(column, places, shares):
 def _level_columns(inputs, graph, j, levels, others):
     if len(graph.inputs) == 1 or not graph.holds_texts(j):
         raise NotExportable(
-            f"TableInputs takes column {inputs.names_[j]!r} as a category, which needs an input of "
-            "texts of its own: "
-            "give X as a frame where that column is text, or leave it out."
+            f"TableInputs reads column {inputs.names_[j]!r} as a category, which needs an input of "
+            "texts: give X as a frame in which that column is text, or leave the column out."
         )
     codes = graph.node(
         "LabelEncoder",
@@ -98,13 +92,13 @@ def _level_columns(inputs, graph, j, levels, others):
         values_int64s=list(range(len(levels))),
         default_int64=-1,
     )
-    told = np.arange(-1 if others else 0, len(levels), dtype=np.int64)
-    told = np.roll(told, -1) if others else told  # the column of all others is the last
-    return graph.where(graph.node("Equal", codes, told[None]), float(inputs.gap), 0.0)
+    columns = np.arange(-1 if others else 0, len(levels), dtype=np.int64)
+    columns = np.roll(columns, -1) if others else columns  # the column of all others is the last
+    return graph.where(graph.node("Equal", codes, columns[None]), float(inputs.gap), 0.0)
 
 
 def blended(blend: Blend, Z: Tensor) -> Tensor:
-    """Σ_m weights[m] members[m](z)."""
+    """Return Σ_m weights[m] members[m](z)."""
     parts = [weight * _member(member, Z) for weight, member in zip(blend.weights, blend.members)]
     return sum(parts[1:], parts[0])
 
@@ -112,37 +106,38 @@ def blended(blend: Blend, Z: Tensor) -> Tensor:
 def _member(member: Any, Z: Tensor) -> Tensor:
     if isinstance(member, TreeMember):
         raise NotExportable(
-            "Trees among the members cannot be exported to ONNX here. Fit with trees=False."
+            "Trees among the members cannot be exported to ONNX. Fit with trees=False."
         )
     if isinstance(member, WaveMember):
-        return link(member.loss, expansion(member.expansion, Z), member.expansion.n_outputs)
-    return expansion(member, Z)
+        return member.loss.onnx(member.expansion.onnx(Z), member.expansion.n_outputs)
+    return member.onnx(Z)
 
 
 def linked(scores: Tensor, probability_link: ProbabilityLink) -> Tensor:
-    """softmax(slope · log max(score, floor) + shifts)."""
-    logs = scores.graph.node("Log", scores.graph.node("Max", scores, float(probability_link.floor)))
+    """Return softmax(slope · log max(score, floor) + shifts)."""
+    logs = np.log(scores.graph.node("Max", scores, float(probability_link.floor)))
     return softmax(probability_link.slope * logs + probability_link.shifts)
 
 
+def softmax(scores: Tensor) -> Tensor:
+    """Return the softmax of each row."""
+    return scores.graph.node("Softmax", scores, axis=1)
+
+
 def means(center: Tensor, scale: TargetScale, spread: Spread, Z: Tensor) -> Tensor:
-    """Predictions on the user's scale from those on the scale of the fit; on a logarithmic one the
-    mean over held-out residuals.
-    """
+    """Return predictions on the user's scale; on a logarithmic scale, means over residuals."""
     if scale.kind == "identity":
         return scale.center + scale.unit * center
     graph, quantiles = center.graph, spread.quantiles().T  # of the one output
-    sizes = (
-        quantiles
-        if spread.log_size is None
-        else graph.exp(expansion(spread.log_size, Z)) * quantiles
-    )
+    sizes = quantiles
+    if spread.log_size is not None:
+        sizes = np.exp(spread.log_size.onnx(Z)) * quantiles
     within = graph.between(center + sizes, scale.lowest - 0.5, scale.highest + 0.5)
     bent = scale.center + scale.unit * within
     if scale.kind == "log":
-        around = graph.exp(graph.node("Min", bent, 700.0)) - scale.shift
+        around = np.exp(graph.node("Min", bent, 700.0)) - scale.shift
     else:
         furthest = 700.0 - max(0.0, np.log(scale.width))
         bent = graph.between(bent, -furthest, furthest)
-        around = scale.shift + scale.width / 2 * (graph.exp(bent) - graph.exp(-bent))
+        around = scale.shift + scale.width / 2 * (np.exp(bent) - np.exp(-bent))
     return around.row_sums() / float(quantiles.shape[1])

@@ -17,7 +17,6 @@ from ..data import Rows
 from ..data.targets import Values
 from ..measures.fourier import FourierMeasure
 from ..priors import SpectralPrior
-from ..priors.densities import log_density
 from .alignment import potential_and_gradient
 from .base import Learned, Learner
 
@@ -229,7 +228,7 @@ class PseudoPosterior:
 
     def at(self, frequencies: np.ndarray) -> Places:
         """ln q* at some frequencies, in two passes over the rows."""
-        density, density_slopes = log_density(self.prior, frequencies)
+        density, density_slopes = self.prior.log_density(frequencies)
         n_pairs = self.n_samples * (self.n_samples - 1)
         # Where the prior has no density nothing is asked of the rows: such a proposal is not taken.
         sound = np.where(np.isfinite(density)[:, None], frequencies, 0.0)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .._checks import Seed, as_generator, check_choice, check_count
+from .._checks import MissingMethod, Seed, as_generator, check_choice, check_count
 from .._loops.arrays import frozen_array
 from .._loops.blocks import features_block
 from ..data import Block, as_rows
@@ -19,8 +19,9 @@ _Measure = TypeVar("_Measure", bound="AtomicMeasure")
 
 
 class AtomicMeasure:
-    """Base of all measures: a frozen dataclass whose array fields have the atoms on axis 0, one of
-    them ``weights``.
+    """Base of all measures: a frozen dataclass of arrays with the atoms on axis 0.
+
+    One of the arrays is ``weights``.
     """
 
     weights: np.ndarray
@@ -29,41 +30,49 @@ class AtomicMeasure:
     def __len__(self) -> int:
         return len(self.weights)
 
+    def __repr__(self) -> str:
+        columns = f", {self.n_features} features" if hasattr(self, "n_features") else ""
+        return f"{type(self).__name__}({len(self)} atoms{columns}, mass {self.mass:.4})"
+
     @property
     def mass(self) -> float:
         """Σ_j weights[j]; the value of the kernel at zero for unit atoms."""
         return float(np.sum(self.weights))
 
     def take(self, indices: Any) -> Self:
-        """The measure of the chosen atoms, weights as they are."""
+        """Return the measure on the selected atoms, with their weights."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return replace(self, **{name: getattr(self, name)[indices] for name in names})  # type: ignore
 
     def reweighted(self, weights: Any) -> Self:
-        """The same atoms with other weights; O(n_atoms), because the atoms are shared and not
-        checked again.
-        """
+        """Return the same atoms with other weights; atoms are shared and not checked again."""
         other = copy(self)
         object.__setattr__(other, "weights", frozen_weights(weights, len(self)))
         return other
 
     def resampled(self, n_atoms: int, rng: Seed, selection: str = "multinomial") -> Self:
-        """Return ``n_atoms`` of the atoms, of the same total mass; ``selected_atoms`` explains the
-        selections.
+        """Return ``n_atoms`` of the atoms, of the same total mass.
 
-        ``rng`` is a Generator or a seed.
+        ``rng`` is a Generator or a seed, ``selection`` is explained in ``selected_atoms``.
         """
         chosen, weights = selected_atoms(self.weights, n_atoms, as_generator(rng, "rng"), selection)
         return self.take(chosen).reweighted(weights)
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The Gram matrix of inner products of ``features``, (n_samples, n_other_samples)."""
+        """Return the inner products of ``features``, (n_samples, n_other_samples)."""
         X, Z = check_gram_inputs(X, Z)
         left = self.features(X)
         return left @ (left if Z is X else self.features(Z)).T
 
+    def onnx(self, X: Any, n_features: int) -> Any:
+        """Return ``features`` as a tensor of the ONNX graph of the tensor X."""
+        raise MissingMethod(
+            f"{type(self).__name__} cannot be exported to ONNX: it does not define the method "
+            "`onnx`."
+        )
+
     def _joined(self, others: Sequence[Self]) -> Self:
-        """All atoms of this measure and of others of its kind."""
+        """Return all atoms of this measure and of others of its kind."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         arrays = {
             name: np.concatenate([getattr(m, name) for m in (self, *others)]) for name in names
@@ -71,10 +80,9 @@ class AtomicMeasure:
         return replace(self, **arrays)  # type: ignore[type-var]
 
     def _merged_by(self, keys: np.ndarray) -> Self:
-        """Join atoms whose rows of ``keys`` (n_atoms, n_numbers) are equal byte by byte; atoms of
-        weight zero are dropped.
+        """Join atoms whose rows of ``keys`` are equal byte by byte, and drop zero weights.
 
-        The first of equal atoms stands for all, with their summed weight.
+        The first of equal atoms is kept, with the sum of their weights.
         """
         kept = np.flatnonzero(self.weights > 0) if np.any(self.weights > 0) else np.array([0])
         seen: dict[bytes, int] = {}
@@ -86,7 +94,7 @@ class AtomicMeasure:
 def selected_atoms(
     weights: np.ndarray, n_atoms: int, rng: np.random.Generator, selection: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted indices of the atoms that are kept, and their new weights of the same total mass.
+    """Return the sorted indices of the selected atoms, and their weights of the same total mass.
 
     ``"multinomial"`` draws with replacement in proportion to the weights, as the papers do (Letarte
     et al. 2019, Section 5.4); ``"systematic"`` uses one uniform number for all draws, so that atom
@@ -109,22 +117,19 @@ def selected_atoms(
     else:
         positions = (rng.random() + np.arange(n_atoms)) / n_atoms
     chosen = np.searchsorted(cumulative, positions * cumulative[-1], side="right")
-    # Rounding may push the last position past the end, or onto atoms of weight zero behind the last
-    # real one.
+    # By rounding, the last position may lie past the end or on a trailing atom of weight zero.
     return np.minimum(chosen, np.flatnonzero(weights)[-1]), np.full(
         n_atoms, np.sum(weights) / n_atoms
     )
 
 
 def effective_atoms(weights: np.ndarray) -> Any:
-    """Return (Σ w)² / Σ w², along the last axis: n for n equal weights, 1 if one atom has all the
-    weight.
-    """
+    """Return (Σ w)² / Σ w² along the last axis: n for n equal weights, 1 for a single atom."""
     return np.sum(weights, axis=-1) ** 2 / np.sum(np.square(weights), axis=-1)
 
 
 def concatenate(measures: Sequence[_Measure]) -> _Measure:
-    """The sum of measures: all their atoms, weights as they are.
+    """Return the sum of measures: all their atoms with their weights.
 
     Parameters
     ----------
@@ -150,9 +155,7 @@ def concatenate(measures: Sequence[_Measure]) -> _Measure:
 
 
 def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
-    """A read-only view of the weights of a measure: a non-negative number for each of at least one
-    atom.
-    """
+    """Validate the weights of a measure, and return a read-only view."""
     weights = frozen_array(values, "weights", 1, dtype=np.float64)
     if n_atoms == 0:
         raise ValueError("A measure needs at least one atom, got none.")
@@ -160,16 +163,15 @@ def frozen_weights(values: Any, n_atoms: int) -> np.ndarray:
         raise ValueError(f"Got {len(weights)} weights for {n_atoms} atoms; each atom needs one.")
     if np.any(weights < 0):
         raise ValueError(
-            f"Weights of a measure must be non-negative, got {weights.min():.3g}: a negative "
-            "weight is no kernel."
+            f"Weights of a measure must be non-negative, got {weights.min():.3g}: with "
+            "negative weights the sum is not a kernel."
         )
     return weights
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FourierMeasure(AtomicMeasure):
-    """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel as a finite
-    measure.
+    """k(x, z) = Σ_j weights[j] cos(frequencies[j] · (x − z)), a shift-invariant kernel.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ class FourierMeasure(AtomicMeasure):
 
     @property
     def n_features(self) -> int:
-        """Dimension of the points that the kernel compares."""
+        """Number of columns of the points that the kernel compares."""
         return self.frequencies.shape[1]
 
     @property
@@ -207,35 +209,37 @@ class FourierMeasure(AtomicMeasure):
         return 2 * len(self)
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """[√w_j cos(ω_j·x), then √w_j sin(ω_j·x)] as (n_samples, 2 n_atoms); inner products are
-        exactly ``kernel``.
+        """Return √w_j cos(ω_j·x), then √w_j sin(ω_j·x), (n_samples, 2 n_atoms).
 
-        X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the
+        Their inner products are exactly ``kernel``. X may be dense, CSR, a memory map or a Dask array; ``out`` (also a memory map) receives the
         result.
         """
         rows = as_rows(X)
         if rows.n_features != self.n_features:
             raise ValueError(
-                f"X has shape {rows.shape}, but this measure lives on points with "
-                f"{self.n_features} features."
+                f"X has shape {rows.shape}, but this measure has {self.n_features} features."
             )
         return rows.map(self.block(), self.n_columns, out=out)
 
     def block(self) -> Block:
-        """The feature map as a function of a block of rows that needs no further check and travels
-        to threads and workers.
-        """
+        """Return the feature map as a function of a block of rows, without checks."""
         return Block(features_block, self.frequencies, self.weights)
 
     def merged(self) -> Self:
-        """The same kernel on fewer atoms: equal frequencies and pairs ±ω are joined, atoms of
-        weight zero dropped.
-        """
+        """Return the same kernel on fewer atoms: pairs ±ω are joined, zero weights dropped."""
         return self._merged_by(canonical_frequencies(self.frequencies))
+
+    # A finite sum has all derivatives.
+    has_finite_variance: ClassVar[bool] = True
+
+    def onnx(self, X, n_features):
+        angles = X @ self.frequencies.T
+        waves = X.graph.beside([np.cos(angles), np.sin(angles)])
+        return waves * np.sqrt(np.tile(self.weights, 2))
 
 
 def canonical_frequencies(frequencies: np.ndarray) -> np.ndarray:
-    """Each ω or −ω, whichever has a positive leading coordinate: equal byte by byte for both."""
+    """Return ω or −ω, the one with a positive leading coordinate: both give equal bytes."""
     leading = np.argmax(frequencies != 0, axis=1)
     signs = np.sign(frequencies[np.arange(len(frequencies)), leading])
     # + 0.0 turns -0.0 into 0.0, so that both compare equal byte by byte.

@@ -1,6 +1,4 @@
-"""Real spherical harmonics in any dimension, and measures over them: the Fourier side of kernels on
-the sphere.
-"""
+"""Real spherical harmonics in any dimension, and measures over them: kernels on the sphere."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -18,15 +16,13 @@ from ..data import Block, as_rows
 from ..data.checks import check_gram_inputs
 from .fourier import AtomicMeasure, frozen_weights
 
-# The largest array of harmonics that is ever allocated at once; beyond it an error names the size
-# instead.
+# The largest array of harmonics that is allocated at once; larger ones raise an error.
 LARGEST_BASIS_BYTES = 2**31
 _UNIT_TOLERANCE = 1e-5
 
 
 def harmonic_count(n_features: int, degree: int) -> int:
-    """N(d, ℓ) = C(ℓ+d−1, ℓ) − C(ℓ+d−3, ℓ−2): how many orthonormal harmonics of degree ℓ live on the
-    sphere in R^d.
+    """Return N(d, ℓ) = C(ℓ+d−1, ℓ) − C(ℓ+d−3, ℓ−2), the number of harmonics of degree ℓ in R^d.
 
     (Bullins et al. 2018 print C(ℓ+d−1, ℓ−2), which gives 5 instead of 7 at d = 3, ℓ = 3.)
 
@@ -38,27 +34,25 @@ def harmonic_count(n_features: int, degree: int) -> int:
 
 
 def basis_size(n_features: int, max_degree: int) -> int:
-    """Number of harmonics of degree at most ``max_degree``; (J + 1)² in three dimensions."""
+    """Return the number of harmonics up to ``max_degree`` J; (J + 1)² in three dimensions."""
     lower = comb(n_features + max_degree - 2, max_degree - 1) if max_degree >= 1 else 0
     return comb(n_features + max_degree - 1, max_degree) + lower
 
 
 def harmonic_indices(n_features: int, max_degree: int) -> np.ndarray:
-    """(degree, position within the degree) of each column of ``spherical_harmonics``, as
-    (n_columns, 2).
-    """
+    """Return degree and position within it of each column of ``spherical_harmonics``."""
     return _harmonics_of(np.arange(max_degree + 1), n_features)[0]
 
 
 def _harmonics_of(degrees, n_features):
-    """(degree, position) of all harmonics of these degrees, and how many each degree has."""
+    """Return (degree, position) of all harmonics of these degrees, and the count per degree."""
     counts = [harmonic_count(n_features, int(degree)) for degree in degrees]
     positions = np.concatenate([np.arange(count) for count in counts])
     return np.column_stack([np.repeat(degrees, counts), positions]).astype(np.int64), counts
 
 
 def sphere_area(n_features: int) -> float:
-    """|S^{d−1}| = 2 π^{d/2} / Γ(d/2)."""
+    """Return |S^{d−1}| = 2 π^{d/2} / Γ(d/2)."""
     return float(2 * np.exp(n_features / 2 * np.log(pi) - lgamma(n_features / 2)))
 
 
@@ -97,9 +91,7 @@ def spherical_harmonics(X: Any, max_degree: int) -> np.ndarray:
 
 
 def check_basis(n_features: int, max_degree: int, n_rows: int) -> int:
-    """The number of columns up to ``max_degree``; refuses, before anything is allocated, what
-    cannot fit in memory.
-    """
+    """Return the number of columns up to ``max_degree``; reject a basis that is too large."""
     if n_features < 2:
         raise ValueError(
             f"Spherical harmonics need points with at least 2 features, got {n_features}."
@@ -108,10 +100,8 @@ def check_basis(n_features: int, max_degree: int, n_rows: int) -> int:
     if 8 * n_columns * n_rows > LARGEST_BASIS_BYTES:
         raise ValueError(
             f"max_degree={max_degree} in {n_features} dimensions means {n_columns} harmonics; for "
-            f"{n_rows} rows they take "
-            f"{8 * n_columns * n_rows / 2**30:.3g} GiB, and the limit is "
-            f"{LARGEST_BASIS_BYTES / 2**30:.3g} GiB. "
-            "Lower max_degree, or give fewer rows at once."
+            f"{n_rows} rows they take {8 * n_columns * n_rows / 2**30:.3g} GiB, and the limit is "
+            f"{LARGEST_BASIS_BYTES / 2**30:.3g} GiB. Lower max_degree, or give fewer rows at once."
         )
     return n_columns
 
@@ -127,13 +117,12 @@ def check_unit_rows(X: np.ndarray) -> None:
         )
         raise ValueError(
             f"Spherical harmonics need unit rows, but row {worst} of X has norm "
-            f"{norms[worst]:.3g}. "
-            f"{advice}, e.g. make_pipeline(Normalizer(), ...)."
+            f"{norms[worst]:.3g}. {advice}, e.g. make_pipeline(Normalizer(), ...)."
         )
 
 
 def harmonics_by_degree(X, max_degree):
-    """A list over degrees of (n_rows, N(d, degree)) arrays in float64."""
+    """Return the harmonics of each degree, (n_rows, N(d, degree)) in float64."""
     X = X.astype(np.float64, copy=False)
     planar = (X[:, 0] + 1j * X[:, 1])[:, None]
     power = np.ones_like(planar)
@@ -181,8 +170,7 @@ def _gegenbauer_factors(
 
 @lru_cache(maxsize=2**14)
 def degree_path(n_features: int, degree: int, position: int) -> tuple[tuple[int, ...], int]:
-    """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its position in the
-    plane.
+    """Return the degrees ℓ_2 <= … <= ℓ_d of the factors of one harmonic, and its planar position.
 
     ℓ_d is its degree, and ℓ_k that of the harmonic in R^k that the remaining factors multiply.
     """
@@ -219,7 +207,7 @@ def harmonic_columns(X: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return columns.T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HarmonicMeasure(AtomicMeasure):
     """k(x, z) = |S| Σ_j weights[j] Y_j(x) Y_j(z) on the unit sphere.
 
@@ -255,17 +243,17 @@ class HarmonicMeasure(AtomicMeasure):
         ):
             raise ValueError(
                 "indices must be (n_atoms, 2) non-negative integers, rows of (degree, position "
-                "within the degree); "
-                f"got shape {indices.shape} and dtype {indices.dtype}. Write e.g. np.array([[2, "
-                "0]])."
+                f"within the degree); got shape {indices.shape} and dtype {indices.dtype}. "
+                "Write e.g. np.array([[2, 0]])."
             )
         object.__setattr__(self, "indices", frozen_array(indices, "indices", 2, dtype=np.int64))
         object.__setattr__(self, "weights", frozen_weights(self.weights, len(self.indices)))
 
     @classmethod
     def zonal(cls, degrees: Any, weights: Any, n_features: int) -> Self:
-        """Rotation-invariant: the weight of each degree is spread evenly over its N harmonics, so
-        that k(x, x) is the mass.
+        """Return a rotation-invariant measure: the harmonics of a degree share its weight equally.
+
+        k(x, x) is then the mass.
         """
         indices, counts = _harmonics_of(np.asarray(degrees), n_features)
         return cls(indices, np.repeat(np.asarray(weights) / counts, counts))
@@ -276,8 +264,9 @@ class HarmonicMeasure(AtomicMeasure):
         return len(self)
 
     def features(self, X: Any, out: np.ndarray | None = None) -> Any:
-        """√(w_j |S|) Y_j(x) as (n_samples, n_atoms); inner products are exactly ``kernel``.  Rows
-        of X must be unit vectors.
+        """Return √(w_j |S|) Y_j(x), (n_samples, n_atoms), whose inner products are ``kernel``.
+
+        Rows of X must be unit vectors.
         """
         rows = as_rows(X)
         max_degree, n_features = int(self.indices[:, 0].max()), rows.n_features
@@ -289,15 +278,14 @@ class HarmonicMeasure(AtomicMeasure):
             degree, position = self.indices[np.argmax(self.indices[:, 1] >= last)]
             raise ValueError(
                 f"Atom (degree {degree}, position {position}) does not exist on the sphere in "
-                f"{n_features} dimensions: "
-                f"degree {degree} has {harmonic_count(n_features, int(degree))} harmonics."
+                f"{n_features} dimensions: degree {degree} has {harmonic_count(n_features, int(degree))} harmonics."
             )
         return rows.map(self.block(n_features), self.n_columns, out=out)
 
     def block(self, n_features: int) -> Block:
         """Return the feature map as a function of a block of rows.
 
-        A dense measure needs the basis twice for a moment: degree by degree, then joined.
+        A dense measure needs memory for the basis twice: degree by degree, then joined.
         """
         if _is_sparse(self.indices, n_features):
             row_bytes = 8 * (len(self) + 2 * n_features + 10)
@@ -306,14 +294,34 @@ class HarmonicMeasure(AtomicMeasure):
         return Block(_features_block, self.indices, self.weights, row_bytes=row_bytes)
 
     def merged(self) -> Self:
-        """The same kernel on fewer atoms: equal harmonics joined, atoms of weight zero dropped."""
+        """Return the same kernel on fewer atoms: equal harmonics are joined, zero weights dropped."""
         return self._merged_by(self.indices)
+
+    def onnx(self, X: Any, n_features: int) -> Any:
+        """Return ``features`` as a tensor of an ONNX graph; unit norms of rows are not checked."""
+        max_degree = int(self.indices[:, 0].max())
+        x = [X.columns([k]) for k in range(n_features)]
+        real, imaginary = 0.0 * x[0] + 1.0, 0.0 * x[0]
+        levels = [[real / np.sqrt(2 * pi)]]
+        for _ in range(max_degree):
+            real, imaginary = real * x[0] - imaginary * x[1], real * x[1] + imaginary * x[0]
+            levels.append([real / np.sqrt(pi), imaginary / np.sqrt(pi)])
+        squared_radius = x[0] * x[0] + x[1] * x[1]
+        for k in range(3, n_features + 1):
+            t = x[k - 1]
+            squared_radius = squared_radius + t * t
+            lower_levels, levels = levels, [[] for _ in range(max_degree + 1)]
+            for j, lower in enumerate(lower_levels):
+                mu = j + (k - 2) / 2
+                factors = _gegenbauer_factors(t, squared_radius, mu, max_degree - j)
+                for m, factor in enumerate(factors):
+                    levels[j + m].extend(factor * column for column in lower)
+        chosen = X.graph.beside([levels[degree][position] for degree, position in self.indices])
+        return chosen * np.sqrt(self.weights * sphere_area(n_features))
 
 
 def _is_sparse(indices, n_features):
-    """Return True if the harmonics cost less one by one than the whole basis up to their largest
-    degree.
-    """
+    """Return True if single harmonics cost less than the basis up to their largest degree."""
     max_degree = int(indices[:, 0].max())
     return len(indices) * (n_features + max_degree) < basis_size(n_features, max_degree)
 
@@ -334,10 +342,9 @@ def _features_block(indices, weights, X, out=None):
 
 
 def arc_cosine_kernel(X: Any, Z: Any = None) -> np.ndarray:
-    """(1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z (Cho & Saul 2009, degree
-    1).
+    """Return (1/π) ‖x‖ ‖z‖ (sin θ + (π − θ) cos θ), θ the angle between x and z.
 
-    A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
+    This is the arc-cosine kernel of degree 1 (Cho & Saul 2009). A fixed rotation-invariant kernel, the baseline for learned ones on the sphere.
 
     Parameters
     ----------

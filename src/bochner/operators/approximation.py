@@ -1,27 +1,20 @@
-"""How well random frequencies approximate an operator-valued kernel: exact variances, constants,
-and measured errors.
-"""
+"""Errors of random approximations of operator-valued kernels: variances, bounds, measurements."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .._checks import Seed, as_generator, check_choice, check_count, check_positive, refuse_class
 from ..bounds import ApproximationConstants, promised_components
-from ..measures.fourier import FourierMeasure
-from ..priors import Gaussian
 from .base import OperatorKernel
-from .hessian import negative_hessian
-from .vector_field import VectorFieldKernel
 
 
 def estimator_variance(kernel: OperatorKernel, differences: np.ndarray) -> np.ndarray:
     """Return the exact D · V[K̃(δ)] for D independent frequencies, with V[M] = E(M − EM)².
 
     The value is ½ (E[A²] + E[cos(2ω·δ) A²]) − K(δ)², an array (n_differences, p, p).
-    Decomposable kernels may have any prior. Vector fields need the Gaussian prior, whose fourth
-    moments are known.
+    Decomposable kernels may have any prior. Vector fields need a Gaussian prior, other kernels the
+    method ``second_moment``.
 
     Parameters
     ----------
@@ -43,15 +36,12 @@ def estimator_variance(kernel: OperatorKernel, differences: np.ndarray) -> np.nd
     at_zero = np.zeros((1, n_features))
     mean = kernel.kernel(differences, at_zero)[:, 0]
     if kernel.decomposable:
-        prior = _prior(kernel)
-        matrix = kernel.matrix()
+        prior, matrix = kernel.scalar_prior(), kernel.matrix()
         doubled = prior.kernel(2 * differences, at_zero)[:, 0]
         mass = prior.kernel(at_zero)[0, 0]
         second = (mass * (mass + doubled) / 2)[:, None, None] * (matrix @ matrix)
     else:
-        second = (
-            _squared_operator(kernel, at_zero) + _squared_operator(kernel, 2 * differences)
-        ) / 2
+        second = (kernel.second_moment(at_zero) + kernel.second_moment(2 * differences)) / 2
     return second - mean @ mean
 
 
@@ -82,9 +72,8 @@ def variance_bound(
     differences = np.atleast_2d(np.asarray(differences, dtype=np.float64))
     at_zero = np.zeros((1, differences.shape[1]))
     mean = kernel.kernel(at_zero)[0, 0]
-    squared = (
-        estimator_variance(kernel, at_zero)[0] + mean @ mean
-    )  # E[A²], as the cosine is 1 there
+    # E[A²], because the cosine is 1 at zero.
+    squared = estimator_variance(kernel, at_zero)[0] + mean @ mean
     if form == "safe":
         return np.full(len(differences), np.linalg.norm(squared, 2))
     here = kernel.kernel(differences, at_zero)[:, 0]
@@ -118,52 +107,13 @@ def approximation_constants(kernel: OperatorKernel, n_features: int) -> Approxim
     n_outputs = kernel.n_outputs(n_features)
     sup_norm = float(np.linalg.norm(kernel.kernel(at_zero)[0, 0], 2))
     variance = float(variance_bound(kernel, at_zero)[0])
-    if kernel.decomposable:
-        prior = _prior(kernel)
-        mass = prior.kernel(at_zero)[0, 0]
-        mean_square = (
-            np.trace(negative_hessian(prior, at_zero, at_zero, np.arange(n_features))[0, 0]) / mass
-        )
-        return ApproximationConstants(
-            n_features,
-            n_outputs,
-            variance,
-            sup_norm * float(np.sqrt(mean_square)),
-            sup_norm / np.log(2),
-            sup_norm,
-        )
-    spectrum, space = _gaussian_spectrum(kernel, n_features)
-    inside = spectrum[space]
-    outside = spectrum.sum() - inside.sum()
-    norm = max(kernel.share(), 1 - kernel.share())  # ‖A(ω)‖ = norm · ‖ω_space‖²
-    first, second, third = inside.sum(), (inside**2).sum(), (inside**3).sum()
-    fourth_moment = first**2 + 2 * second  # E‖ω_space‖⁴
-    sixth_moment = first**3 + 6 * first * second + 8 * third
-    slope = norm * np.sqrt(sixth_moment + outside * fourth_moment)
-    return ApproximationConstants(
-        n_features, n_outputs, variance, slope, norm * _chi_square_orlicz(inside), sup_norm
-    )
-
-
-def _chi_square_orlicz(variances: np.ndarray) -> float:
-    """ψ₁ norm of Σ_i v_i z_i²: 1/t where its moment generating function Π (1 − 2 t v_i)^{−½}
-    reaches 2.
-
-    For equal variances 2v / (1 − 4^{−1/d}).
-    """
-    edge = 1 / (2 * variances.max())
-
-    def excess(t):
-        return -0.5 * np.sum(np.log1p(-2 * t * variances)) - np.log(2)
-
-    return float(1 / brentq(excess, 0.0, edge * (1 - 1e-15), xtol=1e-15 * edge))
+    slope, orlicz = kernel.spectral_constants(n_features)
+    return ApproximationConstants(n_features, n_outputs, variance, slope, orlicz, sup_norm)
 
 
 @dataclass(frozen=True)
 class SuggestedComponents:
-    """How many frequencies an error asks for: ``promised`` by Theorem 10, and ``measured`` by
-    sampling, mostly far fewer.
-    """
+    """Number of frequencies for an error: ``promised`` by Theorem 10, ``measured`` by sampling."""
 
     promised: int
     measured: int
@@ -179,8 +129,7 @@ def suggest_n_components(
     confidence: float = 0.95,
     rng: Seed = 0,
 ) -> SuggestedComponents:
-    """Return how many frequencies give sup ‖K̃ − K‖ <= ``error`` over points in a set of this
-    diameter.
+    """Return the number of frequencies for sup ‖K̃ − K‖ <= ``error`` on a set of this diameter.
 
     The result has two numbers. ``promised`` is that of Theorem 10: a guarantee, but loose by orders
     of magnitude. ``measured`` is an estimate from ten draws of 1000 frequencies: the ``confidence``
@@ -251,51 +200,3 @@ def largest_error(kernel: OperatorKernel, measure: object, differences: np.ndarr
     at_zero = np.zeros((1, differences.shape[1]))
     gap = measure.kernel(differences, at_zero)[:, 0] - kernel.kernel(differences, at_zero)[:, 0]  # type: ignore[attr-defined]
     return float(np.linalg.norm(gap, 2, axis=(1, 2)).max())
-
-
-def _squared_operator(kernel, t):
-    """E[cos(ω·t) A(ω)²] for ω ~ N(0, Λ), (n, p, p).
-
-    A² = ‖ω‖² (c² ωωᵀ + (1−c)² (‖ω‖² I − ωωᵀ)), and the fourth derivatives of exp(−½ tᵀΛt) give
-    E[cos(ω·t) ‖ω‖² ωωᵀ] = e^{…} [tr(Λ)Λ + 2Λ² − ‖u‖²Λ − tr(Λ) uuᵀ − 2(Λuuᵀ + uuᵀΛ) + ‖u‖² uuᵀ], u =
-    Λt.
-    """
-    if not isinstance(kernel, VectorFieldKernel):
-        raise TypeError(
-            f"No exact variance is known for {type(kernel).__name__}; measure it with "
-            "kernel.sample."
-        )
-    variances, space = _gaussian_spectrum(kernel, t.shape[1])
-    decay = np.exp(-0.5 * t**2 @ variances)[:, None, None]
-    inside = variances[space]
-    u = inside * t[:, space]
-    outer = u[:, :, None] * u[:, None, :]
-    square = np.sum(u**2, axis=1)[:, None, None]
-    diagonal = np.diag(inside.sum() * inside + 2 * inside**2) - square * np.diag(inside)
-    mixed = -(inside.sum() + 2 * (inside[:, None] + inside)) * outer + square * outer
-    curl_free = decay * (diagonal + mixed)
-    share = kernel.share()
-    trace = np.trace(curl_free, axis1=1, axis2=2)[:, None, None]
-    return share**2 * curl_free + (1 - share) ** 2 * (trace * np.eye(len(space)) - curl_free)
-
-
-def _gaussian_spectrum(kernel, n_features):
-    """Variances of the frequencies' coordinates, and which of them span the space."""
-    prior = _prior(kernel)
-    if not isinstance(prior, Gaussian):
-        raise ValueError(
-            "Theorem 10 and exact variances of vector fields need the Gaussian prior (frequencies "
-            "with exponential tails), got "
-            f"{type(prior).__name__}. Measure the error instead: largest_error(kernel, "
-            "kernel.sample(...), differences)."
-        )
-    return 1 / prior._lengths(n_features) ** 2, kernel.space(n_features)
-
-
-def _prior(kernel):
-    prior = kernel.checked_prior()
-    if isinstance(prior, FourierMeasure):
-        raise TypeError(
-            "A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior."
-        )
-    return prior

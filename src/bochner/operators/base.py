@@ -1,4 +1,4 @@
-"""An operator-valued kernel: a scalar prior, and a matrix factor B(ω) for each frequency."""
+"""Base class of operator-valued kernels: a scalar prior and a matrix factor per frequency."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
@@ -6,9 +6,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._checks import Seed, as_generator, check_count
+from .._checks import Seed, as_generator, check_count, missing_method
 from .._estimator import NestedDefaults
+from .._loops.arrays import as_dense
 from ..data.checks import check_gram_inputs
+from ..expansions.waves import Expansion
 from ..measures.fourier import FourierMeasure
 from ..priors import Gaussian, SpectralPrior
 from .measure import OperatorMeasure
@@ -19,7 +21,10 @@ class OperatorKernel(NestedDefaults, ABC):
 
     A kernel is a parameter object and never fitted. Its ``prior`` is a prior such as
     ``Gaussian(gamma=1.0)``, or a ``FourierMeasure``, whose frequencies and weights are then used as
-    they are. Subclasses define ``n_outputs``, ``factors`` and the closed form.
+    they are. Subclasses define ``n_outputs``, ``factors`` and ``_gram``, the closed form. Optional
+    methods are ``onnx`` (export of exact models), ``second_moment`` (exact variances) and
+    ``spectral_constants`` (approximation bounds). ``bochner.testing.check_operator_kernel``
+    compares the methods of a kernel with each other.
 
     Examples
     --------
@@ -29,56 +34,50 @@ class OperatorKernel(NestedDefaults, ABC):
     """
 
     prior: Any
-    # Whether K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple; and
-    # whether outputs are directions.
+    # True if K(x, z) = k(x, z) A with one matrix A, ``matrix()``, so that outputs decouple.
     decomposable: ClassVar[bool] = False
+    # True if outputs are directions of space.
     vector_field: ClassVar[bool] = False
 
     @abstractmethod
     def n_outputs(self, n_features: int) -> int:
-        """Size p of K(x, z) for points of ``n_features``."""
+        """Return the size p of K(x, z) for points of ``n_features`` columns."""
 
     @abstractmethod
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """B(ω), (n_atoms or 1, n_outputs, rank)."""
+        """Return B(ω), (n_atoms or 1, n_outputs, rank)."""
 
     @abstractmethod
     def _gram(self, prior: SpectralPrior, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """The closed form for points in float64."""
+        """Return the closed form for points in float64."""
 
     def sample(
         self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
     ) -> OperatorMeasure:
-        """Draw ``n_atoms`` frequencies with their factors; the mean of their kernel over draws is
-        ``kernel``.
+        """Draw ``n_atoms`` frequencies and factors, whose mean kernel over draws is ``kernel``.
 
-        ``rng`` is a Generator or a seed.  A ``FourierMeasure`` in place of a prior is resampled in
+        ``rng`` is a Generator or a seed. A ``FourierMeasure`` in place of a prior is resampled in
         proportion to its weights.
         """
         prior, rng = self.checked_prior(), as_generator(rng, "rng")
         if isinstance(prior, FourierMeasure):
             if prior.n_features != n_features:
                 raise ValueError(
-                    f"The measure lives on {prior.n_features} features, got "
-                    f"n_features={n_features}."
+                    f"The measure has {prior.n_features} features, got n_features={n_features}."
                 )
             return self.lift(prior.resampled(n_atoms, rng))
-        return self.lift(
-            prior.sample(n_atoms, check_count(n_features, "n_features"), rng, sampling)
-        )
+        n_features = check_count(n_features, "n_features")
+        return self.lift(prior.sample(n_atoms, n_features, rng, sampling))
 
     def lift(self, scalar: FourierMeasure) -> OperatorMeasure:
-        """The operator-valued measure on the frequencies and weights of ``scalar``, learned or not."""
+        """Return the operator-valued measure on the frequencies and weights of ``scalar``."""
         self.checked_prior()
-        self.n_outputs(scalar.n_features)  # refuses dimensions that do not fit
-        return OperatorMeasure(
-            scalar, self.factors(np.asarray(scalar.frequencies, dtype=np.float64))
-        )
+        self.n_outputs(scalar.n_features)  # rejects dimensions that do not fit
+        frequencies = np.asarray(scalar.frequencies, dtype=np.float64)
+        return OperatorMeasure(scalar, self.factors(frequencies))
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The closed-form K(x, z) for all pairs, (n_samples, n_other_samples, n_outputs,
-        n_outputs).
-        """
+        """Return K(x, z) in closed form, (n_samples, n_other_samples, n_outputs, n_outputs)."""
         prior = self.checked_prior()
         X, Z = check_gram_inputs(X, Z)
         if isinstance(prior, FourierMeasure):
@@ -87,20 +86,18 @@ class OperatorKernel(NestedDefaults, ABC):
         return self._gram(prior, X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: Any = None) -> Self:
-        """This kernel with a bandwidth ``"scale"`` or ``"median"`` replaced by the number that the
-        (weighted) rows X give.
-        """
+        """Return this kernel with ``"scale"`` or ``"median"`` replaced by its value for rows X."""
         prior = self.checked_prior()
         if isinstance(prior, FourierMeasure):
             return self
         return clone(self).set_params(prior=prior.resolved(X, weights))
 
     def space(self, n_features: int) -> np.ndarray:
-        """The columns of X that the outputs are directions of, as indices."""
+        """Return the indices of the columns of X that the outputs are directions of."""
         return np.arange(n_features)
 
     def check_outputs(self, n_features: int, n_outputs: int) -> None:
-        """Refuse a y whose columns are not the outputs of this kernel."""
+        """Raise an error if y does not have one column for each output."""
         expected = self.n_outputs(n_features)
         if expected != n_outputs:
             raise ValueError(
@@ -112,25 +109,57 @@ class OperatorKernel(NestedDefaults, ABC):
 
     @property
     def learns_outputs(self) -> bool:
-        """Whether ``resolved_outputs`` needs the spectrum of the features."""
+        """True if ``resolved_outputs`` needs the spectrum of the features."""
         return False
 
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
-        """This kernel with what it takes from the training outputs as numbers.
+        """Return this kernel with the parameters that depend on the training outputs as numbers.
 
-        ``covariance`` is theirs; ``spectrum``, where features were factorized, holds the arguments
-        of ``learned_output_matrix``.
+        ``covariance`` is that of the outputs; ``spectrum`` holds the arguments of
+        ``learned_output_matrix`` if features were factorized.
         """
         return self
 
     _defaults: ClassVar = {"prior": Gaussian(gamma="scale")}
 
     def checked_prior(self) -> SpectralPrior | FourierMeasure:
-        """The prior, or the measure that stands in its place."""
+        """Return the prior, or the measure in its place, after a check of its type."""
         prior = self._component("prior")
         if not isinstance(prior, SpectralPrior | FourierMeasure):
             raise TypeError(
                 "prior must be a prior such as Gaussian(gamma=1.0), or a FourierMeasure, got "
                 f"{self.prior!r}."
+            )
+        return prior
+
+    # --- optional methods -------------------------------------------------------------------------
+
+    def onnx(self, X: Any, points: Any, coefficients: np.ndarray) -> Any:
+        """Return Σ_j K(x, points_j) coefficients_j as a tensor of the ONNX graph of the tensor X."""
+        prior, points = self.checked_prior(), as_dense(points)
+        if not isinstance(prior, FourierMeasure):
+            return self._onnx(prior, X, points, coefficients)
+        lifted = self.lift(prior)
+        parameters = np.einsum("npc,np->c", lifted.features(points), coefficients)
+        return Expansion.of(prior, lifted.expand(parameters)).onnx(X)
+
+    def _onnx(self, prior, X, points, coefficients):
+        """Return ``onnx`` for a prior in closed form."""
+        raise missing_method(self, "_onnx", "Export to ONNX")
+
+    def second_moment(self, differences: np.ndarray) -> np.ndarray:
+        """Return E[cos(ω·δ) A(ω)²] for differences δ, (n_differences, n_outputs, n_outputs)."""
+        raise missing_method(self, "second_moment", "The exact variance")
+
+    def spectral_constants(self, n_features: int) -> tuple[float, float]:
+        """Return √E[‖ω‖² ‖A(ω)‖²] and the ψ₁ norm of ‖A(ω)‖, the constants of Theorem 10."""
+        raise missing_method(self, "spectral_constants", "The approximation bound")
+
+    def scalar_prior(self) -> SpectralPrior:
+        """Return the prior; raise an error for a measure, which is a finite sum already."""
+        prior = self.checked_prior()
+        if isinstance(prior, FourierMeasure):
+            raise TypeError(
+                "A FourierMeasure is a finite sum: there is nothing to approximate. Give a prior."
             )
         return prior

@@ -1,6 +1,4 @@
-"""Anyone's operator-valued kernel, from a function: of the frequencies, or of differences of
-points.
-"""
+"""Operator-valued kernels defined by a function of the frequencies or of differences."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -8,12 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..priors import SpectralPrior
 from .base import OperatorKernel
 from .signatures import spectral_operators
 
-# Eigenvalues below the first share of the largest count as zero; below minus the second share they
-# are not rounding.
+# Eigenvalues below the first share of the largest count as zero; negative ones beyond the second
+# share raise an error.
 _ZERO, _NEGATIVE = 1e-10, 1e-5
 # A(ω) and K₀(δ) are even and symmetric if they are so up to this share of their largest entry.
 _EVEN = 1e-6
@@ -100,11 +97,11 @@ class CustomKernel(OperatorKernel):
             _check_even_and_symmetric(operators, opposite, "A(ω)", "operator")
             return matrix_roots(operators, "operator")
         prior = self.checked_prior()
-        if not isinstance(prior, SpectralPrior):
+        if not hasattr(prior, "log_density"):
             raise TypeError(
                 "A signature needs a prior with a density, such as Gaussian(gamma=1.0), got a "
-                f"{type(prior).__name__}. Give factor=... or "
-                "operator=..., a function of the frequencies."
+                f"{type(prior).__name__}. Give factor=... or operator=..., a function of the "
+                "frequencies."
             )
         self._check_signature(1 / _typical_size(frequencies), frequencies.shape[1])
         operators = spectral_operators(
@@ -116,8 +113,7 @@ class CustomKernel(OperatorKernel):
         if self.signature is None:
             raise NotImplementedError(
                 "This CustomKernel has no closed form: give signature=..., a function of "
-                "differences, or use kernel.sample(n_atoms, "
-                "n_features, rng).kernel(X), which needs none."
+                "differences, or use kernel.sample(n_atoms, n_features, rng).kernel(X)."
             )
         differences = (X[:, None] - Z[None]).reshape(-1, X.shape[1])
         self._check_signature(
@@ -129,24 +125,22 @@ class CustomKernel(OperatorKernel):
     def _spectrum(self):
         """Return the name of the function that defines the spectrum."""
         for name in ("factor", "operator", "signature"):
-            given = getattr(self, name)
-            if given is not None and not callable(given):
-                raise TypeError(f"{name} must be a function, got {given!r}.")
+            function = getattr(self, name)
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be a function, got {function!r}.")
         if self.factor is not None and self.operator is not None:
             raise ValueError(
-                "Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them says it all. "
-                "Drop one."
+                "Got both factor and operator; A(ω) is B(ω) B(ω)ᵀ, so one of them is enough. Drop "
+                "one."
             )
-        known = [
-            name for name in ("factor", "operator", "signature") if getattr(self, name) is not None
-        ]
-        if not known:
+        names = ("factor", "operator", "signature")
+        given = [name for name in names if getattr(self, name) is not None]
+        if not given:
             raise ValueError(
                 "CustomKernel needs a function: factor=... (B of the frequencies), operator=... (A "
-                "of the frequencies) or signature=... "
-                "(K₀ of differences of points)."
+                "of the frequencies) or signature=... (K₀ of differences of points)."
             )
-        return known[0]
+        return given[0]
 
     def _called(self, name, rows):
         """Call one of the functions, and validate the type and shape of its values."""
@@ -154,8 +148,7 @@ class CustomKernel(OperatorKernel):
         if np.iscomplexobj(values):
             raise ValueError(
                 f"{name} must return real numbers, got {values.dtype}: CustomKernel supports only "
-                "real and "
-                "even A(ω). If the imaginary parts are only rounding, return values.real."
+                "real and even A(ω). If the imaginary parts are only rounding, return values.real."
             )
         values = values.astype(np.float64, copy=False)
         lengths = (1, len(rows)) if name == "factor" else (len(rows),)
@@ -163,17 +156,15 @@ class CustomKernel(OperatorKernel):
         if values.ndim != 3 or len(values) not in lengths or not square:
             need = "n_outputs, rank" if name == "factor" else "n_outputs, n_outputs"
             raise ValueError(
-                f"{name} must give ({len(rows)}, {need}) for {rows.shape} numbers, got shape "
+                f"{name} must return ({len(rows)}, {need}) for {rows.shape} numbers, got shape "
                 f"{values.shape}."
             )
         if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} must give finite numbers, got NaN or infinity.")
+            raise ValueError(f"{name} must return finite numbers, got NaN or infinity.")
         return values
 
     def _check_signature(self, length, n_features):
-        """Check that K₀ is even and symmetric at random differences, from 0.1 to 10 times
-        ``length``.
-        """
+        """Check K₀ to be even and symmetric at random differences of 0.1 to 10 times ``length``."""
         rng = np.random.default_rng(0)  # the result of the check does not depend on a seed
         directions = rng.standard_normal((_CHECKED_DIFFERENCES, n_features))
         differences = np.concatenate([factor * length * directions for factor in _CHECKED_LENGTHS])
@@ -186,14 +177,12 @@ def matrix_roots(operators: np.ndarray, name: str) -> np.ndarray:
     largest = np.abs(operators).max()
     values, vectors = np.linalg.eigh((operators + operators.transpose(0, 2, 1)) / 2)
     if values.min() < -_NEGATIVE * largest:
-        what = (
-            "K₀ is no kernel, or the prior's tails are longer than its spectrum"
-            if name == "signature"
-            else "no kernel has such a spectrum"
-        )
+        reason = "no kernel has such a spectrum"
+        if name == "signature":
+            reason = "K₀ is not a kernel, or the prior's tails are longer than its spectrum"
         raise ValueError(
             f"A(ω) of {name} has an eigenvalue of {values.min():.3g} beside entries of "
-            f"{largest:.3g}: {what}."
+            f"{largest:.3g}: {reason}."
         )
     values = np.where(values > _ZERO * largest, values, 0.0)[:, ::-1]
     rank = max(1, int(np.count_nonzero(values, axis=1).max()))
@@ -207,21 +196,14 @@ def _typical_size(numbers):
 
 
 def _check_even_and_symmetric(values, opposite, symbol, name):
-    """Reject matrices that differ from their values at the opposite points, or from their
-    transposes.
-    """
+    """Reject matrices that differ from those at the opposite points, or from their transposes."""
     largest = np.abs(values).max(initial=0.0)
     for other, word in ((opposite, "even"), (values.transpose(0, 2, 1), "symmetric")):
         gap = np.abs(values - other).max(initial=0.0)
         if gap > _EVEN * largest:
-            equation = (
-                f"{symbol} = {symbol.replace('(', '(−')}"
-                if word == "even"
-                else f"{symbol} = {symbol}ᵀ"
-            )
+            other_side = symbol.replace("(", "(−") if word == "even" else f"{symbol}ᵀ"
             raise ValueError(
-                f"{symbol} must be {word}, {equation}, but that of {name} differs by {gap:.3g}. "
+                f"{symbol} must be {word}, {symbol} = {other_side}, but that of {name} differs by {gap:.3g}. "
                 f"CustomKernel supports only real, even and symmetric {symbol}; if the gap is an "
-                "error, "
-                "return the mean of both sides."
+                "error, return the mean of both sides."
             )

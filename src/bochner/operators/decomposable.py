@@ -18,7 +18,7 @@ _WORDS = ("covariance", "learned")
 
 
 class Decomposable(OperatorKernel):
-    """K(x, z) = k(x, z) A: one scalar kernel, and one matrix that says how outputs go together.
+    """K(x, z) = k(x, z) A: one scalar kernel, and one matrix A of covariances between outputs.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class Decomposable(OperatorKernel):
         A, symmetric and positive semi-definite, of any rank (``graph_output_matrix`` makes one from
         a graph of tasks). None is the identity, independent outputs; "covariance" is the covariance
         of the training outputs; "learned" maximizes their likelihood (see
-        ``learned_output_matrix``). Outside of a fit None stands for one output, and the words are
-        refused: there are no outputs to take them from.
+        ``learned_output_matrix``). Outside of a fit, None is one output, and "covariance" and
+        "learned" raise an error because there are no outputs.
 
     Examples
     --------
@@ -48,24 +48,23 @@ class Decomposable(OperatorKernel):
         self.output_matrix = output_matrix
 
     def n_outputs(self, n_features: int) -> int:
-        """Size of the output matrix; it does not depend on the points."""
+        """Return the size of the output matrix."""
         return len(self.matrix())
 
     def matrix(self) -> np.ndarray:
-        """A as numbers, checked."""
+        """Return A after a check."""
         if self.output_matrix is None:
             return np.eye(1)
         if isinstance(self.output_matrix, str):
             check_choice(self.output_matrix, "output_matrix", _WORDS)
             raise ValueError(
-                f"output_matrix={self.output_matrix!r} is taken from the outputs and none were "
-                "given. Use the kernel inside "
-                "OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
+                f"output_matrix={self.output_matrix!r} needs training outputs, and there are none. "
+                "Use the kernel inside OperatorRidge, or write a matrix, e.g. output_matrix=np.cov(y.T)."
             )
         return check_output_matrix(self.output_matrix)
 
     def check_outputs(self, n_features: int, n_outputs: int) -> None:
-        """A matrix that is not there yet fits any outputs."""
+        """Check y if the output matrix is given as numbers."""
         if self.output_matrix is not None and not isinstance(self.output_matrix, str):
             super().check_outputs(n_features, n_outputs)
 
@@ -74,9 +73,7 @@ class Decomposable(OperatorKernel):
         return isinstance(self.output_matrix, str) and self.output_matrix == "learned"
 
     def resolved_outputs(self, covariance: np.ndarray, spectrum: tuple | None = None) -> Self:
-        """The output matrix as numbers: given, identity, covariance of the outputs, or learned from
-        them.
-        """
+        """Return this kernel with its output matrix as numbers."""
         if self.output_matrix is None:
             matrix = np.eye(len(covariance))
         elif not isinstance(self.output_matrix, str):
@@ -86,16 +83,25 @@ class Decomposable(OperatorKernel):
         elif spectrum is None:
             raise ValueError(
                 "output_matrix='learned' needs the Gram matrix of the features: there are too many "
-                "of them, or the solver is "
-                "StochasticGradient. Lower n_components, or write output_matrix='covariance'."
+                "of them, or the solver is StochasticGradient. Lower n_components, or write output_matrix='covariance'."
             )
         else:
             matrix = learned_output_matrix(*spectrum)[0]
         return clone(self).set_params(output_matrix=matrix)
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """One factor of A for all frequencies; directions of eigenvalue zero are dropped."""
+        """Return one factor of A for all frequencies, without eigenvectors of eigenvalue zero."""
         return matrix_factor(self.matrix())[None]
 
     def _gram(self, prior, X, Z):
         return prior.kernel(X, Z)[:, :, None, None] * self.matrix()
+
+    def _onnx(self, prior, X, points, coefficients):
+        return prior.onnx(X, points) @ (coefficients @ self.matrix())
+
+    def spectral_constants(self, n_features):
+        prior, at_zero = self.scalar_prior(), np.zeros((1, n_features))
+        hessian = prior.hessian(at_zero, at_zero, np.arange(n_features))[0, 0]
+        mean_square = np.trace(hessian) / prior.kernel(at_zero)[0, 0]
+        sup_norm = float(np.linalg.norm(self.kernel(at_zero)[0, 0], 2))
+        return sup_norm * float(np.sqrt(mean_square)), sup_norm / np.log(2)

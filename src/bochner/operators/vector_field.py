@@ -9,11 +9,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import brentq
 
-from ..measures.fourier import FourierMeasure
-from ..priors import Anova, Laplace, Matern
+from .._checks import MissingMethod
 from .base import OperatorKernel
-from .hessian import negative_hessian
 
 
 @dataclass(eq=False, repr=False)
@@ -27,8 +26,8 @@ class VectorFieldKernel(OperatorKernel):
     prior : a scalar prior or FourierMeasure, default ``Gaussian(gamma='scale')``
         Law of the frequencies.
     coordinates : list of int, default None
-        The columns of X that span the space of the field; None is all of them. Other columns, such
-        as time or a condition, only modulate it.
+        The columns of X that span the space of the field; None is all of them. The field also
+        depends on other columns, such as time, but has no output for them.
 
     Examples
     --------
@@ -43,16 +42,15 @@ class VectorFieldKernel(OperatorKernel):
     vector_field: ClassVar[bool] = True
     _advice: ClassVar[str] = (
         "A vector field has one output per direction: give coordinates=[...] with one column of X "
-        "for each column of y, or write "
-        "Decomposable."
+        "for each column of y, or write Decomposable."
     )
 
     @abstractmethod
     def share(self) -> float:
-        """The share c of the curl-free part."""
+        """Return the share c of the curl-free part."""
 
     def space(self, n_features: int) -> np.ndarray:
-        """The columns that span the space of the field, as indices."""
+        """Return the indices of the columns that span the space of the field."""
         if self.coordinates is None:
             columns = np.arange(n_features)
         else:
@@ -74,21 +72,18 @@ class VectorFieldKernel(OperatorKernel):
         if len(columns) < 2 and self.share() < 1:
             raise ValueError(
                 f"{type(self).__name__} needs a space of at least 2 dimensions, got "
-                f"{len(columns)}: on a line only constants "
-                "have divergence zero. Write CurlFree or Decomposable."
+                f"{len(columns)}: on a line only constants have divergence zero. Write CurlFree or Decomposable."
             )
         return columns
 
     def n_outputs(self, n_features: int) -> int:
-        """One output per direction of space."""
+        """Return the number of directions of space."""
         return len(self.space(n_features))
 
     def factors(self, frequencies: np.ndarray) -> np.ndarray:
-        """B(ω) = [√c ω, √(1−c) ‖ω‖ E(ω)], the columns of E an orthonormal basis of the directions
-        across ω.
+        """Return B(ω) = [√c ω, √(1−c) ‖ω‖ E(ω)], E an orthonormal basis orthogonal to ω.
 
-        The rank is 1 (curl-free), p − 1 (divergence-free) or p, the smallest that A(ω) = B(ω) B(ω)ᵀ
-        allows.
+        The rank is 1 (curl-free), p − 1 (divergence-free) or p: the smallest for this A(ω).
         """
         waves = frequencies[:, self.space(frequencies.shape[1])]
         share = self.share()
@@ -99,9 +94,7 @@ class VectorFieldKernel(OperatorKernel):
         return across if share == 0 else np.concatenate([along, across], axis=2)
 
     def mix(self, curl_free: np.ndarray) -> np.ndarray:
-        """c M + (1 − c) (tr(M) I − M) for M = E cos(ω·δ) ωωᵀ: the curl-free kernel gives all
-        others.
-        """
+        """Return c M + (1 − c) (tr(M) I − M) for the curl-free kernel M = E cos(ω·δ) ωωᵀ."""
         share = self.share()
         if share == 1:
             return curl_free
@@ -109,27 +102,92 @@ class VectorFieldKernel(OperatorKernel):
         return share * curl_free + (1 - share) * (trace * np.eye(curl_free.shape[-1]) - curl_free)
 
     def _gram(self, prior, X, Z):
-        return self.mix(negative_hessian(prior, X, Z, self.space(X.shape[1])))
+        return self.mix(prior.hessian(X, Z, self.space(X.shape[1])))
 
     def checked_prior(self):
         prior = super().checked_prior()
-        if isinstance(prior, FourierMeasure):
-            return prior
-        if isinstance(prior, Laplace) or (isinstance(prior, Matern | Anova) and not prior.nu > 1):
+        if not prior.has_finite_variance:
             raise ValueError(
                 f"{type(self).__name__} needs a prior whose frequencies have a finite variance "
-                "(its kernel is made of second "
-                f"derivatives), but {prior!r} has none. Write Gaussian(gamma=1.0), or "
-                "Matern(nu=1.5) with nu > 1."
+                f"(its kernel consists of second derivatives), but {prior!r} has none. Write "
+                "Gaussian(gamma=1.0), or Matern(nu=1.5) with nu > 1."
             )
         return prior
 
+    def _onnx(self, prior, X, points, coefficients):
+        """Return Σ_j (2s − 1) M c + (1 − s) tr(M) c at δ = x − x_j, s the curl-free share.
+
+        M = −4 k″(q) u uᵀ − 2 k′(q) diag(1/ℓ²) with u = δ/ℓ² and q = ‖δ/ℓ‖².
+        """
+        if not hasattr(prior, "_lengths"):
+            raise MissingMethod(
+                f"Vector fields of {prior!r} cannot be exported to ONNX: the prior needs the "
+                "methods `_lengths` and `onnx_slopes`. Use a Gaussian prior."
+            )
+        lengths, share = prior._lengths(points.shape[1]), self.share()
+        space = self.space(points.shape[1])
+        slope, bend = prior.onnx_slopes(X.squared_distances(points, 1 / lengths))
+        inverse = 1 / lengths[space] ** 2
+        u = [(X.columns([j]) - points[:, j][None]) * rate for j, rate in zip(space, inverse)]
+        products = [part * coefficients[:, a][None] for a, part in enumerate(u)]
+        along = sum(products[1:], products[0])  # u·c
+        squares = [part * part for part in u]
+        trace = -4.0 * bend * sum(squares[1:], squares[0]) - 2.0 * float(inverse.sum()) * slope
+        outputs = []
+        for a, part in enumerate(u):
+            own = coefficients[:, a : a + 1]
+            turned = (-4 * (2 * share - 1) * bend * along * part).row_sums()
+            diagonal = slope @ (-2 * (2 * share - 1) * inverse[a] * own)
+            outputs.append(turned + diagonal + trace @ ((1 - share) * own))
+        return X.graph.beside(outputs)
+
+    def second_moment(self, differences):
+        """Return E[cos(ω·t) A(ω)²] for a Gaussian spectrum N(0, Λ).
+
+        A² = ‖ω‖² (c² ωωᵀ + (1−c)² (‖ω‖² I − ωωᵀ)), and the fourth derivatives of exp(−½ tᵀΛt) give
+        E[cos(ω·t) ‖ω‖² ωωᵀ] = e^{…} [tr(Λ)Λ + 2Λ² − ‖u‖²Λ − tr(Λ) uuᵀ − 2(Λuuᵀ + uuᵀΛ) + ‖u‖² uuᵀ],
+        u = Λt.
+        """
+        t, space = differences, self.space(differences.shape[1])
+        variances = self._gaussian_variances(t.shape[1])
+        decay = np.exp(-0.5 * t**2 @ variances)[:, None, None]
+        inside = variances[space]
+        u = inside * t[:, space]
+        outer = u[:, :, None] * u[:, None, :]
+        square = np.sum(u**2, axis=1)[:, None, None]
+        diagonal = np.diag(inside.sum() * inside + 2 * inside**2) - square * np.diag(inside)
+        mixed = -(inside.sum() + 2 * (inside[:, None] + inside)) * outer + square * outer
+        curl_free = decay * (diagonal + mixed)
+        share = self.share()
+        trace = np.trace(curl_free, axis1=1, axis2=2)[:, None, None]
+        return share**2 * curl_free + (1 - share) ** 2 * (trace * np.eye(len(space)) - curl_free)
+
+    def spectral_constants(self, n_features):
+        spectrum = self._gaussian_variances(n_features)
+        inside = spectrum[self.space(n_features)]
+        outside = spectrum.sum() - inside.sum()
+        norm = max(self.share(), 1 - self.share())  # ‖A(ω)‖ = norm · ‖ω_space‖²
+        first, second, third = inside.sum(), (inside**2).sum(), (inside**3).sum()
+        fourth_moment = first**2 + 2 * second  # E‖ω_space‖⁴
+        sixth_moment = first**3 + 6 * first * second + 8 * third
+        slope = norm * np.sqrt(sixth_moment + outside * fourth_moment)
+        return slope, norm * _chi_square_orlicz(inside)
+
+    def _gaussian_variances(self, n_features):
+        prior = self.scalar_prior()
+        try:
+            return prior.gaussian_variances(n_features)
+        except MissingMethod as error:
+            raise ValueError(
+                f"{error} Theorem 10 and exact variances of vector fields need the Gaussian prior. "
+                "Measure the error instead: largest_error(kernel, kernel.sample(...), differences)."
+            ) from None
+
 
 def across_basis(waves: np.ndarray) -> np.ndarray:
-    """‖ω‖ E(ω), (n_atoms, p, p − 1): the columns of E are orthonormal and orthogonal to ω; zero
-    where ω = 0.
+    """Return ‖ω‖ E(ω), (n_atoms, p, p − 1), the columns of E orthonormal and orthogonal to ω.
 
-    Columns 2…p of the Householder reflection that takes the first axis to ∓ω/‖ω‖.
+    These are columns 2…p of the Householder reflection of the first axis to ∓ω/‖ω‖; zero for ω = 0.
     """
     norms = np.linalg.norm(waves, axis=1)
     units = waves / np.where(norms == 0, 1, norms)[:, None]
@@ -142,3 +200,16 @@ def across_basis(waves: np.ndarray) -> np.ndarray:
         - (2 / squares)[:, None, None] * mirror[:, :, None] * mirror[:, None, :]
     )
     return norms[:, None, None] * reflection[:, :, 1:]
+
+
+def _chi_square_orlicz(variances: np.ndarray) -> float:
+    """Return the ψ₁ norm of Σ_i v_i z_i², 1/t where Π (1 − 2 t v_i)^{−½} reaches 2.
+
+    For equal variances it is 2v / (1 − 4^{−1/d}).
+    """
+    edge = 1 / (2 * variances.max())
+
+    def excess(t):
+        return -0.5 * np.sum(np.log1p(-2 * t * variances)) - np.log(2)
+
+    return float(1 / brentq(excess, 0.0, edge * (1 - 1e-15), xtol=1e-15 * edge))

@@ -1,37 +1,61 @@
-"""A prior is a Bochner pair: a way to sample a measure, and the closed-form kernel that it must
-reproduce.
-"""
+"""A prior is a Bochner pair: a sampler of frequencies and the closed-form kernel they reproduce."""
 
 from abc import ABC, abstractmethod
+from functools import reduce
+from math import prod
+from operator import mul
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, clone
 
-from .._checks import Seed, as_generator, check_choice, check_count, check_positive_vector
+from .._checks import (
+    Seed,
+    as_generator,
+    check_choice,
+    check_count,
+    check_positive_vector,
+    missing_method,
+)
 from .._loops.arrays import as_dense
 from .._loops.grams import ProductKernel, RadialKernel
 from ..data import Block, as_rows
 from ..data.checks import check_gram_inputs
 from ..data.columns import counted, quantile
 from ..measures.fourier import FourierMeasure
+from .derivatives import product_hessian, radial_gradient, squared_distances
 from .sampling import standard_normals, uniforms
 
 _MEDIAN_ROWS = 1000
-# Rows that tell the offset and the unit of the data.
+# Rows from which the offset and the unit of the data are computed.
 _SCALE_ROWS = 100
-# The ν whose Matérn kernels are an exponential times a polynomial, and its degree.
+# The ν whose Matérn kernels are an exponential times a polynomial, and the degree of the latter.
 MATERN_ORDERS = {0.5: 0, 1.5: 1, 2.5: 2}
 
 
 class SpectralPrior(BaseEstimator, ABC):
-    """A distribution over frequencies and its kernel; a parameter object, never fitted.
+    """Base class of priors: a distribution over frequencies and its kernel k.
 
-    ``RadialPrior`` and ``ProductPrior`` ask less of a new prior. Here a subclass writes
-    ``_frequencies(n_atoms, n_features, rng, sampling)``, one frequency a row, and ``_gram(X, Z)``,
-    the closed-form kernel of arrays; ``_bandwidth`` names the parameter that also takes "scale" and
-    "median", and ``_from_length(length)`` is its value for a length read off the data.
+    A prior is a parameter object and never fitted. ``RadialPrior`` and ``ProductPrior`` need less
+    code. A direct subclass defines ``_frequencies(n_atoms, n_features, rng, sampling)``, one
+    frequency a row, and ``_gram(X, Z)``, the closed form for arrays. ``_samplings`` lists the
+    supported samplings. ``_bandwidth`` names the parameter that also accepts "scale" and "median",
+    and ``_from_length(length)`` is its value for a typical length of the data.
+
+    Everything else is optional. A model that needs a method which is not defined raises an error
+    with the name of the method. ``bochner.testing.check_prior`` compares all methods of a prior
+    with each other.
+
+    ================================ ===========================================================
+    ``log_density``                  ln p(ω) and its gradient: PacBayesLangevin, CustomKernel
+    ``hessian``                      exact kernels of vector fields, approximation bounds
+    ``gradient``                     derivatives of kernel machines
+    ``column_factor``                effects of kernel machines, for product kernels
+    ``onnx``, ``onnx_slopes``        export of kernels, and of vector fields of radial kernels
+    ``gaussian_variances``           exact variances and bounds of vector fields
+    ``compiled``                     compiled loops in float32 and float64
+    ================================ ===========================================================
 
     Examples
     --------
@@ -41,8 +65,8 @@ class SpectralPrior(BaseEstimator, ABC):
     """
 
     _samplings: ClassVar[tuple[str, ...]] = ("iid", "orthogonal", "qmc")
-    _bandwidth: ClassVar[str]  # name of the parameter that also takes "scale" and "median"
-    _metric: ClassVar[str] = "euclidean"  # of the distances that these are read off
+    _bandwidth: ClassVar[str]  # name of the parameter that also accepts "scale" and "median"
+    _metric: ClassVar[str] = "euclidean"  # of the distances from which these are computed
     # True if ``Evidence`` has fitted the parameters to rows and targets: a bound on the same rows
     # does not hold.
     _learned: bool = False
@@ -56,8 +80,7 @@ class SpectralPrior(BaseEstimator, ABC):
     def sample(
         self, n_atoms: int, n_features: int, rng: Seed, sampling: str = "iid"
     ) -> FourierMeasure:
-        """Draw ``n_atoms`` frequencies of equal weight; the mean of their kernel over draws is
-        ``kernel``.
+        """Draw ``n_atoms`` frequencies of equal weight, whose mean kernel over draws is ``kernel``.
 
         ``rng`` is a Generator or a seed.
         """
@@ -66,34 +89,30 @@ class SpectralPrior(BaseEstimator, ABC):
         if sampling not in self._samplings:
             raise ValueError(
                 f"{type(self).__name__} cannot be sampled with sampling={sampling!r}: its spectrum "
-                "is not a radial law, so "
-                "rotated blocks would change it. Write "
+                "is not radial, so rotated blocks would change it. Write "
                 f"sampling={' or sampling='.join(map(repr, self._samplings))}."
             )
         frequencies = self._frequencies(n_atoms, n_features, as_generator(rng, "rng"), sampling)
         return FourierMeasure(frequencies, np.full(n_atoms, self._mass() / n_atoms))
 
     def kernel(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The closed-form Gram matrix k(x, z) as (n_samples, n_other_samples)."""
+        """Return the closed-form Gram matrix k(x, z), (n_samples, n_other_samples)."""
         X, Z = check_gram_inputs(X, Z)
         return self._gram(X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False))
 
     def resolved(self, X: Any, weights: np.ndarray | None = None) -> Self:
-        """Return this prior with ``"scale"`` or ``"median"`` replaced by its number for the
-        (weighted) rows X.
-        """
+        """Return this prior with ``"scale"`` or ``"median"`` replaced by its value for the rows X."""
         name = self._bandwidth_name()
         value = None if name is None else getattr(self, name)
         if name is None or not isinstance(value, str):
             return self
         check_choice(value, name, ("scale", "median"))
-        rows = as_rows(X)  # once: typical_length takes them as they are
+        rows = as_rows(X)
         length = typical_length(rows, value, self._metric, weights)
         if not length > 0:
             raise ValueError(
                 f"{name}={value!r} needs points that differ, but X with {len(rows)} sample(s) has "
-                "none "
-                f"(n_samples = {len(rows)}, all columns constant or most rows equal). Write a "
+                f"none (n_samples = {len(rows)}, all columns constant or most rows equal). Write a "
                 f"number, e.g. {name}=1.0."
             )
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -101,16 +120,9 @@ class SpectralPrior(BaseEstimator, ABC):
         if not 0 < bandwidth < np.inf:
             raise ValueError(
                 f"{name}={value!r} would be {bandwidth} for X, whose entries lie {length:.1e} "
-                "apart. "
-                "Scale the columns, e.g. by StandardScaler."
+                "apart. Scale the columns, e.g. by StandardScaler."
             )
         return clone(self).set_params(**{name: bandwidth})
-
-    def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
-        """The kernel as one that ``_compute`` has fast loops and slopes for, with rates per column;
-        None where it has none.
-        """
-        return None
 
     def _bandwidth_name(self) -> str | None:
         """Return the name of the parameter that holds the bandwidth, None for a prior without one."""
@@ -125,8 +137,8 @@ class SpectralPrior(BaseEstimator, ABC):
         return 1.0
 
     def _from_length(self, length: float) -> float:
-        """The bandwidth whose kernel bends at zero like exp(−r² / (2 length²))."""
-        raise NotImplementedError(f"{type(self).__name__} takes no bandwidth from the data")
+        """Return the bandwidth whose kernel has the curvature of exp(−r² / (2 length²)) at zero."""
+        raise missing_method(self, "_from_length", "A bandwidth from the data")
 
     @abstractmethod
     def _frequencies(self, n_atoms, n_features, rng, sampling): ...
@@ -134,15 +146,69 @@ class SpectralPrior(BaseEstimator, ABC):
     @abstractmethod
     def _gram(self, X, Z): ...
 
+    # --- optional methods -------------------------------------------------------------------------
+
+    @property
+    def has_finite_variance(self) -> bool:
+        """True if the frequencies have a finite variance, so that k has second derivatives."""
+        return True
+
+    def compiled(self, n_features: int) -> ProductKernel | RadialKernel | None:
+        """Return the kernel as one that ``_loops.grams`` has compiled loops for, or None."""
+        return None
+
+    def log_density(self, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ln p(ω), (n_atoms,), and its gradient, (n_atoms, n_features)."""
+        raise missing_method(self, "log_density", "The density")
+
+    def hessian(self, X: np.ndarray, Z: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return ∂²k(x, z)/∂x_a∂z_b, (n_samples, n_other_samples, n_columns, n_columns)."""
+        raise missing_method(self, "hessian", "The exact kernel of vector fields")
+
+    def gradient(
+        self, X: np.ndarray, points: np.ndarray, coefficients: np.ndarray, side: int = 0
+    ) -> np.ndarray:
+        """Return ∂/∂x Σ_i coefficients_i k(x, points_i), (n_samples, n_outputs, n_features).
+
+        ``side`` selects the derivative at a kink: from below (-1), from above (1) or their mean (0).
+        """
+        raise missing_method(self, "gradient", "The derivative of kernels")
+
+    def column_factor(
+        self, j: int, x: np.ndarray, z: np.ndarray, n_features: int, whole: bool = False
+    ) -> tuple[float, np.ndarray]:
+        """Return the factor of column j of a product kernel as a constant and the rest.
+
+        The rest is (n_samples, n_other_samples). With ``whole``, or if the factor has no constant
+        part, the constant is 0.
+        """
+        raise missing_method(self, "column_factor", "Effects by products over columns")
+
+    def onnx(self, X: Any, points: np.ndarray) -> Any:
+        """Return k(x, points) as a tensor of the ONNX graph of the tensor X."""
+        raise missing_method(self, "onnx", "Export to ONNX")
+
+    def onnx_slopes(self, q: Any) -> tuple[Any, Any]:
+        """Return ``RadialPrior._slopes`` as tensors of the ONNX graph of the tensor q."""
+        raise missing_method(self, "onnx_slopes", "Export of vector fields to ONNX")
+
+    def gaussian_variances(self, n_features: int) -> np.ndarray:
+        """Return the variances of the frequencies' coordinates if these are independent normals."""
+        raise missing_method(self, "gaussian_variances", "The exact variance of vector fields")
+
 
 class RadialPrior(SpectralPrior):
-    """ω = spread · z / lengths with z ~ N(0, I): a Gaussian spectrum, or a scale mixture of
-    Gaussians.
+    """Frequencies ω = spread · z / lengths with z ~ N(0, I): scale mixtures of Gaussians.
 
-    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and writes
-    ``_lengths``) and writes two methods: ``_profile(squared_distances)``, the kernel as a function
+    A subclass has a parameter ``length_scale`` (or names another by ``_bandwidth`` and defines
+    ``_lengths``) and defines two methods: ``_profile(squared_distances)``, the kernel as a function
     of ‖(x − z) / lengths‖², and, unless the spectrum is Gaussian, ``_spread(uniform)``, the
-    quantile function of the mixing variable.
+    quantile function of the mixing variable. With ``_slopes``, the first two derivatives of
+    ``_profile``, the prior has ``gradient``, ``hessian`` and ``onnx_slopes``.
+
+    ``_profile`` and ``_slopes`` are also called with tensors of ONNX graphs, which support
+    arithmetic and ``np.exp``, ``log``, ``sqrt``, ``cos``, ``sin``, ``abs``. If they use other
+    functions, define ``onnx`` and ``onnx_slopes``.
 
     Examples
     --------
@@ -163,19 +229,23 @@ class RadialPrior(SpectralPrior):
     _bandwidth = "length_scale"
 
     def _lengths(self, n_features: int) -> np.ndarray:
-        """One length per feature."""
+        """Return one length per feature."""
         return self._bandwidths(n_features)
 
     def _from_length(self, length):
         return length
 
     @abstractmethod
-    def _profile(self, squared_distances: np.ndarray) -> np.ndarray:
-        """The kernel as a function of ‖(x − z) / lengths‖²."""
+    def _profile(self, squared_distances: Any) -> Any:
+        """Return the kernel as a function of ‖(x − z) / lengths‖²."""
 
     def _spread(self, uniform: np.ndarray) -> np.ndarray | float:
-        """Quantile function of the mixing variable; 1 for the Gaussian itself."""
+        """Return the quantile function of the mixing variable; 1 for the Gaussian itself."""
         return 1.0
+
+    def _slopes(self, squared_distances: Any) -> tuple[Any, Any]:
+        """Return the first and second derivative of ``_profile``."""
+        raise missing_method(self, "_slopes", "The derivative of the kernel")
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         lengths = self._lengths(n_features)
@@ -192,14 +262,46 @@ class RadialPrior(SpectralPrior):
         lengths = self._lengths(X.shape[1])
         return self._profile(cdist(X / lengths, Z / lengths, "sqeuclidean"))
 
+    def _scaled_frequencies(self, frequencies):
+        """Return q = ‖ω ℓ‖², its gradient in ω, and ln Π ℓ, the change of volume."""
+        lengths = self._lengths(frequencies.shape[1])
+        scaled = frequencies * lengths
+        return np.sum(scaled**2, axis=1), 2 * scaled * lengths, float(np.sum(np.log(lengths)))
+
+    def hessian(self, X, Z, columns):
+        lengths = self._lengths(X.shape[1])
+        q = np.zeros((len(X), len(Z)))
+        for j, length in enumerate(lengths):
+            q += ((X[:, j, None] - Z[:, j]) / length) ** 2
+        slope, bend = self._slopes(q)
+        differences = (X[:, None, columns] - Z[None, :, columns]) / lengths[columns] ** 2
+        rows, others = differences[:, :, :, None], differences[:, :, None, :]
+        hessian = -4 * bend[:, :, None, None] * rows * others
+        diagonal = np.arange(len(columns))
+        hessian[:, :, diagonal, diagonal] -= 2 * slope[:, :, None] / lengths[columns] ** 2
+        return hessian
+
+    def gradient(self, X, points, coefficients, side=0):
+        rates = 1 / self._lengths(X.shape[1])
+        left, right = X * rates, points * rates
+        slope = self._slopes(squared_distances(left, right))[0]
+        return radial_gradient(left, right, slope, coefficients, rates)
+
+    def onnx(self, X, points):
+        return self._profile(X.squared_distances(points, 1 / self._lengths(points.shape[1])))
+
+    def onnx_slopes(self, q):
+        return self._slopes(q)
+
 
 class ProductPrior(SpectralPrior):
-    """Independent coordinates: ω_j = rate_j · quantile(u_j), and a kernel that is a product over
-    coordinates.
+    """Independent coordinates ω_j = rate_j · quantile(u_j), and a kernel that is a product.
 
-    A subclass names its parameter by ``_bandwidth`` (and writes ``_rates``, where that is not a
-    rate) and writes two methods: ``_quantile(uniform)``, the quantile function of one coordinate at
-    rate 1, and ``_factor(differences)``, its kernel.
+    A subclass names its parameter by ``_bandwidth`` (and defines ``_rates`` if that is not a rate)
+    and defines two methods: ``_quantile(uniform)``, the quantile function of one coordinate at rate
+    1, and ``_factor(differences)``, its kernel. With ``_factor_derivatives`` the prior has
+    ``gradient`` and ``hessian``. ``_factor`` is also called with tensors of ONNX graphs, see
+    ``RadialPrior``.
 
     Examples
     --------
@@ -222,16 +324,20 @@ class ProductPrior(SpectralPrior):
     _samplings = ("iid", "qmc")
 
     def _rates(self, n_features: int) -> np.ndarray:
-        """One rate per feature."""
+        """Return one rate per feature."""
         return self._bandwidths(n_features)
 
     @abstractmethod
     def _quantile(self, uniform: np.ndarray) -> np.ndarray:
-        """Quantile function of one coordinate at rate 1."""
+        """Return the quantile function of one coordinate at rate 1."""
 
     @abstractmethod
-    def _factor(self, differences: np.ndarray) -> np.ndarray:
-        """The kernel of one coordinate at rate 1."""
+    def _factor(self, differences: Any) -> Any:
+        """Return the kernel of one coordinate at rate 1."""
+
+    def _factor_derivatives(self, differences: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return ``_factor`` and its first and second derivative."""
+        raise missing_method(self, "_factor_derivatives", "The derivative of the kernel")
 
     def _frequencies(self, n_atoms, n_features, rng, sampling):
         rates = self._rates(n_features)
@@ -243,16 +349,42 @@ class ProductPrior(SpectralPrior):
             gram *= self._factor(rate * (X[:, j, None] - Z[:, j]))
         return gram
 
+    def _column_derivatives(self, X, Z, rates):
+        return [
+            self._factor_derivatives(rate * (X[:, j, None] - Z[:, j]))
+            for j, rate in enumerate(rates)
+        ]
+
+    def hessian(self, X, Z, columns):
+        rates = self._rates(X.shape[1])
+        return product_hessian(self._column_derivatives(X, Z, rates), rates, columns)
+
+    def gradient(self, X, points, coefficients, side=0):
+        rates = self._rates(X.shape[1])
+        derivatives = self._column_derivatives(X, points, rates)
+        slopes = [
+            rate * prod(factors[j == k] for k, factors in enumerate(derivatives)) @ coefficients
+            for j, rate in enumerate(rates)
+        ]
+        return np.stack(slopes, axis=2)
+
+    def column_factor(self, j, x, z, n_features, whole=False):
+        return 0.0, self._factor(self._rates(n_features)[j] * (x[:, None] - z))
+
+    def onnx(self, X, points):
+        rates = self._rates(points.shape[1])
+        return reduce(mul, map(self._factor, X.scaled_differences(points, rates)))
+
 
 def typical_length(
     X: Any, rule: str, metric: str = "euclidean", weights: np.ndarray | None = None
 ) -> float:
-    """Return a length of the data: ``"scale"`` from the variance of all entries, ``"median"`` from
-    distances.
+    """Return a typical length of the rows X by the rule ``"scale"`` or ``"median"``.
 
-    ``"scale"`` is √(d · var / 2), so that γ = 1 / (2 length²) is scikit-learn's ``gamma="scale"``;
-    for the ℓ1 metric it is d · std. A row of weight 2 counts as two rows. ``"median"`` looks at
-    1000 rows at most, evenly spread over those that have a weight.
+    ``"scale"`` is √(d · var / 2) with the variance of all entries, so that γ = 1 / (2 length²) is
+    scikit-learn's ``gamma="scale"``; for the ℓ1 metric it is d · std. ``"median"`` is the median
+    distance of at most 1000 rows, evenly spread over those of positive weight. A row of weight 2
+    counts as two rows.
     """
     rows = as_rows(X)
     n_features = rows.n_features
@@ -264,13 +396,14 @@ def typical_length(
         if weights is None:
             return float(np.median(distances)) if len(distances) else 0.0
         counts = weights[some]
-        # h equal rows are h (h − 1) / 2 pairs that lie nowhere apart.
+        # h equal rows are h (h − 1) / 2 pairs at distance zero.
         pairs = np.outer(counts, counts)[np.triu_indices(len(counts), 1)]
         pairs = np.append(pairs, np.maximum(counts * (counts - 1), 0).sum() / 2)
         lengths, counts = counted(np.append(distances, 0.0), pairs)
         return quantile(lengths, counts, 0.5) if pairs.sum() > 0 else 0.0
     some = as_dense(rows.sample(_SCALE_ROWS))
-    center = float(some.mean())  # sums around it do not cancel, whatever the offset of the data
+    # Sums around the center do not cancel if the data have an offset.
+    center = float(some.mean())
     unit = _power_of_two(some - center)
     signals = [] if weights is None else [weights]
     total = len(rows) if weights is None else float(weights.sum())
@@ -283,7 +416,7 @@ def typical_length(
 
 
 def _power_of_two(differences):
-    """Return the power of two next to the largest difference, 1 if there is none.
+    """Return the power of two next to the largest difference; 1 if all are zero.
 
     Division by it is exact, and squares of the result neither overflow nor underflow.
     """

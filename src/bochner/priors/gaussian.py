@@ -13,8 +13,7 @@ _DEFAULT_GAMMA = 1.0
 class Gaussian(RadialPrior):
     """k(x, z) = exp(−γ ‖x − z‖²) = exp(−‖x − z‖² / (2σ²)); its spectrum is N(0, 2γ I).
 
-    Give ``gamma`` or ``length_scale``, not both. ``set_params`` with one of them replaces the
-    other.
+    Give ``gamma`` or ``length_scale``, not both. ``set_params`` with one replaces the other.
 
     Parameters
     ----------
@@ -52,8 +51,7 @@ class Gaussian(RadialPrior):
         if np.ndim(self.gamma) or self.gamma not in (None, _DEFAULT_GAMMA):
             raise ValueError(
                 f"Gaussian got both gamma={self.gamma!r} and length_scale={self.length_scale!r}; "
-                "give one of them "
-                "(gamma = 1 / (2 length_scale²))."
+                "give one of them (gamma = 1 / (2 length_scale²))."
             )
         return "length_scale"
 
@@ -67,8 +65,19 @@ class Gaussian(RadialPrior):
         return np.exp(-squared_distances / 2)
 
     def compiled(self, n_features):
-        """A radial kernel of rates √(2γ) = 1 / σ."""
+        """Return a radial kernel of rates √(2γ) = 1 / σ."""
         return RadialKernel(1 / self._lengths(n_features), GAUSSIAN)
 
     def _from_length(self, length):
         return length if self._bandwidth_name() == "length_scale" else 1 / (2 * length**2)
+
+    def log_density(self, frequencies):
+        q, slope, volume = self._scaled_frequencies(frequencies)
+        return volume - frequencies.shape[1] / 2 * np.log(2 * np.pi) - q / 2, -slope / 2
+
+    def _slopes(self, squared_distances):
+        value = np.exp(-squared_distances / 2)
+        return -value / 2, value / 4
+
+    def gaussian_variances(self, n_features):
+        return 1 / self._lengths(n_features) ** 2

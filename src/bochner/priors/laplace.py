@@ -4,6 +4,7 @@ import numpy as np
 
 from .._loops.grams import ProductKernel
 from .base import ProductPrior
+from .derivatives import product_gradient
 
 
 class Laplace(ProductPrior):
@@ -36,8 +37,23 @@ class Laplace(ProductPrior):
         return self.compiled(X.shape[1]).gram(X, None if Z is X else Z)
 
     def compiled(self, n_features):
-        """The kernel as ``_compute`` knows it: a product of exponentials."""
+        """Return a product of exponentials."""
         return ProductKernel(self._rates(n_features), None, 0)
 
     def _from_length(self, length):
         return 1 / length
+
+    has_finite_variance = False
+
+    def log_density(self, frequencies):
+        rates = self._rates(frequencies.shape[1])
+        u = frequencies / rates
+        return -np.sum(np.log(np.pi * rates) + np.log1p(u**2), axis=1), -2 * u / (1 + u**2) / rates
+
+    def gradient(self, X, points, coefficients, side=0):
+        return product_gradient(self.compiled(X.shape[1]), X, points, coefficients, side)
+
+    def onnx(self, X, points):
+        differences = X.scaled_differences(points, self._rates(points.shape[1]))
+        distances = [np.abs(u) for u in differences]
+        return np.exp(-sum(distances[1:], distances[0]))

@@ -1,30 +1,31 @@
 """The Matérn prior."""
 
 import numpy as np
+from scipy.special import gamma as gamma_function
 from scipy.special import gammaincinv, gammaln, kve
 
-from .._checks import check_positive
+from .._checks import MissingMethod, check_positive, missing_method
 from .._estimator import keyword_only_from
 from .._loops.grams import RadialKernel
 from .base import MATERN_ORDERS, RadialPrior
+from .derivatives import matern_profile, radial_gradient, squared_distances
 
 _LARGE_ORDER = 50
 
 
 @keyword_only_from("0.4", old_order=("nu", "length_scale"))
 class Matern(RadialPrior):
-    r"""k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a multivariate Student
-    law with 2ν degrees.
+    """k = 2^{1−ν}/Γ(ν) s^ν K_ν(s), s = √(2ν) ‖x − z‖ / ℓ; its spectrum is a Student distribution.
 
-    One Gamma variable is shared by all coordinates of a frequency: independent Student coordinates
-    would be another kernel in more than one dimension.
+    The spectrum is multivariate, with 2ν degrees of freedom: all coordinates of a frequency share
+    one Gamma variable. Independent coordinates would give another kernel in several dimensions.
 
     Parameters
     ----------
     nu : float, default 1.5
         ν, the smoothness; above zero.
     length_scale : float, one per column, "scale" or "median", default 1.0
-        ℓ; the words read it off the data.
+        ℓ; "scale" and "median" compute it from the data.
 
     Examples
     --------
@@ -61,21 +62,91 @@ class Matern(RadialPrior):
         )
 
     def compiled(self, n_features):
-        """A radial kernel of rates √(2ν) / ℓ, where the Bessel function is an exponential times a
-        polynomial.
-        """
+        """Return a radial kernel of rates √(2ν) / ℓ for ν = 1/2, 3/2 and 5/2, else None."""
         if self.nu not in MATERN_ORDERS:
             return None
         return RadialKernel(
             np.sqrt(2 * self.nu) / self._lengths(n_features), MATERN_ORDERS[self.nu]
         )
 
+    @property
+    def has_finite_variance(self):
+        return self.nu > 1
+
+    def log_density(self, frequencies):
+        nu, d = check_positive(self.nu, "nu"), frequencies.shape[1]
+        q, slope, volume = self._scaled_frequencies(frequencies)
+        constant = gammaln(nu + d / 2) - gammaln(nu) - d / 2 * np.log(2 * np.pi * nu) + volume
+        value = constant - (nu + d / 2) * np.log1p(q / (2 * nu))
+        return value, -(nu + d / 2) / (2 * nu + q)[:, None] * slope
+
+    def _slopes(self, squared_distances):
+        """With z = √(2νq), dM_ν/dz = −z/(2(ν − 1)) M_{ν−1} and dz/dq = ν/z.
+
+        For ν <= 2 the second derivative is infinite at zero, but only δδᵀ times it is used, which
+        vanishes there: its value is set to zero.
+        """
+        nu = float(self.nu)
+        if not nu > 1:
+            raise missing_method(self, "_slopes", "The derivative of the kernel")
+        z_squared = 2 * nu * squared_distances
+        slope = -nu / (2 * (nu - 1)) * Matern(nu=nu - 1)._profile(z_squared / (2 * (nu - 1)))
+        if nu > 2:
+            lower = Matern(nu=nu - 2)._profile(z_squared / (2 * (nu - 2)))
+            return slope, nu**2 / (4 * (nu - 1) * (nu - 2)) * lower
+        near = z_squared < 1e-24
+        z = np.sqrt(np.where(near, 1.0, z_squared))
+        bend = (
+            2 ** (1 - nu) / gamma_function(nu) * nu**2 * z ** (nu - 2) * kve(2 - nu, z) * np.exp(-z)
+        )
+        return slope, np.where(near, 0.0, bend)
+
+    def gradient(self, X, points, coefficients, side=0):
+        kernel = self.compiled(X.shape[1])
+        if kernel is None:
+            return super().gradient(X, points, coefficients, side)
+        left, right = X * kernel.rates, points * kernel.rates
+        t = np.sqrt(squared_distances(left, right))
+        if kernel.order == 0:
+            steepness = np.where(t > 0, -0.5 * np.exp(-t) / np.where(t > 0, t, 1.0), 0.0)
+        else:
+            steepness = -0.5 * np.exp(-t) if kernel.order == 1 else -(1 + t) * np.exp(-t) / 6
+        gradient = radial_gradient(left, right, steepness, coefficients, kernel.rates)
+        if side and kernel.order == 0:
+            at_kink = (t == 0) @ coefficients.astype(np.float64)
+            gradient -= side * at_kink[:, :, None] * kernel.rates
+        return gradient
+
+    def onnx(self, X, points):
+        kernel = self.compiled(points.shape[1])
+        if kernel is None:
+            raise MissingMethod(
+                f"The kernel of {self!r} is a Bessel function, which ONNX does not have. Use nu = "
+                "0.5, 1.5 or 2.5, or features of it."
+            )
+        return matern_profile(np.sqrt(X.squared_distances(points, kernel.rates)), kernel.order)
+
+    def onnx_slopes(self, q):
+        """For ν = 3/2, z = √(3q): −(3/2) e⁻ᶻ and (9/4) e⁻ᶻ / z, set to zero at zero.
+
+        For ν = 5/2, z = √(5q): −(5/6) (1 + z) e⁻ᶻ and (25/12) e⁻ᶻ.
+        """
+        if self.nu not in (1.5, 2.5):
+            raise MissingMethod(
+                f"Vector fields of {self!r} cannot be exported to ONNX: use nu = 1.5 or 2.5."
+            )
+        z = np.sqrt(2 * self.nu * q)
+        decay = np.exp(-z)
+        if self.nu == 2.5:
+            return -5 / 6 * (1.0 + z) * decay, 25 / 12 * decay
+        near, where = z < 1e-12, q.graph.where
+        return -1.5 * decay, where(near, 0.0, 2.25 * decay / where(near, 1.0, z))
+
 
 def _large_order_logarithm(nu, z):
-    """log(s^ν K_ν(s)) at s = ν z up to a constant, by Debye's uniform expansion: K_ν itself
-    overflows for large ν.
+    """Return log(s^ν K_ν(s)) at s = ν z up to a constant, by Debye's uniform expansion.
 
-    The first neglected term is of order ν⁻⁴.
+    K_ν itself overflows for large ν. The first neglected term is of order ν⁻⁴.
     """
     root = np.sqrt(1 + z**2)
     p = 1 / root

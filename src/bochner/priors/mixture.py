@@ -1,16 +1,16 @@
 """The spectral mixture prior."""
 
 import numpy as np
+from scipy.special import logsumexp
 
 from .base import SpectralPrior
 from .sampling import standard_normals
 
 
 class SpectralMixture(SpectralPrior):
-    """k(x, z) = Σ_q c_q exp(−½ Σ_j s_qj² δ_j²) cos(μ_q · δ): a mixture of Gaussians in the
-    frequency domain.
+    """k(x, z) = Σ_q c_q exp(−½ Σ_j s_qj² δ_j²) cos(μ_q · δ), δ = x − z.
 
-    The mass of the measure, k(x, x), is Σ c.
+    The spectrum is a mixture of Gaussians. The mass of the measure, k(x, x), is Σ c.
 
     Parameters
     ----------
@@ -48,8 +48,7 @@ class SpectralMixture(SpectralPrior):
         if means.shape != (len(weights), n_features):
             raise ValueError(
                 f"means has shape {means.shape}, but {len(weights)} parts of {n_features} features "
-                "need "
-                f"({len(weights)}, {n_features})."
+                f"need ({len(weights)}, {n_features})."
             )
         if (
             scales.shape not in ((len(weights),), means.shape)
@@ -70,8 +69,7 @@ class SpectralMixture(SpectralPrior):
         normals, extra = standard_normals(n_atoms, n_features, rng, sampling, n_extra=1)
         cumulative = np.cumsum(weights / weights.sum())
         part = np.minimum(np.searchsorted(cumulative, extra[:, 0], side="right"), len(weights) - 1)
-        # An atom stands for the pair ±ω, so the random sign of the mean that makes the law
-        # symmetric is not needed.
+        # An atom stands for the pair ±ω, so the mean needs no random sign.
         return means[part] + scales[part] * normals
 
     def _gram(self, X, Z):
@@ -84,3 +82,44 @@ class SpectralMixture(SpectralPrior):
                 * np.cos(differences @ mean)
             )
         return gram
+
+    def log_density(self, frequencies):
+        weights, means, scales = self._parts(frequencies.shape[1])
+        if np.any(scales == 0):
+            raise ValueError(
+                "A SpectralMixture with a scale of zero has no density. Write a small positive "
+                "scale."
+            )
+        z = (frequencies[:, None] - means) / scales
+        with np.errstate(divide="ignore"):
+            parts = np.log(weights / weights.sum()) - np.sum(
+                np.log(scales) + z**2 / 2 + np.log(2 * np.pi) / 2, axis=2
+            )
+        total = logsumexp(parts, axis=1)
+        shares = np.exp(parts - total[:, None])
+        return total, -np.einsum("mq,mqd->md", shares, z / scales)
+
+    def hessian(self, X, Z, columns):
+        hessian = np.zeros((len(X), len(Z), len(columns), len(columns)))
+        differences = X[:, None, :] - Z[None, :, :]
+        for weight, mean, scale in zip(*self._parts(X.shape[1]), strict=True):
+            envelope = (
+                weight * np.exp(-0.5 * np.sum((scale * differences) ** 2, axis=2))[:, :, None, None]
+            )
+            phase = differences @ mean
+            cosine, sine = np.cos(phase)[:, :, None, None], np.sin(phase)[:, :, None, None]
+            mean, scale = mean[columns], scale[columns]
+            pull = scale**2 * differences[:, :, columns]
+            squares = pull[:, :, :, None] * pull[:, :, None, :]
+            crossed = pull[:, :, :, None] * mean + mean[:, None] * pull[:, :, None, :]
+            fixed = np.diag(scale**2) + np.outer(mean, mean)
+            hessian += envelope * ((fixed - squares) * cosine - crossed * sine)
+        return hessian
+
+    def onnx(self, X, points):
+        parts = []
+        for weight, mean, scale in zip(*self._parts(points.shape[1]), strict=True):
+            phases = X @ mean[:, None] - points @ mean
+            envelope = np.exp(-0.5 * X.squared_distances(points, scale))
+            parts.append(weight * envelope * np.cos(phases))
+        return sum(parts[1:], parts[0])

@@ -1,4 +1,4 @@
-"""Independent, orthogonal and quasi-Monte-Carlo draws, written once for all priors."""
+"""Independent, orthogonal and quasi-Monte-Carlo draws for all priors."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -9,20 +9,16 @@ _EDGE = 1e-12
 
 
 def uniforms(n_draws: int, n_columns: int, rng: np.random.Generator, sampling: str) -> np.ndarray:
-    """Points of the open unit cube, (n_draws, n_columns): ``"iid"``, or scrambled Sobol for
-    ``"qmc"``.
-    """
+    """Draw points of the open unit cube, independent or, for ``"qmc"``, scrambled Sobol points."""
     if sampling == "qmc":
         if n_columns > qmc.Sobol.MAXDIM:
             raise ValueError(
                 f"sampling='qmc' needs {n_columns} Sobol dimensions, but there are only "
-                f"{qmc.Sobol.MAXDIM}. "
-                "Write sampling='orthogonal' or sampling='iid'."
+                f"{qmc.Sobol.MAXDIM}. Write sampling='orthogonal' or sampling='iid'."
             )
         # A power of two keeps the net balanced; the surplus is dropped.
-        points = qmc.Sobol(n_columns, rng=rng).random_base2(int(np.ceil(np.log2(max(n_draws, 1)))))[
-            :n_draws
-        ]
+        exponent = int(np.ceil(np.log2(max(n_draws, 1))))
+        points = qmc.Sobol(n_columns, rng=rng).random_base2(exponent)[:n_draws]
     else:
         points = rng.random((n_draws, n_columns))
     return np.clip(points, _EDGE, 1 - _EDGE)
@@ -31,8 +27,7 @@ def uniforms(n_draws: int, n_columns: int, rng: np.random.Generator, sampling: s
 def standard_normals(
     n_draws: int, n_features: int, rng: np.random.Generator, sampling: str, n_extra: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of law N(0, I), and ``n_extra`` uniforms a row for whatever else a prior draws (its
-    mixing variable).
+    """Draw rows from N(0, I), and ``n_extra`` uniforms a row, e.g. for a mixing variable.
 
     ``"orthogonal"``: blocks of up to n_features rows that are exactly orthogonal, with independent
     chi radii. ``"qmc"``: one Sobol net covers the normals and the extra columns.
@@ -52,10 +47,8 @@ def standard_normals(
 
 
 def _haar_rows(n_rows: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """The first rows of a Haar-distributed orthogonal matrix; never factorises more columns than
-    asked for.
-    """
+    """Draw the first rows of a Haar-distributed orthogonal matrix, without the other rows."""
     columns, triangle = np.linalg.qr(rng.standard_normal((n_features, n_rows)))
-    # QR leaves the signs to the algorithm; tying them to the triangle makes the law invariant under
-    # rotation.
+    # The signs of QR depend on the algorithm; those of the triangle make the distribution invariant
+    # under rotation.
     return (columns * np.where(np.diag(triangle) < 0, -1.0, 1.0)).T
