@@ -120,7 +120,7 @@ class GBRFF1Classifier(PublishedBooster):
         else:
             kernel = measure
 
-        sent = rows.held(signal), rows.held(counts)
+        sent = rows.persist(signal), rows.persist(counts)
 
         def total(function, phases):
             return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), *sent)

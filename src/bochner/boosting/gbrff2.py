@@ -214,7 +214,7 @@ def objective_of(
     """
     if not is_small(rows):
         n_samples = counts.sum() if n_samples is None else n_samples
-        signal, counts = rows.held(signal), rows.held(counts)
+        signal, counts = rows.persist(signal), rows.persist(counts)
         return partial(
             frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples
         )

@@ -35,7 +35,7 @@ def check_rows(
             _check_feature_names(estimator, frame, reset=reset)
         elif reset:
             vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
-        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
+        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), persist=reset)
         if not len(rows):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is "

@@ -121,7 +121,7 @@ class Rows(ABC):
         """Return what ``map`` computes, always as an array in memory."""
         return self.map(block, n_columns, dtype=dtype, signals=signals)
 
-    def held(self, signal: Any) -> Any:
+    def persist(self, signal: Any) -> Any:
         """Return a signal to pass to many sums; rows on a cluster send it to the workers once.
         None stays None.
         """

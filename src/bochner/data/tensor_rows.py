@@ -141,7 +141,7 @@ class TensorRows(Rows):
                 blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept
             )
 
-    def held(self, signal):
+    def persist(self, signal):
         return signal
 
     def assert_finite(self, name="X", names=None):
