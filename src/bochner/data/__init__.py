@@ -4,7 +4,7 @@ Dask, other devices).
 
 from .batches import BatchPlan, enough_rows
 from .dask.clusters import with_the_scheduler
-from .dask.inputs import gathered, is_remote, of_predictions, opened
+from .dask.inputs import gathered, is_remote, of_predictions, zarr_as_dask
 from .dask.rows import as_rows
 from .dask.tables import RemoteTable
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
@@ -29,7 +29,7 @@ __all__ = [
     "is_remote",
     "mapped_bytes",
     "of_predictions",
-    "opened",
+    "zarr_as_dask",
     "release_scratches",
     "row_keys",
     "row_numbers",

@@ -20,7 +20,7 @@ from .inputs import (
     group_bounds,
     group_sizes,
     is_remote,
-    opened,
+    zarr_as_dask,
     plus,
     remote_array,
 )
@@ -357,7 +357,7 @@ def as_rows(
     """
     if isinstance(X, Rows):
         return X
-    X = opened(X)
+    X = zarr_as_dask(X)
     if is_remote(X):
         return DaskRows(X, block_size, names, persist=persist)
     if is_tensor(X):
