@@ -85,7 +85,7 @@ class Rows(ABC):
         return False
 
     @property
-    def looks_cost_little(self) -> bool:
+    def has_cheap_access(self) -> bool:
         """Whether some rows from all over can be taken for much less than a pass."""
         return self.is_local
 

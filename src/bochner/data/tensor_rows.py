@@ -103,7 +103,7 @@ class TensorRows(Rows):
         return np.dtype(np.float32 if self.source.dtype == self.xp.float32 else np.float64)
 
     @property
-    def looks_cost_little(self):
+    def has_cheap_access(self):
         return True
 
     def sum(self, block, *signals):

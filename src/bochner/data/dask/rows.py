@@ -54,7 +54,7 @@ class DaskRows(Rows):
         self._groups = _Groups(self.source, names, persist)
 
     @property
-    def looks_cost_little(self):
+    def has_cheap_access(self):
         """Where workers hold the rows, or have been asked to and have the room; else a look may
         read as much as a pass.
         """
