@@ -10,7 +10,7 @@ from .dask.tables import RemoteTable
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
 from .row_keys import column_keys, row_keys
 from .rows import Block, LocalRows, Rows, assert_finite, blocks_of, evenly_spread, row_numbers
-from .tensor_rows import twin_of
+from .tensor_rows import array_api_version_of
 
 __all__ = [
     "BatchPlan",
@@ -34,6 +34,6 @@ __all__ = [
     "row_keys",
     "row_numbers",
     "scratch",
-    "twin_of",
+    "array_api_version_of",
     "with_the_scheduler",
 ]

@@ -22,7 +22,7 @@ BLOCK_ROWS, BLOCK_BYTES = 2**14, 2**28
 _twins: dict[Callable, Callable] = {}
 
 
-def twin_of(function: Callable) -> Callable[[Callable], Callable]:
+def array_api_version_of(function: Callable) -> Callable[[Callable], Callable]:
     """Register, as a decorator, what does on arrays of the standard what ``function`` does on
     NumPy's.
 
