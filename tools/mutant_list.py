@@ -794,8 +794,8 @@ MUTANTS: list[Mutant] = [
             ),
             "tabular-waves-slope": ("return shares * (slopes - mean)", "return shares * slopes"),
             "tabular-waves-excluded": (
-                "apart=np.flatnonzero(~kept),",
-                "apart=np.empty(0, dtype=np.intp),",
+                "excluded=np.flatnonzero(~kept),",
+                "excluded=np.empty(0, dtype=np.intp),",
             ),
         },
     ),

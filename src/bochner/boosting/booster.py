@@ -261,7 +261,7 @@ class FourierBooster(CallbackSupportMixin, ExpansionPredictor, NestedDefaults):
             descent = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None)
             (descended,) = run_together(
                 [descent], [parameters], rows, targets, np.random.default_rng([self._seed, 2, len(fit)]),
-                weights=weights, apart=apart, standardization=standardization,
+                weights=weights, excluded=apart, standardization=standardization,
                 held_out=None if checked is None else lambda fit: rounds.mean_loss(checked, checked.scores(fit)),
                 after_epoch=lambda reached: tasks.finished("epoch", lambda: published(reached.expansion)),
             )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, validate_data
 
 from .._loops.arrays import as_dense
-from .dask.inputs import gathered, is_remote, zarr_as_dask, remote_frame
+from .dask.inputs import gathered, is_remote, remote_frame, zarr_as_dask
 from .dask.rows import as_rows
 from .rows import Rows, assert_finite, assert_unmasked
 from .tensor_rows import TensorRows, is_tensor

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .columns import is_frame
-from .dask.inputs import gathered, is_remote, zarr_as_dask, remote_frame
+from .dask.inputs import gathered, is_remote, remote_frame, zarr_as_dask
 from .dask.rows import as_rows
 from .repetitions import EqualRows, equal_keys
 from .row_keys import column_keys, row_keys

@@ -143,12 +143,12 @@ class Rows(ABC):
         """
 
     def epochs(
-        self, plan: BatchPlan, apart: np.ndarray, *signals: Any
+        self, plan: BatchPlan, excluded: np.ndarray, *signals: Any
     ) -> Callable[[int], Iterator[Callable]]:
         """A function that gives the batches of an epoch by its number.
 
         A batch takes a block function and gives Σ over its slices of ``block(array, places in it,
-        *signal_slices)``, a tuple of arrays, computed where the rows are. ``apart`` are sorted
+        *signal_slices)``, a tuple of arrays, computed where the rows are. ``excluded`` are sorted
         numbers of rows that take no part.
         """
         raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
@@ -245,8 +245,8 @@ class LocalRows(Rows):
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
-    def epochs(self, plan, apart, *signals):
-        return partial(local_batches, self.source, plan, apart=apart, signals=signals)
+    def epochs(self, plan, excluded, *signals):
+        return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
 
     def assert_finite(self, name="X", names=None, place=""):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file

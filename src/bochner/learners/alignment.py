@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from .._loops.arrays import working_dtype
 from .._loops.blocks import fourier_sums_block, potential_gradient_block
-from ..data import Block, as_rows, array_api_version_of
+from ..data import Block, array_api_version_of, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 

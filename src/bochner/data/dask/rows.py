@@ -20,9 +20,9 @@ from .inputs import (
     group_bounds,
     group_sizes,
     is_remote,
-    zarr_as_dask,
     plus,
     remote_array,
+    zarr_as_dask,
 )
 
 
@@ -38,7 +38,12 @@ class DaskRows(Rows):
     is_local = False
 
     def __init__(
-        self, source: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
+        self,
+        source: Any,
+        block_size: int | str = "auto",
+        names: Any = None,
+        *,
+        persist: bool = False,
     ):
         source = remote_array(source)
         assert_two_dimensional(source)
@@ -160,12 +165,12 @@ class DaskRows(Rows):
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
-    def epochs(self, plan, apart, *signals):
+    def epochs(self, plan, excluded, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
             (numbers,) = computed(self.source)
             assert_unmasked(numbers, "X")
-            return as_rows(numbers, names=self.names).epochs(plan, apart, *signals)
-        return DaskShards(self.source, plan, apart, signals)
+            return as_rows(numbers, names=self.names).epochs(plan, excluded, *signals)
+        return DaskShards(self.source, plan, excluded, signals)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
