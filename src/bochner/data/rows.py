@@ -131,6 +131,10 @@ class Rows(ABC):
     def take(self, numbers: np.ndarray) -> Any:
         """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
 
+    def in_memory_rows(self) -> "LocalRows":
+        """Return the same rows in memory."""
+        return LocalRows(self.take(np.arange(len(self))), self.block_size)
+
     @abstractmethod
     def batches(
         self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
@@ -220,6 +224,9 @@ class LocalRows(Rows):
         few = self._row_size() * len(self) + out.nbytes < SHARED_BYTES
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         return out
+
+    def in_memory_rows(self):
+        return super().in_memory_rows() if is_mapped(self.source) else self
 
     def take(self, numbers):
         if not is_mapped(self.source):
