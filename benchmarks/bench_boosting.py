@@ -129,7 +129,7 @@ def gradient_row(n=1_000_000, repeats=7):
     avoid.
     """
     from bochner.boosting.gbrff2 import frequency_objective
-    from bochner.boosting.published import in_few_blocks
+    from bochner.boosting.gbrff_base import in_few_blocks
 
     rng = np.random.default_rng(0)
     X, signal, frequency = rng.normal(size=(n, 20)), rng.normal(size=n), rng.normal(size=20)

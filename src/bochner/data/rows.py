@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._loops.arrays import working_dtype
+from .._loops.arrays import as_dense, working_dtype
 from .._loops.threads import ordered_map
 from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
@@ -135,6 +135,28 @@ class Rows(ABC):
         """Return the same rows in memory."""
         return LocalRows(self.take(np.arange(len(self))), self.block_size)
 
+    def in_c_order(self, n_dense: int) -> "Rows":
+        """Return rows in memory in C order; up to ``n_dense`` numbers as one dense array.
+
+        Rows on a cluster or another device are returned unchanged.
+        """
+        return self
+
+    def in_dense_blocks(self, block_size: int) -> "Rows":
+        """Return dense rows of this machine in blocks of this size; other rows keep their own."""
+        return self
+
+    def small_array(self, n_numbers: int) -> np.ndarray | None:
+        """Return the array of the rows if it is in memory and has at most this many numbers."""
+        return None
+
+    def room_beside(self, n_bytes: int) -> int:
+        """Return how many bytes may be kept in memory for these rows: ``n_bytes``, or their size.
+
+        Zero for rows on a cluster or another device.
+        """
+        return 0
+
     @abstractmethod
     def batches(
         self, size: int, rng: np.random.Generator, kept: np.ndarray | None = None
@@ -240,6 +262,24 @@ class LocalRows(Rows):
                 taken[first:last] = self.source[numbers[first:last]]
                 release_pages(self.source, block)
         return taken
+
+    def in_c_order(self, n_dense):
+        few = np.prod(self.shape) <= n_dense
+        if not few and not (self.in_memory and not self.source.flags.c_contiguous):
+            return self
+        points = as_dense(self.take(np.arange(len(self))))
+        return LocalRows(np.ascontiguousarray(points, dtype=self.dtype if few else None))
+
+    def in_dense_blocks(self, block_size):
+        return self.in_blocks(block_size) if isinstance(self.source, np.ndarray) else self
+
+    def small_array(self, n_numbers):
+        few = self.in_memory and self.source.size <= n_numbers
+        return self.source if few and self.source.dtype == self.dtype else None
+
+    def room_beside(self, n_bytes):
+        own = len(self) * self.n_features * np.dtype(self.dtype).itemsize
+        return max(n_bytes, own if self.in_memory else 0)
 
     def batches(self, size, rng, kept=None):
         if self.in_memory:

@@ -12,7 +12,7 @@ import numpy as np
 from .._loops.grams import GAUSSIAN, ProductKernel, RadialKernel
 from ..expansions.kernels import KernelExpansion
 from ..expansions.waves import Expansion, ExpansionStack
-from ..losses import Exponential, Huber, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
+from ..losses import Loss
 from ..measures.fourier import AtomicMeasure, FourierMeasure
 from ..measures.harmonic import HarmonicMeasure, sphere_area
 from ..priors import (
@@ -241,37 +241,12 @@ def _product(factors):
 # --- what scores predict --------------------------------------------------------------------------
 
 
-@singledispatch
 def link(loss: Loss, scores: Tensor, n_outputs: int) -> Tensor:
-    """``loss.link(scores)`` for scores of ``n_outputs`` columns."""
-    raise NotExportable(f"Predictions by a {type(loss).__name__} loss cannot be exported to ONNX.")
-
-
-@link.register(Squared)
-@link.register(Huber)
-@link.register(Quantile)
-def _as_it_is(loss, scores, n_outputs):
-    return scores
-
-
-@link.register
-def _logistic(loss: Logistic, scores: Tensor, n_outputs: int) -> Tensor:
-    return scores.graph.node("Sigmoid", scores)
-
-
-@link.register
-def _exponential(loss: Exponential, scores: Tensor, n_outputs: int) -> Tensor:
-    return scores.graph.node("Sigmoid", 2.0 * scores) if n_outputs == 1 else softmax(2.0 * scores)
-
-
-@link.register
-def _multinomial(loss: Multinomial, scores: Tensor, n_outputs: int) -> Tensor:
-    return softmax(scores)
-
-
-@link.register
-def _poisson(loss: Poisson, scores: Tensor, n_outputs: int) -> Tensor:
-    return scores.graph.exp(scores)
+    """Return ``loss.link(scores)`` for scores of ``n_outputs`` columns."""
+    try:
+        return loss.onnx(scores, n_outputs)
+    except NotImplementedError as error:
+        raise NotExportable(str(error)) from None
 
 
 def softmax(scores: Tensor) -> Tensor:
