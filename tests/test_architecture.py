@@ -21,7 +21,7 @@ LEVELS = [
     {"boosting", "features"},
     {"models"},
     {"tabular"},
-    {"export", "plots", "tables"},
+    {"export", "plots", "tables", "testing"},
     {"cli", "demo"},
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
@@ -123,9 +123,6 @@ KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
 # its functions.
 MAY_ASK = {
     "_estimator.py:score_in_memory": "scikit-learn's score needs predictions and y as arrays",
-    "boosting/gbrff1.py:keeps_waves": "waves are kept between rounds only beside rows in memory",
-    "boosting/gbrff2.py:is_small": "few rows in memory are searched without threads",
-    "boosting/published.py": "equal numbers must reach the search in one layout",
     "expansions/kernels.py:_array": "kernel expansions need all rows in memory",
     "learners/alignment.py:potential_and_gradient": "projections are kept between two passes",
     "learners/descent/loop.py:_standardized": "a standardized copy is kept in memory only",

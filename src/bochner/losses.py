@@ -444,8 +444,6 @@ def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
     array([[0.5, 0.5]])
     """
     refuse_class(loss, "loss")
-    if not has_method(loss, "link"):
-        raise missing_method(loss, "link", "A probability")
     predicted = loss.link(scores)
     if predicted.shape[1] > 1:
         return predicted

@@ -12,7 +12,7 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import LandmarkFeatures, OperatorClassifier, OperatorRegressor, SpectralRidge
-from bochner.boosting import calibration, published
+from bochner.boosting import gbrff_base, shared
 from bochner.data import as_rows, batches
 from bochner.data.dask import clusters
 from bochner.data.dask import rows as dask_rows
@@ -92,8 +92,8 @@ def test_rows_do_not_come_to_the_client(name, watched, monkeypatch):
     monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
     monkeypatch.setattr(game_value, "_MACHINE_ENTRIES", 2**12)
     monkeypatch.setattr(certificates, "_MOST_TAILS", 2**12)
-    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 400)
-    monkeypatch.setattr(published, "IMPORTANCE_ROWS", 400)
+    monkeypatch.setattr(gbrff_base, "_MOST_HELD_OUT", 400)
+    monkeypatch.setattr(shared, "IMPORTANCE_ROWS", 400)
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")

@@ -21,7 +21,7 @@ from bochner import (
     JointEpochs,
     WaveSearch,
 )
-from bochner.boosting.fitting import Rounds, Sample, others_at_most
+from bochner.boosting.fitting import Rounds, StandardizedSample, others_at_most
 from bochner.boosting.rounds import QuadraticModel
 from bochner.losses import Squared
 
@@ -506,7 +506,7 @@ def test_pilots_weigh_the_columns_by_their_relevance():
     """
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(4, 1000))
-    sample = Sample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
+    sample = StandardizedSample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
     rounds = Rounds(Squared(), Gaussian(1.0), WaveSearch(), 0.3, linear=True)
     factors = rounds.pilot_factors(sample, 2, np.random.default_rng(1))
     assert factors[2] == pytest.approx(np.sqrt(3.97), rel=0.02)

@@ -1,4 +1,4 @@
-"""Base of FourierBoostingClassifier and FourierBoostingRegressor: rounds, epochs, early stopping."""
+"""Base of the second-order boosters: parameters, rounds, epochs, early stopping."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ from .._checks import (
     check_share,
     refuse_class,
 )
-from .._estimator import (
-    Estimator,
-    FitTasks,
-    keyword_only_from,
-    restore_on_failure,
-    with_callbacks,
-)
+from .._estimator import Estimator, FitTasks, keyword_only_from, restore_on_failure, with_callbacks
 from .._loops.threads import threads_for_rows_only
 from .._terminal.progress import track
 from ..data import Rows, row_numbers

@@ -20,11 +20,11 @@ from .booster import SHARED_DOCUMENTATION, FourierBooster
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
 class FourierBoostingClassifier(Classifier, FourierBooster):
-    __doc__ = f"""Classification by boosted waves a cos(ω·x) + b sin(ω·x) with closed-form amplitudes.
+    __doc__ = f"""Classification by boosted waves a cos(ω·x) + b sin(ω·x).
 
-    Each round scores several frequencies in one matrix product and refines the best one. On large
-    data all waves then move together in a few epochs over all rows, in float32. X may be an array,
-    a memory map, a sparse matrix or a Dask collection.
+    Each round scores several frequencies, with amplitudes a and b in closed form, and refines the
+    best one. On large data all waves then move together in a few epochs over all rows, in float32.
+    X may be an array, a memory map, a sparse matrix or a Dask collection.
 
     Parameters
     ----------

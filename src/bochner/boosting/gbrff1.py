@@ -27,7 +27,8 @@ _KEPT_BYTES = 2**28
 class GBRFF1Classifier(GBRFFBase):
     r"""Gradient boosting of small learned kernels around learned landmarks (Algorithm 2).
 
-    .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)), \qquad H = H^0 + \sum_t \alpha^t h^t
+    .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)),
+        \qquad H = H^0 + \sum_t \alpha^t h^t
 
     Each round draws ω_1..K, fits the landmark x^t by L-BFGS (Eq. 9), weighs the frequencies by the
     pseudo-posterior q_j ∝ exp(−β √n · loss_j) (Eq. 10) and steps by α^t. The printed gradient of
@@ -208,7 +209,8 @@ def landmark_block(
 ) -> Any:
     r"""Return the summed loss of a landmark and its gradient in the phases φ_j = ω_j·x.
 
-    .. math:: \sum_i h_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
+    .. math:: \sum_i h_i \exp(-\tilde y_i m_i),
+        \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
     This is Eq. 9 with the corrected gradient; h ``counts``. ``rows`` are the cosines and sines of
     ω_j·x_i, or the points if a kernel is given.

@@ -1,4 +1,4 @@
-"""Base of GBRFF1 and GBRFF2 (Gautheron et al. 2020): exponential loss, steps, one against the rest."""
+"""Base of GBRFF1 and GBRFF2 (Gautheron et al. 2020): rounds, margins, probabilities."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass

@@ -60,7 +60,7 @@ class QuadraticModel:
         self._total = curvature.sum(axis=0, dtype=np.float64) + ridge
 
     def solve(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray, ClosedForm]:
-        """Return cosines, sines and the best amplitudes of waves in half-turns (n_waves, n_rows)."""
+        """Return cosines, sines and best amplitudes of waves in half-turns, (n_waves, n_rows)."""
         cosines, sines = np.empty_like(turns), np.empty_like(turns)
         if self.gradient.shape[1] == 1:
             sums = np.empty((4, len(turns), 1), turns.dtype)

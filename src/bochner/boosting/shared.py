@@ -14,7 +14,7 @@ from .._loops.arrays import as_dense
 from ..data import Block, Rows, of_predictions
 from ..data.checks import check_rows
 from ..expansions.waves import Expansion
-from ..losses import Loss, class_probabilities
+from ..losses import Loss, class_probabilities, has_method, missing_method
 
 # Rows over which squared derivatives are averaged: importances need a few digits only.
 IMPORTANCE_ROWS = 2000
@@ -110,6 +110,8 @@ def jacobian(self: Any, X: Any) -> Any:
 
 def probabilities(self: Any) -> Callable:
     """Function from scores to probabilities of the classes, without the estimator."""
+    if not has_method(self.loss_, "link"):
+        raise missing_method(self.loss_, "link", "predict_proba")
     return partial(_probabilities, self.loss_, self.slope_)
 
 
