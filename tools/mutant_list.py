@@ -470,7 +470,7 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, "
                                                                           "n_samples**2)"),
-            "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
+            "gbrff2-penalty-slope": ("gradient += 2 * penalty * frequency", "gradient += penalty * frequency"),
             "gbrff2-phase-step": ("phases = np.array([center - step,", "phases = np.array([center "
                                                                        "+ step,"),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),

@@ -8,12 +8,16 @@ from scipy.optimize import approx_fprime, fmin_l_bfgs_b, minimize
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
 from bochner.boosting import gbrff2
 from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block, random_row
-from bochner.boosting.gbrff2 import best_phase, frequency_objective
+from bochner.boosting.gbrff2 import best_phase, objective_of
 from bochner.boosting.gbrff_base import bound_minimizer, in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
 from bochner.data import LocalRows, as_rows
 from bochner.losses import Exponential, Logistic, Multinomial, Squared
 from bochner.measures.fourier import FourierMeasure
+
+
+def frequency_objective(rows, signal, counts, phase, penalty, frequency):
+    return objective_of(rows, signal, counts, phase, penalty)(frequency)
 
 
 def log_odds(y):

@@ -103,7 +103,9 @@ def test_warm_start_equals_one_fit(loss, fitted):
     assert parts.n_rounds_ == 4
     parts.set_params(n_rounds=10).fit(X, y)
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-7)
-    np.testing.assert_allclose(parts._scores(X), whole._scores(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        parts.expansion_.evaluate(X), whole.expansion_.evaluate(X), rtol=1e-5, atol=1e-6
+    )
     with pytest.raises(ValueError, match="goes on from 10 rounds"):
         parts.set_params(n_rounds=3).fit(X, y)
 
@@ -132,7 +134,8 @@ def test_jacobian_is_the_derivative_of_the_score(loss, fitted):
     for j in range(X.shape[1]):
         step = np.zeros(X.shape[1])
         step[j] = 1e-6
-        numeric = (model._scores(points + step) - model._scores(points - step)) / 2e-6
+        above, below = (model.expansion_.evaluate(points + s) for s in (step, -step))
+        numeric = (above - below) / 2e-6
         np.testing.assert_allclose(gradient[:, :, j], numeric, atol=1e-5)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -52,6 +50,7 @@ _DEFAULT_GAMMAS = (1.0, 4.0, 20.0, 80.0)
 _LEAST_WEIGHT = 1e-20
 
 
+@dataclass(eq=False, repr=False)
 class JointEpochs(BaseEstimator):
     """Epochs of joint descent on all waves over all rows.
 
@@ -75,9 +74,9 @@ class JointEpochs(BaseEstimator):
     True
     """
 
-    def __init__(self, n_epochs: int | str = "auto", *, learning_rate: float = 0.01):
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
+    n_epochs: int | str = "auto"
+    _: KW_ONLY
+    learning_rate: float = 0.01
 
     def check_parameters(self) -> None:
         """Raise an error for parameters that cannot be used."""
@@ -101,6 +100,7 @@ class JointEpochs(BaseEstimator):
 
 
 @keyword_only_from("0.4", old_order=("fraction", "patience"))
+@dataclass(eq=False, repr=False)
 class EarlyStopping(BaseEstimator):
     """Stop when the loss of held-out rows stops falling, and keep the best round and epoch.
 
@@ -125,9 +125,9 @@ class EarlyStopping(BaseEstimator):
     True
     """
 
-    def __init__(self, *, fraction: float = 0.1, patience: int = 20):
-        self.fraction = fraction
-        self.patience = patience
+    _: KW_ONLY
+    fraction: float = 0.1
+    patience: int = 20
 
     def check_parameters(self) -> None:
         """Raise an error for parameters that cannot be used."""
@@ -215,7 +215,7 @@ class FourierBooster(Estimator):
         """
         self._check_parameters()
         if shared.continues(self):
-            shared.check_more_rounds(self.n_rounds, len(self.expansion_))
+            shared.check_warm_start(self)
         else:
             # State for a warm start: the fit in standardized inputs, and their standardization.
             self._grown: Expansion | None = None
@@ -262,14 +262,16 @@ class FourierBooster(Estimator):
         drawn = others_at_most(self.max_rows, len(rows), excluded, rng)
         sample, standardization = draw_sample(data, targets, drawn, self._standardization, dtype)
         rounds = Rounds(self.loss_, self._prior_of(sample), search, self.learning_rate, self.linear)
-        rounds = replace(rounds, whole_loss=self._whole_loss(rounds, sample))
-        n_pilots = self._pilots_for(len(rows)) if isinstance(self.n_pilots, str) else self.n_pilots
+        if self.loss_.of_residuals:  # other losses have no unit, or may be negative
+            best = np.tile(self.loss_.start(sample.targets, sample.weights), (len(drawn), 1))
+            rounds = replace(rounds, whole_loss=rounds.mean_loss(sample, best))
+        n_pilots = self.n_pilots
+        if isinstance(n_pilots, str):
+            n_pilots = 0 if is_classifier(self) and len(rows) <= LARGE else 2
         if n_pilots and self._grown is None:
             factors = rounds.pilot_factors(sample, n_pilots, rng)
             sample = sample.scaled(factors)
-            standardization = Standardization(
-                standardization.shift, standardization.scale * factors
-            )
+            standardization = replace(standardization, scale=standardization.scale * factors)
         checked = None
         if validation is not None:
             values, numbers = self._targets(validation.target), row_numbers(len(validation))
@@ -282,26 +284,22 @@ class FourierBooster(Estimator):
             return {"expansion_": whole.after_scaling(standardization.shift, standardization.scale)}
 
         fit = rounds.start(sample) if self._grown is None else self._grown
-        fit, stopped = self._boost(
-            rounds, fit, sample, checked, stopping.patience, tasks, attributes
-        )
+        patience = stopping.patience
+        fit, stopped = self._boost(rounds, fit, sample, checked, patience, tasks, attributes)
         if n_epochs and len(fit) and not stopped:
             parameters = WaveParameters.of(fit)
             descent = epochs.descent(self.loss_, len(rows), parameters, fit.slopes is not None)
-            (descended,) = run_together(
-                [descent],
-                [parameters],
-                rows,
-                targets,
-                np.random.default_rng([self._seed, 2, len(fit)]),
-                weights=weights,
-                excluded=excluded,
-                standardization=standardization,
-                held_out=None if checked is None else partial(rounds.mean_loss_of, checked),
-                after_epoch=lambda reached: tasks.finished(
+            options = {
+                "weights": weights,
+                "excluded": excluded,
+                "standardization": standardization,
+                "held_out": None if checked is None else partial(rounds.mean_loss_of, checked),
+                "after_epoch": lambda reached: tasks.finished(
                     "epoch", lambda: attributes(reached.expansion)
                 ),
-            )
+            }
+            seeded = np.random.default_rng([self._seed, 2, len(fit)])
+            (descended,) = run_together([descent], [parameters], rows, targets, seeded, **options)
             fit = descended.expansion
             self.validation_loss_ = [*self.validation_loss_, *descended.held_out_losses]
         else:
@@ -312,9 +310,8 @@ class FourierBooster(Estimator):
         centered = is_classifier(self) and fit.n_outputs > 1
         scores = fit.mixed(np.eye(fit.n_outputs) - 1 / fit.n_outputs) if centered else fit
         some = sample.some(shared.IMPORTANCE_ROWS, rng)
-        self.feature_importances_ = shared.derivative_importances(
-            scores, some.columns.T, some.weights
-        )
+        importances = shared.derivative_importances(scores, some.columns.T, some.weights)
+        self.feature_importances_ = importances
 
     def _boost(self, rounds, fit, sample, checked, patience, tasks, attributes):
         """Run rounds until ``n_rounds``, or until the loss of the checked rows stops falling.
@@ -359,16 +356,18 @@ class FourierBooster(Estimator):
                 f"Validation rows need both X_val and y_val, got only {' and '.join(names)}. "
                 "Write fit(X, y, X_val=X_val, y_val=y_val)."
             )
-        with _named_validation_rows():
+        try:
             rows = check_rows(self, X_val, reset=False)
             rows.assert_all_finite()
-            if len(rows) * rows.n_features > _MOST_VALIDATION_NUMBERS:
+            if len(rows) > (most := _MOST_VALIDATION_NUMBERS // rows.n_features):
                 raise ValueError(
                     f"X_val has {len(rows)} rows of {rows.n_features} columns, which are all "
-                    "evaluated in memory. "
-                    f"Give at most {_MOST_VALIDATION_NUMBERS // rows.n_features} of the rows."
+                    f"evaluated in memory. Give at most {most} of the rows."
                 )
             return _merged(self._read_validation(rows, y_val, sample_weight_val))
+        except (TypeError, ValueError) as error:
+            place = "In the validation rows (X_val, y_val, sample_weight_val)"
+            raise type(error)(f"{place}: {error}") from error
 
     def _stopping_for(self, n_rows: int, validated: bool) -> EarlyStopping:
         if self.stopping is None and n_rows <= LARGE and not validated:
@@ -381,21 +380,13 @@ class FourierBooster(Estimator):
             )
         return stopping
 
-    def _pilots_for(self, n_rows: int) -> int:
-        return 2 if n_rows > LARGE else 0
-
-    def _whole_loss(self, rounds: Rounds, sample: Any) -> float | None:
-        """Return the unit of the penalty of ``Rounds``; labels have none."""
-        return None
-
     def _prior_of(self, sample):
         if self.prior is not None:
             return self.prior.resolved(sample.columns.T, sample.weights)
         n_features, n_parts = len(sample.columns), len(_DEFAULT_GAMMAS)
         scales = np.sqrt(2 * np.array(_DEFAULT_GAMMAS) / n_features)
-        return SpectralMixture(
-            np.full(n_parts, 1 / n_parts), np.zeros((n_parts, n_features)), scales
-        )
+        shares, means = np.full(n_parts, 1 / n_parts), np.zeros((n_parts, n_features))
+        return SpectralMixture(shares, means, scales)
 
     def _in_units_of_the_target(self, fit: Expansion) -> Expansion:
         return fit
@@ -440,17 +431,6 @@ def _held_out(data, stopping, rng):
         weights = weights if equal is None else equal.first_of_copies(weights)
     held_out = stopping.rows_apart(len(rows), strata, n_strata, rng, weights)
     return held_out, held_out if equal is None else equal.with_copies(held_out)
-
-
-@contextmanager
-def _named_validation_rows() -> Iterator[None]:
-    """Say in errors about the data that they are about validation rows."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"In the validation rows (X_val, y_val, sample_weight_val): {error}"
-        ) from error
 
 
 # Documentation of the shared parameters and attributes.

@@ -16,6 +16,8 @@ from ..losses import Exponential, Logistic, Loss, Multinomial, check_loss_parame
 from . import shared
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 
+_LOSSES = {"logistic": Logistic(), "exponential": Exponential(), "multinomial": Multinomial()}
+
 
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
@@ -61,7 +63,7 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
     def _prepare(self, data: TrainingData) -> None:
         classes = data.target.classes
         if shared.continues(self):
-            shared.check_same_classes(self, classes)
+            shared.check_warm_start(self, classes)
         self.classes_, self.loss_ = classes, self._loss(len(classes))
 
     def _targets(self, target: Labels) -> np.ndarray:
@@ -84,13 +86,10 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
         return TrainingData(rows, Labels(self.classes_, codes), weights)
 
     def _loss(self, n_classes: int) -> Loss:
-        names = {"logistic": Logistic, "exponential": Exponential, "multinomial": Multinomial}
-        if isinstance(self.loss, Loss):
-            loss = self.loss
-        elif self.loss == "auto":
-            loss = Logistic() if n_classes == 2 else Multinomial()
-        else:
-            loss = names[self.loss]()
+        name = self.loss
+        if name == "auto":
+            name = "logistic" if n_classes == 2 else "multinomial"
+        loss = name if isinstance(name, Loss) else _LOSSES[name]
         if n_classes > 2 and not loss.couples_outputs:
             raise ValueError(
                 f"loss={self.loss!r} is for two classes, y has {n_classes}. Write "
@@ -99,5 +98,5 @@ class FourierBoostingClassifier(Classifier, FourierBooster):
         return loss
 
     def _check_parameters(self):
-        check_loss_parameter(self.loss, ("auto", "logistic", "exponential", "multinomial"))
+        check_loss_parameter(self.loss, ("auto", *_LOSSES))
         super()._check_parameters()

@@ -15,7 +15,7 @@ from ..learners import AlignmentLearner, PacBayes
 from ..measures.fourier import FourierMeasure
 from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
-from .gbrff_base import GBRFFBase, in_few_blocks
+from .gbrff_base import SHARED_DOCUMENTATION, GBRFFBase, in_few_blocks
 
 # Waves of a round are kept up to this size, or that of the rows in memory. Larger ones are
 # computed in each evaluation, which takes four times as long.
@@ -25,7 +25,8 @@ _KEPT_BYTES = 2**28
 @keyword_only_from("0.4", old_order=("n_rounds", "n_components", "prior", "learner"))
 @dataclass(eq=False, repr=False)
 class GBRFF1Classifier(GBRFFBase):
-    r"""Gradient boosting of small learned kernels around learned landmarks (Algorithm 2).
+    __doc__ = (
+        r"""Gradient boosting of small learned kernels around learned landmarks (Algorithm 2).
 
     .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)),
         \qquad H = H^0 + \sum_t \alpha^t h^t
@@ -52,35 +53,15 @@ class GBRFF1Classifier(GBRFFBase):
         data, for which "scale" is 1/d.
     learner : AlignmentLearner, default ``PacBayes()``
         Computes the weights q from the losses of the frequencies; ``PacBayes(0)`` keeps them equal.
-    learning_rate : float in (0, 1], default 1.0
-        Factor of each optimal step.
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     landmark : "learned", "random" or int, default "learned"
         "learned" moves all coordinates of x^t. The number of a column moves this coordinate only
         and keeps all others at 0 (section 3.3): with ``n_components=1`` the loss is periodic, and
         the whole period [−π/ω_c, π/ω_c] is searched; otherwise by L-BFGS. "random" uses a random
-        training row: the GBRFF0.5 of the authors' scripts.
-    class_weight : None, "balanced" or dict, default None
-        Weights of the classes, by label; "balanced" gives each class the same total weight.
-    calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000. These rows determine the
-        slope of ``predict_proba``, because margins grow with every round, far beyond the log-odds.
-        Predicted classes do not change. False halves the time and uses margins as log-odds.
-    warm_start : bool, default False
-        Continue the previous fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator, default None
-        Seed of the frequencies.
-
-    Attributes
-    ----------
-    expansion_ : Expansion, K atoms for each round and class
-    landmarks_ : (T · n_outputs, n_features), one per weak learner
-    train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
-        standard deviation of each column
-    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
-    classes_, n_rounds_, n_features_in_, prior_
+        training row: the GBRFF0.5 of the authors' scripts."""
+        + SHARED_DOCUMENTATION
+        + """    landmarks_ : (T · n_outputs, n_features), one per weak learner
 
     Examples
     --------
@@ -89,6 +70,7 @@ class GBRFF1Classifier(GBRFFBase):
     >>> GBRFF1Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+    )
 
     _defaults: ClassVar = GBRFFBase._defaults | {"learner": PacBayes()}
 
@@ -151,19 +133,16 @@ class GBRFF1Classifier(GBRFFBase):
 
     def _descended(self, objective, n_features):
         """Return the landmark of L-BFGS from the origin, in all coordinates or in one."""
+        free = np.arange(n_features) if self.landmark == "learned" else np.array([self.landmark])
         landmark = np.zeros(n_features)
-        if not self.max_iterations:
-            return landmark
-        if self.landmark == "learned":
-            return fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)[0]
 
-        def along(place):
-            landmark[self.landmark] = place[0]
+        def along(coordinates):
+            landmark[free] = coordinates
             value, slopes = objective(landmark)
-            return value, slopes[[self.landmark]]
+            return value, slopes[free]
 
-        best = fmin_l_bfgs_b(along, np.zeros(1), maxiter=self.max_iterations)[0]
-        landmark[self.landmark] = best[0]
+        if self.max_iterations:
+            landmark[free] = fmin_l_bfgs_b(along, landmark[free], maxiter=self.max_iterations)[0]
         return landmark
 
     def _check_rows(self, rows):
@@ -200,13 +179,7 @@ def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
     return as_dense(rows.take(place))[0].astype(np.float64)
 
 
-def landmark_block(
-    kernel: FourierMeasure | None,
-    phases: np.ndarray,
-    rows: Any,
-    signal: np.ndarray,
-    counts: np.ndarray,
-) -> Any:
+def landmark_block(kernel: Any, phases: Any, rows: Any, signal: Any, counts: Any) -> Any:
     r"""Return the summed loss of a landmark and its gradient in the phases φ_j = ω_j·x.
 
     .. math:: \sum_i h_i \exp(-\tilde y_i m_i),
@@ -228,19 +201,12 @@ def landmark_block(
     return np.float64(value), gradient
 
 
-def frequency_losses_block(
-    kernel: FourierMeasure | None,
-    phases: np.ndarray,
-    rows: Any,
-    signal: np.ndarray,
-    counts: np.ndarray,
-) -> Any:
+def frequency_losses_block(kernel: Any, phases: Any, rows: Any, signal: Any, counts: Any) -> Any:
     """Return Σ_i h_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) of each frequency, the sum inside Eq. 10."""
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
-    similarity = pairs[:, :n_frequencies] * np.cos(phases) + pairs[:, n_frequencies:] * np.sin(
-        phases
-    )
+    cosine, sine = pairs[:, :n_frequencies], pairs[:, n_frequencies:]
+    similarity = cosine * np.cos(phases) + sine * np.sin(phases)
     return (counts[:, None] * np.exp(np.minimum(-signal[:, None] * similarity, 60.0))).sum(axis=0)
 
 

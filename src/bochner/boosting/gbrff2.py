@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from .._estimator import keyword_only_from
 from .._loops.lazy import boosting as kernels
 from ..data import Block, Rows
 from ..priors.base import SpectralPrior
-from .gbrff_base import GBRFFBase, in_few_blocks
+from .gbrff_base import SHARED_DOCUMENTATION, GBRFFBase, in_few_blocks
 
 # Up to this many rows, one compiled function does the whole search for a phase.
 _FEW_TURNS = 2**12
@@ -34,13 +33,10 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     A periodic grid and two finer ones are followed by a Newton step. The result is never worse than
     the best phase of the coarse grid or than ``incoming``, beyond rounding.
 
-    The function often has two minima or more, and a bounded scalar search, as in the authors'
-    scripts (``fminbound`` with xtol = 0.01), may end in the wrong one. With random signs and
-    weights (300 cases of 200 rows) it ended more than 1 % above the least value in 37 %. In the 100
-    rounds of a fit it did so in 18 % (pima), 12 % (german) and 13 % (vehicle). On wine and sonar,
-    whose function has one minimum, it never did. A minimum narrower than the grid can be missed:
-    with log-normal |ỹ| (300 cases of 120 rows) the result was more than 1 % above the least value
-    in none for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
+    The function often has several minima. The bounded scalar search of the authors' scripts
+    (``fminbound`` with xtol = 0.01) ended more than 1 % above the least value in 12 to 18 % of the
+    rounds on pima, german and vehicle. A minimum narrower than the grid can be missed here: in 2 %
+    of the cases if log |ỹ| has a deviation of 2, in none if it has a deviation of 1.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
     if len(turns) <= _FEW_TURNS:
@@ -82,7 +78,8 @@ def _phase_losses(phases, *columns):
 @keyword_only_from("0.4", old_order=("n_rounds", "prior", "penalty"))
 @dataclass(eq=False, repr=False)
 class GBRFF2Classifier(GBRFFBase):
-    r"""Gradient boosting of cosines with learned frequencies (Algorithm 3).
+    __doc__ = (
+        r"""Gradient boosting of cosines with learned frequencies (Algorithm 3).
 
     .. math:: H(x) = H^0 + \sum_t \alpha^t \cos(\omega^t \cdot x - b^t)
 
@@ -102,30 +99,10 @@ class GBRFF2Classifier(GBRFFBase):
         λ, the penalty on ‖ω‖²; the paper tries 0 and 2^{-5..-2}.
     rephase : bool, default False
         Search for the phase b again after ω has moved.
-    learning_rate : float in (0, 1], default 1.0
-        Factor of each optimal step.
     max_iterations : int, default 10
-        L-BFGS iterations a round; 0 keeps the drawn frequency.
-    class_weight : None, "balanced" or dict, default None
-        Weights of the classes, by label; "balanced" gives each class the same total weight.
-    calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000. These rows determine the
-        slope of ``predict_proba``, because margins grow with every round, far beyond the log-odds.
-        Predicted classes do not change. False halves the time and uses margins as log-odds.
-    warm_start : bool, default False
-        Continue the previous fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator, default None
-        Seed of the frequencies.
-
-    Attributes
-    ----------
-    expansion_ : Expansion, one atom for each round and class
-    train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
-        standard deviation of each column
-    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
-    classes_, n_rounds_, n_features_in_, prior_
-
+        L-BFGS iterations a round; 0 keeps the drawn frequency."""
+        + SHARED_DOCUMENTATION
+        + """
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -133,6 +110,7 @@ class GBRFF2Classifier(GBRFFBase):
     >>> GBRFF2Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+    )
 
     _: KW_ONLY
     prior: SpectralPrior | None = None
@@ -193,55 +171,36 @@ def cosines(phase: float, turns: np.ndarray) -> np.ndarray:
 
 
 def objective_of(
-    rows: Rows,
-    signal: Any,
-    counts: Any,
-    phase: float,
-    penalty: float,
-    n_samples: float | None = None,
+    rows: Rows, signal: Any, counts: Any, phase: float, penalty: float, n_samples: Any = None
 ) -> Callable[[np.ndarray], Any]:
-    """Return ``frequency_objective`` as a function of the frequency, for many evaluations."""
+    """Return λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) as a function of ω (Algorithm 3, line 7).
+
+    The function returns its value and gradient, in one pass over the rows. The mean has weights
+    ``counts``, whose sum is ``n_samples``.
+    """
     n_samples = counts.sum() if n_samples is None else n_samples
     small = rows.small_array(_FEW_NUMBERS)
     if small is None:
-        signal, counts = rows.persist(signal), rows.persist(counts)
-        return partial(
-            frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples
-        )
-    X = np.ascontiguousarray(small)
-    shift = X.dtype.type(phase / np.pi)
-    signal, counts = signal.astype(X.dtype, copy=False), counts.astype(X.dtype, copy=False)
-    kernel = kernels.exponential_pass
+        signals = rows.persist(signal), rows.persist(counts)
+
+        def total(frequency):
+            return rows.sum(Block(kernels.exponential_block, frequency, phase), *signals)
+    else:
+        X, kernel = np.ascontiguousarray(small), kernels.exponential_pass
+        shift = X.dtype.type(phase / np.pi)
+        signal, counts = signal.astype(X.dtype, copy=False), counts.astype(X.dtype, copy=False)
+
+        def total(frequency):
+            gradient = np.zeros(len(frequency))
+            direction = (frequency * (1 / np.pi)).astype(X.dtype, copy=False)
+            return kernel(X, signal, counts, direction, shift, gradient), gradient
 
     def objective(frequency):
-        gradient = np.zeros(len(frequency))
-        direction = (frequency * (1 / np.pi)).astype(X.dtype, copy=False)
-        value = kernel(X, signal, counts, direction, shift, gradient) / n_samples
-        gradient /= n_samples
+        value, gradient = total(frequency)
+        value, gradient = value / n_samples, gradient / n_samples
         if penalty:
             value += penalty * frequency @ frequency
             gradient += 2 * penalty * frequency
         return value, gradient
 
     return objective
-
-
-def frequency_objective(
-    rows: Rows,
-    signal: Any,
-    counts: Any,
-    phase: float,
-    penalty: float,
-    frequency: np.ndarray,
-    n_samples: float | None = None,
-) -> Any:
-    """Return λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (Algorithm 3, line 7).
-
-    The mean has weights ``counts``, whose sum is ``n_samples``. One pass over the rows.
-    """
-    value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal, counts)
-    n_samples = counts.sum() if n_samples is None else n_samples
-    return (
-        value / n_samples + penalty * frequency @ frequency,
-        gradient / n_samples + 2 * penalty * frequency,
-    )

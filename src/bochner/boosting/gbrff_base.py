@@ -38,6 +38,32 @@ _LOG_SLOPES = (-7.0, 3.0)
 _LARGEST_LOG_WEIGHT = 30.0
 
 
+# Documentation of the shared parameters and attributes.
+SHARED_DOCUMENTATION = """
+    learning_rate : float in (0, 1], default 1.0
+        Factor of each optimal step.
+    class_weight : None, "balanced" or dict, default None
+        Weights of the classes, by label; "balanced" gives each class the same total weight.
+    calibrated : bool, default True
+        Fit a second model without a quarter of the rows, at most 10 000. These rows determine the
+        slope of ``predict_proba``, because margins grow with every round, far beyond the log-odds.
+        Predicted classes do not change. False halves the time and uses margins as log-odds.
+    warm_start : bool, default False
+        Continue the previous fit up to ``n_rounds``.
+    random_state : None, int, RandomState or Generator, default None
+        Seed of the frequencies.
+
+    Attributes
+    ----------
+    expansion_ : Expansion; one atom (GBRFF1: n_components atoms) for each round and class
+    train_loss_ : (n_rounds, n_outputs), mean exp(−yH) after each round
+    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
+        standard deviation of each column
+    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
+    classes_, n_rounds_, n_features_in_, prior_
+"""
+
+
 def in_few_blocks(rows: Rows | np.ndarray, width: int | None = None) -> Rows:
     """Return rows whose blocks depend on their shape only, for functions of little memory per row.
 
@@ -90,7 +116,7 @@ class GBRFFBase(Classifier, Estimator):
         # From this first pass on, the workers of a cluster keep the rows.
         rows.assert_all_finite()
         if continued:
-            shared.check_same_classes(self, labels.classes)
+            shared.check_warm_start(self, labels.classes)
         else:
             self.classes_, self.loss_ = labels.classes, Exponential()
             self.prior_ = self._component("prior", SpectralPrior).resolved(rows, data.weights)
@@ -149,7 +175,6 @@ class GBRFFBase(Classifier, Estimator):
                 f"n_components={self._atoms_per_learner()}. "
                 f"Write n_components={n_before}, or warm_start=False to begin anew."
             )
-        shared.check_more_rounds(self.n_rounds, done)
         scores = rows.values(expansion.block(), n_outputs)
         margins = Margins(signs, counts, _columns(scores))
         added, new_losses, rounds = [], [], range(done, self.n_rounds)
@@ -280,11 +305,10 @@ def held_out_rows(
         n_members = len(own)
         size = max(_MOST_HELD_OUT * n_members // n_rows if many else n_members // _HELD_OUT, 1)
         # A permutation of many rows would be slow.
-        ranks = (
-            rng.choice(n_members, size, replace=False)
-            if many
-            else rng.permutation(n_members)[:size]
-        )
+        if many:
+            ranks = rng.choice(n_members, size, replace=False)
+        else:
+            ranks = rng.permutation(n_members)[:size]
         held_out.append(own[ranks])
     return np.sort(np.concatenate(held_out))
 

@@ -73,7 +73,10 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
         if not shared.continues(self):
             self._one_dimensional = values.one_dimensional
             self._target_shift, self._target_scale = self._mean_and_scale(values.rows, data.weights)
-            self.target_bounds_ = _bounds(*values.extent(self._target_shift, data.weights)[:2])
+            low, high, _ = values.extent(self._target_shift, data.weights)
+            with np.errstate(over="ignore"):  # the largest floats have no bound
+                margin = _MARGIN * (high - low)
+                self.target_bounds_ = np.stack([low - margin, high + margin])
         self.loss_ = self._loss(self._targets(values), data.row_weights)
 
     def _targets(self, target: Values) -> np.ndarray:
@@ -88,17 +91,6 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
                 f"y has {n_outputs} outputs, the training rows have {len(self._target_shift)}."
             )
         return data
-
-    def _pilots_for(self, n_rows):
-        return 2
-
-    def _whole_loss(self, rounds, sample):
-        if not self.loss_.of_residuals:  # the loss may be negative
-            return None
-        constant = np.tile(
-            self.loss_.start(sample.targets, sample.weights), (len(sample.targets), 1)
-        )
-        return rounds.mean_loss(sample, constant)
 
     def _mean_and_scale(self, targets, weights):
         if not self._chosen_loss().of_residuals:
@@ -149,10 +141,3 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster)
             predicted = self.loss_.link(scores)
         predicted = np.clip(predicted, *self.target_bounds_.astype(predicted.dtype))
         return predicted[:, 0] if self._one_dimensional else predicted
-
-
-def _bounds(low, high):
-    """Return the smallest and the largest prediction, (2, n_outputs)."""
-    with np.errstate(over="ignore"):  # the largest floats have no bound
-        margin = _MARGIN * (high - low)
-        return np.stack([low - margin, high + margin])

@@ -35,18 +35,14 @@ def continues(model: Any) -> bool:
     return model.warm_start and hasattr(model, "expansion_")
 
 
-def check_more_rounds(n_rounds: int, done: int) -> None:
-    """Raise an error if a warm start would remove rounds."""
-    if n_rounds < done:
+def check_warm_start(model: Any, classes: np.ndarray | None = None) -> None:
+    """Raise an error if a warm start would remove rounds, or has other classes."""
+    if model.n_rounds < model.n_rounds_:
         raise ValueError(
-            f"warm_start goes on from {done} rounds, but n_rounds={n_rounds}. Write {done + 1} or "
-            "more."
+            f"warm_start goes on from {model.n_rounds_} rounds, but n_rounds={model.n_rounds}. "
+            f"Write {model.n_rounds_ + 1} or more."
         )
-
-
-def check_same_classes(model: Any, classes: np.ndarray) -> None:
-    """Raise an error if a warm start has other classes than the fit before."""
-    if not np.array_equal(classes, model.classes_):
+    if classes is not None and not np.array_equal(classes, model.classes_):
         raise ValueError(
             f"warm_start goes on with classes {model.classes_}, but y holds {classes}."
         )
