@@ -128,24 +128,18 @@ def gradient_row(n=1_000_000, repeats=7):
     """Value and gradient of a round's objective against the one product X w that no method can
     avoid.
     """
-    from bochner.boosting.gbrff2 import frequency_objective
-    from bochner.boosting.published import in_few_blocks
+    from bochner.boosting.gbrff2 import objective_of
+    from bochner.boosting.gbrff_base import in_few_blocks
 
     rng = np.random.default_rng(0)
     X, signal, frequency = rng.normal(size=(n, 20)), rng.normal(size=n), rng.normal(size=20)
     rows, counts = in_few_blocks(X), np.ones(n)
+    objective = objective_of(rows, signal, counts, 0.3, 0.0)
     with threadpool_limits(1):
-        frequency_objective(
-            in_few_blocks(X[:9000]), signal[:9000], counts[:9000], 0.3, 0.0, frequency
-        )
+        objective_of(in_few_blocks(X[:9000]), signal[:9000], counts[:9000], 0.3, 0.0)(frequency)
         ours, floor = [], []
         for _ in range(repeats):
-            ours.append(
-                _timed(
-                    lambda: frequency_objective(rows, signal, counts, 0.3, 0.0, frequency),
-                    time.process_time,
-                )[0]
-            )
+            ours.append(_timed(lambda: objective(frequency), time.process_time)[0])
             floor.append(_timed(lambda: X @ frequency, time.process_time)[0])
     return (
         f"value and gradient / one X @ w, n={n}, d=20",

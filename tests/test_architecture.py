@@ -21,7 +21,7 @@ LEVELS = [
     {"boosting", "features"},
     {"models"},
     {"tabular"},
-    {"export", "plots", "tables"},
+    {"export", "plots", "tables", "testing"},
     {"cli", "demo"},
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
@@ -113,19 +113,71 @@ def library_faults(path):
     return faults
 
 
+# Names that ask where rows live.  ``LocalRows(X)`` wraps an array and is no such question.
+LOCATION_QUESTIONS = {
+    *("is_remote", "is_local", "is_tensor", "is_mapped", "in_memory", "has_cheap_access"),
+    *("gathered", "map_blocks", "to_delayed", "memmap", "RemoteTable"),
+}
+KINDS_OF_ROWS = {"LocalRows", "DaskRows", "TensorRows"}
+# Code above ``data`` that asks all the same, and the reason: "file:function", or "file" for all
+# its functions.
+MAY_ASK = {
+    "_estimator.py:score_in_memory": "scikit-learn's score needs predictions and y as arrays",
+    "expansions/kernels.py:_array": "kernel expansions need all rows in memory",
+    "learners/alignment.py:potential_and_gradient": "projections are kept between two passes",
+    "learners/descent/loop.py:_standardized": "a standardized copy is kept in memory only",
+    "learners/game/equilibrium.py:game_equilibrium": "the linear program needs all features",
+    "learners/game/harmonic_peaks.py:keeps_basis": "the basis is kept beside rows in memory",
+    "models/certified.py:fit": "rows on Dask are weighted instead of selected",
+    "models/kernel_machine.py:fit": "exact machines need all rows in memory",
+    "models/ridge/exact.py:fit": "exact ridges need all rows in memory",
+    "models/ridge/model.py:_fit_rows": "the dual solution needs all rows in memory",
+    "models/ridge/spectral.py:_start": "one row is transformed to count the features",
+    "solvers/precision.py:tiles_seem_enough": "a sample of the rows is read before the pass",
+    "tabular/base.py": "rows on Dask are sampled before they are prepared",
+    "tabular/preparation.py": "rows on Dask are prepared by their workers",
+    "tabular/reader.py": "tables on Dask are validated by partition",
+}
+MOST_EXCEPTIONS = 20
+
+
 def location_faults(path):
-    """Return a sentence for each name of Dask in code outside ``data``; texts may mention it."""
+    """Return "file:function" and a sentence for each place that asks where rows live."""
     if package_of(path) == "data":
         return []
     faults = []
-    for node in walked(path):
-        for field in ("id", "attr", "name", "arg", "module"):
-            name = getattr(node, field, None)
-            if isinstance(name, str) and (
-                "dask" in name.lower() or name in ("map_blocks", "to_delayed", "memmap")
-            ):
-                faults.append(f"{path}, line {node.lineno}, names {name}")
+    for function, node in with_functions(parsed(path)):
+        name = question_of(node)
+        if name:
+            place = f"{path.relative_to(PACKAGE).as_posix()}:{function}"
+            faults.append((place, f"{path}, line {node.lineno}, asks where rows live: {name}"))
     return faults
+
+
+def exceptions(place):
+    """Return the keys of ``MAY_ASK`` that allow a place."""
+    return {place, place.partition(":")[0]} & set(MAY_ASK)
+
+
+def with_functions(node, function="module"):
+    """Yield all nodes of a tree with the name of the function that they are in."""
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield function, child
+        yield from with_functions(child, child.name if is_function else function)
+
+
+def question_of(node):
+    """Return the name by which a node asks where rows live, or None; imports do not ask."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+        named = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node.args[1])}
+        return next(iter(sorted(named & KINDS_OF_ROWS)), None)
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
+    if not isinstance(name, str) or name == "zarr_as_dask":
+        return None
+    is_question = name in LOCATION_QUESTIONS or "dask" in name.lower()
+    # ``table.here()`` brings a table to memory; variables may have any name.
+    return name if is_question or (name == "here" and isinstance(node, ast.Attribute)) else None
 
 
 def test_imports_point_down():
@@ -136,8 +188,15 @@ def test_heavy_libraries_are_imported_in_one_package_and_not_at_import_time():
     assert not [fault for path in MODULES for fault in library_faults(path)]
 
 
-def test_only_data_knows_where_rows_live():
-    assert not [fault for path in MODULES for fault in location_faults(path)]
+def test_only_data_asks_where_rows_live():
+    faults = [fault for path in MODULES for fault in location_faults(path)]
+    assert not [sentence for place, sentence in faults if not exceptions(place)]
+
+
+def test_no_exception_is_needless():
+    places = [place for path in MODULES for place, _ in location_faults(path)]
+    assert set(MAY_ASK) == {key for place in places for key in exceptions(place)}
+    assert len(MAY_ASK) < MOST_EXCEPTIONS
 
 
 @pytest.mark.parametrize(
@@ -148,6 +207,9 @@ def test_only_data_knows_where_rows_live():
         (library_faults, "measures.py", "def f():\n    import dask"),
         (library_faults, "data/rows.py", "import pandas"),
         (location_faults, "measures.py", "X.map_blocks(f)"),
+        (location_faults, "measures.py", "def f(rows):\n    return rows.is_local"),
+        (location_faults, "measures.py", "isinstance(rows, (int, LocalRows))"),
+        (location_faults, "measures.py", "values = gathered(values)"),
     ],
 )
 def test_faults_are_found(check, file, line, tmp_path, monkeypatch):

@@ -456,7 +456,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- boosting ---------------------------------------------------------------------------------
     *_group(
-        "boosting/published.py boosting/margins.py boosting/gbrff1.py boosting/gbrff2.py",
+        "boosting/gbrff_base.py boosting/gbrff1.py boosting/gbrff2.py",
         "reference/test_boosting_formulas.py unit/test_gbrff_classifiers.py",
         {
             "gbrff-step": ("return 0.5 * float(np.log((total + edge", "return float(np.log((total "
@@ -470,7 +470,7 @@ MUTANTS: list[Mutant] = [
             ),
             "gbrff1-posterior-root": (".weigh(equal, losses, n_samples)", ".weigh(equal, losses, "
                                                                           "n_samples**2)"),
-            "gbrff2-penalty-slope": ("gradient / n_samples + 2 * penalty * frequency", "gradient / n_samples + penalty * frequency"),
+            "gbrff2-penalty-slope": ("gradient += 2 * penalty * frequency", "gradient += penalty * frequency"),
             "gbrff2-phase-step": ("phases = np.array([center - step,", "phases = np.array([center "
                                                                        "+ step,"),
             "gbrff1-free-coordinate": ("landmark[self.landmark] = phase / along", "landmark[self.landmark] = phase * along"),
@@ -479,7 +479,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/published.py boosting/gbrff2.py _loops/boosting_kernels.py",
+        "boosting/gbrff_base.py boosting/gbrff2.py _loops/boosting_kernels.py data/rows.py",
         "properties/test_boosting_properties.py unit/test_gbrff_layouts.py",
         {
             "gbrff2-strided-grid": (
@@ -498,13 +498,13 @@ MUTANTS: list[Mutant] = [
                                                         "phases[best]\n\n\ndef _phase_losses"),
             "gbrff2-unchecked-kernel": ("        if values[k] < values[best] * (1 - margin):\n     "
                                         "       best = k\n    return phases[best]\n\n\n@compiled", "        pass\n    return phases[best]\n\n\n@compiled"),
-            "gbrff-own-layout": ("rows = in_one_layout(rows)", "pass"),
-            "gbrff-own-blocks": ("if not isinstance(rows, LocalRows) or not "
-                                 "isinstance(rows.source, np.ndarray):", "if not rows.in_memory:"),
+            "gbrff-own-layout": ("rows, owner = rows.in_c_order(SMALL), type(self)", "owner = type(self)"),
+            "gbrff-own-blocks": ("if isinstance(self.source, np.ndarray) else self",
+                                 "if self.in_memory else self"),
         },
     ),
     *_group(
-        "boosting/published.py boosting/margins.py boosting/gbrff2.py boosting/calibration.py "
+        "boosting/gbrff_base.py boosting/gbrff2.py "
         "data/dask/rows.py",
         "unit/test_gbrff_elsewhere.py unit/test_gbrff_calibration.py",
         {
@@ -513,7 +513,7 @@ MUTANTS: list[Mutant] = [
                                                                              "/ self.n_samples"),
             "gbrff-new-weights": ("np.multiply(-signs, scores, out=weights)", "np.multiply(signs, "
                                                                               "scores, out=weights)"),
-            "gbrff-there-held-out~": ("        left[apart] = 0\n", ""),
+            "gbrff-there-held-out~": ("        left[excluded] = 0\n", ""),
             "gbrff-there-read-again": ("if self._groups.held is not None:\n            return "
                                        "self._map_of_groups", "if False:\n            return "
                                                               "self._map_of_groups"),
@@ -522,7 +522,7 @@ MUTANTS: list[Mutant] = [
         },
     ),
     *_group(
-        "boosting/published.py boosting/margins.py features/landmarks.py solvers/direct.py "
+        "boosting/gbrff_base.py features/landmarks.py solvers/direct.py "
         "data/targets.py data/repetitions.py models/certified.py _loops/boosting_kernels.py",
         "conformance/test_estimator_laws.py unit/test_operator_ridge.py unit/test_certificates.py "
         "unit/test_boosting_kernels.py unit/test_landmarks.py",
@@ -794,8 +794,8 @@ MUTANTS: list[Mutant] = [
             ),
             "tabular-waves-slope": ("return shares * (slopes - mean)", "return shares * slopes"),
             "tabular-waves-excluded": (
-                "apart=np.flatnonzero(~kept),",
-                "apart=np.empty(0, dtype=np.intp),",
+                "excluded=np.flatnonzero(~kept),",
+                "excluded=np.empty(0, dtype=np.intp),",
             ),
         },
     ),

@@ -1,19 +1,19 @@
-"""Losses: value, gradient and curvature in the scores, the best constant, and what scores predict;
-row by row.
+"""Losses of scores: values, derivatives, the best constant, and the prediction of a score.
 
 Scores and targets are (n_rows, n_outputs). Every loss is convex in the scores, and its curvature is
-positive (for Huber, quantile and hinge it is the constant 1 of the closed form, not the second
-derivative, which vanishes; ``bend`` has that).
+positive. For Huber, quantile and hinge the curvature is the constant 1 of the closed form, because
+their second derivative vanishes on intervals; ``bend`` returns the second derivative.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax, xlogy
 
-from ._checks import missing_method, refuse_class
+from ._checks import check_choice, missing_method, refuse_class
 
 __all__ = [
     "Exponential",
@@ -29,14 +29,17 @@ __all__ = [
     "weighted_quantile",
 ]
 
-# Curvatures are kept away from zero relative to their largest possible value: a Newton step needs
-# one.
+# Least curvature, relative to the largest possible one: Newton steps divide by curvatures.
 _LEAST_CURVATURE = 1e-6
 _LARGEST_EXPONENT = 30.0
 
 
 class Loss(ABC):
-    """ℓ(y, H) summed over outputs; a frozen dataclass with its constants.
+    """Convex loss ℓ(y, H) of targets y and scores H, summed over outputs.
+
+    A loss of your own is a frozen dataclass with ``values``, ``derivatives`` and ``start``. The
+    other methods are optional; an error names the one that is missing where it is needed.
+    ``bochner.testing.check_loss`` checks all of them.
 
     Examples
     --------
@@ -44,54 +47,81 @@ class Loss(ABC):
     True
     """
 
+    # True if the second derivative of a row mixes its outputs. Classifiers then pass one-hot
+    # targets, otherwise one column of ±1 for two classes.
+    couples_outputs: ClassVar[bool] = False
+    # True if ℓ is a non-negative function of H − y, and scores predict y itself. Regressors may
+    # then standardize y, and pass the scale to ``scaled``.
+    of_residuals: ClassVar[bool] = False
+
     @abstractmethod
     def values(self, targets: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """ℓ of each row, (n_rows,)."""
+        """Return ℓ of each row, (n_rows,)."""
 
     @abstractmethod
     def derivatives(self, targets: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """∂ℓ/∂H and a curvature for ∂²ℓ/∂H², both (n_rows, n_outputs)."""
+        """Return ∂ℓ/∂H and a positive curvature for ∂²ℓ/∂H², both (n_rows, n_outputs)."""
 
     @abstractmethod
     def start(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The best constant scores, (n_outputs,)."""
+        """Return the best constant scores, or nearly the best, (n_outputs,)."""
 
     def gradient(self, targets: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """∂ℓ/∂H alone."""
+        """Return ∂ℓ/∂H only."""
         return self.derivatives(targets, scores)[0]
 
-    # Whether the second derivative of a row mixes its outputs.
-    couples_outputs: ClassVar[bool] = False
-
     def bend(self, targets: np.ndarray, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """∂²ℓ/∂H² times a direction, (n_rows, n_outputs); the whole matrix of each row, where
-        outputs are coupled.
+        """Return ∂²ℓ/∂H² times a direction, (n_rows, n_outputs).
+
+        By default the curvature times the direction, which is enough if outputs are not coupled.
         """
+        if self.couples_outputs:
+            raise missing_method(self, "bend", "Newton's method with coupled outputs")
         return self.derivatives(targets, scores)[1] * direction
 
     def rounded(self, width: float) -> Self:
-        """The same loss with its corner, if it has one, rounded over this width; smooth losses are
-        left as they are.
+        """Return the loss with its corner rounded over this width; the loss itself if smooth."""
+        return self
+
+    def scaled(self, scale: np.ndarray) -> Self:
+        """Return the loss for targets and scores that were divided by ``scale``, (n_outputs,).
+
+        Override it if a constant of the loss has the unit of the target.
         """
         return self
 
     def least(self, targets: np.ndarray) -> np.ndarray:
-        """The least value that ℓ can have at each row, (n_rows,)."""
+        """Return the least value of ℓ at each row, (n_rows,)."""
         return np.zeros(len(targets))
 
-    def link(self, scores: np.ndarray) -> np.ndarray:
-        """What scores predict: the mean (or quantile) of the target, or probabilities of classes,
-        in the shape of the scores.
+    def check_targets(self, targets: np.ndarray) -> None:  # noqa: B027 (most losses accept all targets)
+        """Raise ValueError for targets for which the loss is not defined."""
 
-        One column of a loss for classes is the probability of the second of two.
+    def link(self, scores: np.ndarray) -> np.ndarray:
+        """Return the predictions of scores, in the same shape.
+
+        Predictions are the mean (or quantile) of the target, by default the scores, or
+        probabilities of classes. One column is the probability of the second of two classes.
         """
         return scores
 
     def onnx(self, scores: Any, n_outputs: int) -> Any:
-        """Return ``link(scores)`` as a tensor of the ONNX graph of the tensor ``scores``."""
-        if type(self).link is not Loss.link:
-            raise missing_method(self, "onnx", "Export of predictions to ONNX")
+        """Return ``link(scores)`` as a tensor of an ONNX graph, see ``bochner.export``."""
+        if has_method(self, "link"):
+            raise missing_method(self, "onnx", "export to ONNX")
         return scores
+
+
+def has_method(loss: Loss, name: str) -> bool:
+    """Return True if the class of the loss defines this optional method itself."""
+    return getattr(type(loss), name) is not getattr(Loss, name)
+
+
+def check_loss_parameter(loss: Any, names: Sequence[str]) -> None:
+    """Raise an error unless ``loss`` is one of the names or an object of ``Loss``."""
+    refuse_class(loss, "loss")
+    if not isinstance(loss, Loss):
+        check_choice(loss, "loss", tuple(names))
 
 
 @dataclass(frozen=True)
@@ -132,7 +162,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """exp(−yH), y = ±1; beyond yH = −30 it goes on as its tangent.
+    """exp(−yH), y = ±1; its tangent beyond yH = −30.
 
     Examples
     --------
@@ -153,27 +183,25 @@ class Exponential(Loss):
         return 0.5 * np.log1p(2 * mean / (1 - mean))
 
     def link(self, scores):
-        """1/(1 + exp(−2H)) is what the exponential loss estimates; several columns, one against the
-        rest, by softmax of 2H.
-        """
+        """Return 1/(1 + exp(−2H)); softmax of 2H for several columns, one against the rest."""
         return expit(2 * scores) if scores.shape[1] == 1 else softmax(2 * scores, axis=1)
 
     def onnx(self, scores, n_outputs):
+        node = scores.graph.node
         if n_outputs == 1:
-            return scores.graph.node("Sigmoid", 2.0 * scores)
-        return scores.graph.node("Softmax", 2.0 * scores, axis=1)
+            return node("Sigmoid", 2.0 * scores)
+        return node("Softmax", 2.0 * scores, axis=1)
 
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 − yH), y = ±1, summed over outputs (one against the rest); what a support vector
-    machine minimizes.
+    """max(0, 1 − yH), y = ±1, summed over outputs: the loss of support vector machines.
 
     Parameters
     ----------
     width : float, default 0.0
-        Over how far the corner is rounded: the loss is m²/(2 width) for 0 <= m <= width, m = 1 −
-        yH, and m − width/2 beyond.
+        Width over which the corner is rounded. With m = 1 − yH, the loss is m²/(2 width) for
+        0 <= m <= width, and m − width/2 beyond.
 
     Examples
     --------
@@ -207,8 +235,9 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class Multinomial(Loss):
-    """−ln softmax(H)_y, targets one-hot; the diagonal of the curvature, so one 2 x 2 system for
-    each class.
+    """−ln softmax(H)_y with one-hot targets.
+
+    The curvature is the diagonal of the second derivative: one 2 x 2 system for each class.
 
     Examples
     --------
@@ -216,14 +245,14 @@ class Multinomial(Loss):
     array([0.693])
     """
 
+    couples_outputs: ClassVar[bool] = True
+
     def values(self, targets, scores):
         return -np.sum(targets * log_softmax(scores, axis=1), axis=1)
 
     def derivatives(self, targets, scores):
         shares = softmax(scores, axis=1)
         return shares - targets, np.maximum(shares * (1 - shares), _LEAST_CURVATURE)
-
-    couples_outputs: ClassVar[bool] = True
 
     def gradient(self, targets, scores):
         return softmax(scores, axis=1) - targets
@@ -252,6 +281,8 @@ class Squared(Loss):
     array([2.])
     """
 
+    of_residuals: ClassVar[bool] = True
+
     def values(self, targets, scores):
         return 0.5 * np.sum((scores - targets) ** 2, axis=1)
 
@@ -269,7 +300,7 @@ class Huber(Loss):
     Parameters
     ----------
     delta : array (n_outputs,)
-        Where the loss becomes linear.
+        Residual from which on the loss is linear.
 
     Examples
     --------
@@ -278,6 +309,7 @@ class Huber(Loss):
     """
 
     delta: np.ndarray
+    of_residuals: ClassVar[bool] = True
 
     def values(self, targets, scores):
         size = np.abs(scores - targets)
@@ -292,21 +324,24 @@ class Huber(Loss):
     def bend(self, targets, scores, direction):
         return direction * (np.abs(scores - targets) <= self.delta)
 
+    def scaled(self, scale):
+        return replace(self, delta=self.delta / scale)
+
     def start(self, targets, weights):
         return weighted_quantile(targets, weights, 0.5)
 
 
 @dataclass(frozen=True)
 class Quantile(Loss):
-    """The pinball loss: level · (y − H) above, (1 − level) · (H − y) below.
+    """Pinball loss: level · (y − H) for y > H, (1 − level) · (H − y) below.
 
     Parameters
     ----------
     level : float
         Share of the targets that should lie below, between 0 and 1.
     width : float, default 0.0
-        Over how far, to both sides, the corner is rounded: there the loss is r²/(4 width) + (level
-        − ½) r + width/4, r = y − H.
+        Width over which the corner is rounded on either side. With r = y − H, the loss is
+        r²/(4 width) + (level − ½) r + width/4 for |r| < width.
 
     Examples
     --------
@@ -316,6 +351,7 @@ class Quantile(Loss):
 
     level: float
     width: float = 0.0
+    of_residuals: ClassVar[bool] = True
 
     def values(self, targets, scores):
         left = targets - scores
@@ -338,14 +374,16 @@ class Quantile(Loss):
     def rounded(self, width):
         return replace(self, width=width)
 
+    def scaled(self, scale):
+        return replace(self, width=float(self.width / np.max(scale)))
+
     def start(self, targets, weights):
         return weighted_quantile(targets, weights, self.level)
 
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """exp(H) − yH, the scores being logarithms of the mean; beyond H = 30 the exponential goes on
-    as its tangent.
+    """exp(H) − yH, scores are logarithms of the mean; the tangent of exp beyond H = 30.
 
     Examples
     --------
@@ -361,6 +399,13 @@ class Poisson(Loss):
         mean = np.exp(np.minimum(scores, _LARGEST_EXPONENT))
         return mean - targets, np.maximum(mean, _LEAST_CURVATURE)
 
+    def check_targets(self, targets):
+        if (least := np.min(targets)) < 0:
+            raise ValueError(
+                f"The Poisson loss needs non-negative targets, got {least:.3g}. Use another loss, "
+                "e.g. loss='squared'."
+            )
+
     def least(self, targets):
         return np.sum(targets - xlogy(targets, targets), axis=1)
 
@@ -371,19 +416,18 @@ class Poisson(Loss):
         return np.exp(scores)
 
     def onnx(self, scores, n_outputs):
-        return np.exp(scores)
+        return scores.graph.exp(scores)
 
 
 def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
-    """(n_rows, n_classes) from the scores of a loss for classes, which have one column where there
-    are two classes.
+    """Return the probabilities of all classes, (n_rows, n_classes).
 
     Parameters
     ----------
     loss : Loss
         A loss for classes.
     scores : array (n_rows, n_outputs)
-        One column where there are two classes, else one for each.
+        One column for two classes, or one for each class.
 
     Examples
     --------
@@ -392,20 +436,18 @@ def class_probabilities(loss: Loss, scores: np.ndarray) -> np.ndarray:
     """
     refuse_class(loss, "loss")
     predicted = loss.link(scores)
-    return (
-        np.concatenate([1 - predicted, predicted], axis=1) if predicted.shape[1] == 1 else predicted
-    )
+    if predicted.shape[1] > 1:
+        return predicted
+    return np.concatenate([1 - predicted, predicted], axis=1)
 
 
 def predicted_codes(scores: np.ndarray) -> np.ndarray:
-    """Numbers of the predicted classes: the largest score, or the second of two classes if its only
-    score is positive.
-    """
+    """Return the class of the largest score; of one column, 1 if the score is positive."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
 
 
 def _miss(targets, scores):
-    """1/(1 + exp(yH)) by way of tanh, which NumPy vectorises; scipy's expit is ten times slower."""
+    """Return 1/(1 + exp(yH)) by tanh, which NumPy vectorizes; expit is ten times slower."""
     miss = np.tanh(targets * scores * scores.dtype.type(0.5))
     miss *= -0.5
     miss += 0.5
@@ -417,20 +459,20 @@ def _weighted_mean(targets, weights):
 
 
 def _bounded_mean(targets, weights):
-    """The mean of ±1 targets, off ±1 by as much as half a row would bring."""
+    """Return the mean of ±1 targets, at least half a row away from ±1."""
     limit = 1 - 1 / (2 * max(np.sum(weights), 1.0))
     return np.clip(_weighted_mean(targets, weights), -limit, limit)
 
 
 def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
-    """The smallest value below which at least ``level`` of the weight lies, for each column.
+    """Return the smallest value below which at least ``level`` of the weight lies, per column.
 
     Parameters
     ----------
     targets : array (n_rows, n_outputs)
         The values.
     weights : array (n_rows,)
-        How often each row counts.
+        Weights of the rows.
     level : float
         Between 0 and 1.
 
@@ -445,10 +487,9 @@ def weighted_quantile(targets: np.ndarray, weights: np.ndarray, level: float) ->
 def lower_quantiles(
     values: np.ndarray, weights: np.ndarray, levels: float | np.ndarray
 ) -> np.ndarray:
-    """The smallest of the values (n_rows,) below which at least each level of the weight lies."""
+    """Return the smallest of the values below which at least each level of the weight lies."""
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(weights[order], dtype=np.float64)
-    # A hair below the level, so that equal weights and repeated rows meet the same row in spite of
-    # rounding.
+    # Slightly below the level, so that rounding cannot make weights and repeated rows differ.
     positions = np.searchsorted(cumulative, np.multiply(levels, cumulative[-1]) * (1 - 1e-12))
     return values[order[np.minimum(positions, len(order) - 1)]]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bochner import FourierBoostingClassifier, FourierBoostingRegressor, Gaussian, GBRFF2Classifier
 from bochner.boosting import gbrff2
-from bochner.boosting.margins import bound_minimizer
+from bochner.boosting.gbrff_base import bound_minimizer
 from bochner.boosting.rounds import QuadraticModel
 
 seeds = st.integers(0, 2**32 - 1)

@@ -2,17 +2,22 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import approx_fprime, fmin_l_bfgs_b, minimize
 
 from bochner import Gaussian, GBRFF1Classifier, GBRFF2Classifier, PacBayes
 from bochner.boosting import gbrff2
 from bochner.boosting.gbrff1 import frequency_losses_block, landmark_block, random_row
-from bochner.boosting.gbrff2 import best_phase, frequency_objective
-from bochner.boosting.margins import bound_minimizer
-from bochner.boosting.published import in_few_blocks
+from bochner.boosting.gbrff2 import best_phase, objective_of
+from bochner.boosting.gbrff_base import bound_minimizer, in_few_blocks
 from bochner.boosting.rounds import QuadraticModel
+from bochner.data import LocalRows, as_rows
 from bochner.losses import Exponential, Logistic, Multinomial, Squared
 from bochner.measures.fourier import FourierMeasure
+
+
+def frequency_objective(rows, signal, counts, phase, penalty, frequency):
+    return objective_of(rows, signal, counts, phase, penalty)(frequency)
 
 
 def log_odds(y):
@@ -71,6 +76,44 @@ def test_one_pass_over_short_and_long_rows_agrees_with_plain_sums(n_features, dt
     )
 
 
+def rows_of(form, X, path):
+    """Return rows that take one of the ways to the objective of a frequency."""
+    if form == "Dask":
+        return as_rows(pytest.importorskip("dask.array").from_array(X, chunks=(25, 3)))
+    if form == "file":
+        np.save(path / "X.npy", X)
+        return LocalRows(np.load(path / "X.npy", mmap_mode="r"), block_size=7)
+    if form == "sparse":
+        return LocalRows(sp.csr_array(X))
+    return in_few_blocks(X) if form == "small array" else LocalRows(X, block_size=7)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.1])
+@pytest.mark.parametrize("form", ["small array", "blocks", "sparse", "file", "Dask"])
+def test_every_form_of_the_objective_is_the_plain_sum(
+    form, penalty, problem, tmp_path, monkeypatch
+):
+    X, y, rng = problem
+    if form != "small array":
+        monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
+    rows = rows_of(form, X, tmp_path)
+    signal, counts = y * np.exp(0.3 * rng.normal(size=60)), rng.uniform(0, 3, size=60)
+    frequency, phase = rng.normal(size=3), 0.4
+    value, gradient = 0.0, np.zeros(3)
+    for x, s, h in zip(X, signal, counts):
+        angle = frequency @ x - phase
+        value += h * np.exp(-s * np.cos(angle)) / counts.sum()
+        gradient += h * np.exp(-s * np.cos(angle)) * s * np.sin(angle) * x / counts.sum()
+    value += penalty * frequency @ frequency
+    gradient += 2 * penalty * frequency
+    found = gbrff2.objective_of(rows, signal, counts, phase, penalty)(frequency)
+    assert found[0] == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(found[1], gradient, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        gbrff2.half_turns(rows, frequency), [x @ frequency / np.pi for x in X], atol=1e-14
+    )
+
+
 def test_heavy_rows_keep_value_and_gradient_finite_and_consistent():
     X = np.array([[0.0], [1.0], [2.0]])
     signal = np.array([1e4, -1e3, 1.0])
@@ -125,7 +168,10 @@ def test_frequency_losses_are_the_sums_of_equation_10(problem):
 
 
 @pytest.mark.parametrize("n_rows", [40, 700])
-def test_phase_is_the_global_minimum_by_brute_force(n_rows, seed):
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_phase_is_the_global_minimum_by_brute_force(n_rows, in_blocks, seed, monkeypatch):
+    if in_blocks:
+        monkeypatch.setattr(gbrff2, "_FEW_TURNS", 0)
     rng = np.random.default_rng([seed, n_rows])
     grid = np.linspace(-np.pi, np.pi, 2001)
     for _ in range(5):

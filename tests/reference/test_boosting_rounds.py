@@ -14,7 +14,7 @@ from bochner import (
     JointEpochs,
     WaveSearch,
 )
-from bochner.boosting.fitting import Sample
+from bochner.boosting.fitting import StandardizedSample
 
 RIDGE, PENALTY = 3.0, 0.05
 
@@ -119,7 +119,11 @@ def test_each_round_weighs_the_penalty_by_the_loss_that_is_left(loss, seed):
     X, Y = rows[:, :3], rows[:, 3:]
     for t in range(6):
         rng = np.random.default_rng([model._seed, 1, t // 32])
-        drawn = model._prior_of(Sample(X.T, Y, np.ones(len(X)))).sample(32 * 64, 3, rng).frequencies
+        drawn = (
+            model._prior_of(StandardizedSample(X.T, Y, np.ones(len(X))))
+            .sample(32 * 64, 3, rng)
+            .frequencies
+        )
         draws.append(drawn[64 * (t % 32) : 64 * (t % 32 + 1)])
     constant = model.loss_.start(Y, np.ones(len(Y)))
     whole = np.mean(model.loss_.values(Y, np.tile(constant, (len(Y), 1))))

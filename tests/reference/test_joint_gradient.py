@@ -175,7 +175,7 @@ def test_rows_that_are_kept_apart_are_not_met():
             as_rows(X),
             signs.astype(np.float32),
             np.random.default_rng(1),
-            apart=np.flatnonzero(~kept),
+            excluded=np.flatnonzero(~kept),
         )
         results.append(parameters.vector)
     np.testing.assert_array_equal(*results)

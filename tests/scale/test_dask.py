@@ -103,7 +103,7 @@ class TestOnACluster:
     def test_without_room_only_storage_is_read_again(self, persisted, monkeypatch):
         monkeypatch.setattr(dask_rows, "has_room", lambda n_bytes: False)
         source = da.from_array(X, chunks=(500, 6))
-        rows = as_rows(source.persist() if persisted else source, held=True)
+        rows = as_rows(source.persist() if persisted else source, persist=True)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             sums = [rows.sum(partial(np.sum, axis=0)) for _ in range(2)]

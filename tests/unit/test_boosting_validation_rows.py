@@ -208,7 +208,7 @@ def test_labels_outputs_halves_and_names_that_do_not_fit():
 
 
 def test_validation_rows_beyond_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("bochner.boosting.booster.MOST_NUMBERS", 100)
+    monkeypatch.setattr("bochner.boosting.booster._MOST_VALIDATION_NUMBERS", 100)
     (X, y), (X_val, y_val) = two_samples(50)
     with pytest.raises(ValueError, match="Give at most 50 of the rows"):
         FourierBoostingClassifier(n_rounds=2).fit(X, y, X_val=X_val, y_val=y_val)

@@ -63,7 +63,7 @@ def descend(rows, targets, loss, penalties=(0.01,), weights=None, **settings):
         targets,
         np.random.default_rng(2),
         weights=weights,
-        apart=APART,
+        excluded=APART,
         **settings,
     )
 

@@ -24,7 +24,7 @@ def _partitioned(array, lengths):
 @pytest.fixture(params=[("few", False), ("few", True), ("many", True)], ids=str)
 def rows(request):
     name, held = request.param
-    return DaskRows(_partitioned(X, PARTITIONS[name]), held=held)
+    return DaskRows(_partitioned(X, PARTITIONS[name]), persist=held)
 
 
 def _weighted(block, y):

@@ -12,7 +12,7 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import LandmarkFeatures, OperatorClassifier, OperatorRegressor, SpectralRidge
-from bochner.boosting import calibration, published
+from bochner.boosting import gbrff_base, shared
 from bochner.data import as_rows, batches
 from bochner.data.dask import clusters
 from bochner.data.dask import rows as dask_rows
@@ -92,8 +92,8 @@ def test_rows_do_not_come_to_the_client(name, watched, monkeypatch):
     monkeypatch.setattr(joint_descent, "_START_ROWS", 400)
     monkeypatch.setattr(game_value, "_MACHINE_ENTRIES", 2**12)
     monkeypatch.setattr(certificates, "_MOST_TAILS", 2**12)
-    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 400)
-    monkeypatch.setattr(published, "IMPORTANCE_ROWS", 400)
+    monkeypatch.setattr(gbrff_base, "_MOST_HELD_OUT", 400)
+    monkeypatch.setattr(shared, "IMPORTANCE_ROWS", 400)
     estimator, y = CASES[name]
     if isinstance(estimator, LandmarkFeatures) and estimator.landmarks == "kmeans":
         pytest.skip("centroids are those of up to 50 000 rows of a class, which come to the client")
@@ -131,7 +131,7 @@ def test_predictions_are_made_when_they_are_asked_for(name, watched):
 
 def test_the_tasks_of_a_pass_are_bounded(watched):
     def tasks(n_partitions):
-        rows = as_rows(da.zeros((2**14, 2), chunks=(2**14 // n_partitions, 2)), held=True)
+        rows = as_rows(da.zeros((2**14, 2), chunks=(2**14 // n_partitions, 2)), persist=True)
         column = np.zeros(2**14)
         rows.assert_all_finite()
         before = watched.tasks
@@ -146,13 +146,13 @@ def _count(block, *_):
 
 
 def test_signals_are_sent_in_the_groups_of_their_rows_once(watched):
-    rows = as_rows(chunked(X, 10), held=True)
-    sent = rows.held(SIGNAL)
+    rows = as_rows(chunked(X, 10), persist=True)
+    sent = rows.persist(SIGNAL)
     assert [len(piece.compute()) for piece in sent.pieces] == list(
         group_sizes(chunked(X, 10).chunks[0])
     )
     np.testing.assert_array_equal(rows.sum(_moments, sent), rows.sum(_moments, SIGNAL))
-    assert rows.held(None) is None
+    assert rows.persist(None) is None
 
 
 # --- sums do not depend on the cluster ------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_groups_cover_all_partitions_and_have_rows():
 
 def test_held_or_read_again_and_any_scheduler_give_the_same_bits(monkeypatch):
     def total():
-        return as_rows(chunked(X, 120), held=True).sum(_moments, chunked(SIGNAL, 400))
+        return as_rows(chunked(X, 120), persist=True).sum(_moments, chunked(SIGNAL, 400))
 
     with dask.config.set(scheduler="threads"):
         expected = total()
@@ -206,13 +206,13 @@ def test_rows_without_room_are_read_again_with_one_warning(monkeypatch):
         return block
 
     source = chunked(X, 2500).map_blocks(read, meta=np.empty((0, 0)))
-    rows = as_rows(source, held=True)
+    rows = as_rows(source, persist=True)
     for _ in range(3):
         rows.sum(_count)
     rows.take(np.array([0, 4000]))
     assert sum(reads) == N
     monkeypatch.setattr(dask_rows, "has_room", lambda n_bytes: False)
-    rows = as_rows(source, held=True)
+    rows = as_rows(source, persist=True)
     rows.sum(_count)
     with pytest.warns(UserWarning, match="computed again for every pass"):
         rows.sum(_count)
@@ -240,7 +240,7 @@ def test_maps_of_rows_that_are_held_read_nothing_again():
         return block
 
     gaps = da.concatenate([chunked(X, 100)[:900], chunked(X, 100)[:0], chunked(X, 100)[900:]])
-    rows = as_rows(gaps.map_blocks(read, meta=np.empty((0, 0))), held=True)
+    rows = as_rows(gaps.map_blocks(read, meta=np.empty((0, 0))), persist=True)
     before = [
         rows.map(_twice, signals=[SIGNAL]),
         rows.map(_both_twice, 4, dtype=np.float32, signals=[SIGNAL]),

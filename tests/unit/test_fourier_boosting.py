@@ -21,7 +21,7 @@ from bochner import (
     JointEpochs,
     WaveSearch,
 )
-from bochner.boosting.fitting import Rounds, Sample, others_at_most
+from bochner.boosting.fitting import Rounds, StandardizedSample, others_at_most
 from bochner.boosting.rounds import QuadraticModel
 from bochner.losses import Squared
 
@@ -103,7 +103,9 @@ def test_warm_start_equals_one_fit(loss, fitted):
     assert parts.n_rounds_ == 4
     parts.set_params(n_rounds=10).fit(X, y)
     np.testing.assert_allclose(parts.train_loss_, whole.train_loss_, rtol=1e-7)
-    np.testing.assert_allclose(parts._scores(X), whole._scores(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        parts.expansion_.evaluate(X), whole.expansion_.evaluate(X), rtol=1e-5, atol=1e-6
+    )
     with pytest.raises(ValueError, match="goes on from 10 rounds"):
         parts.set_params(n_rounds=3).fit(X, y)
 
@@ -132,7 +134,8 @@ def test_jacobian_is_the_derivative_of_the_score(loss, fitted):
     for j in range(X.shape[1]):
         step = np.zeros(X.shape[1])
         step[j] = 1e-6
-        numeric = (model._scores(points + step) - model._scores(points - step)) / 2e-6
+        above, below = (model.expansion_.evaluate(points + s) for s in (step, -step))
+        numeric = (above - below) / 2e-6
         np.testing.assert_allclose(gradient[:, :, j], numeric, atol=1e-5)
 
 
@@ -506,7 +509,7 @@ def test_pilots_weigh_the_columns_by_their_relevance():
     """
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(4, 1000))
-    sample = Sample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
+    sample = StandardizedSample(columns, np.sin(2 * columns[2])[:, None], np.ones(1000))
     rounds = Rounds(Squared(), Gaussian(1.0), WaveSearch(), 0.3, linear=True)
     factors = rounds.pilot_factors(sample, 2, np.random.default_rng(1))
     assert factors[2] == pytest.approx(np.sqrt(3.97), rel=0.02)

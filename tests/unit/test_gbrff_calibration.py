@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier
-from bochner.boosting.calibration import held_out_rows, margin_slope
+from bochner.boosting.gbrff_base import held_out_rows, margin_slope
 from bochner.losses import Exponential, class_probabilities
 
 

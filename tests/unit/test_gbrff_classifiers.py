@@ -170,11 +170,11 @@ def test_grid_search_over_the_papers_parameters(moons):
 
 @pytest.mark.parametrize("kept_bytes", long_except([0, 2**28], 0))
 def test_many_rows_take_the_blockwise_way_to_the_same_model(kept_bytes, moons, monkeypatch):
-    from bochner.boosting import gbrff1, published
+    from bochner.boosting import gbrff1, gbrff_base
 
     X, y = moons
     direct = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
-    monkeypatch.setattr(published, "SMALL", 0)
+    monkeypatch.setattr(gbrff_base, "SMALL", 0)
     monkeypatch.setattr(gbrff1, "_KEPT_BYTES", kept_bytes)
     blocked = [type(m)(**m.get_params()).fit(X, y).decision_function(X) for m in MODELS]
     for one, two in zip(direct, blocked):

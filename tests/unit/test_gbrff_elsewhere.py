@@ -8,8 +8,8 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier, OptimalAlignment
-from bochner.boosting import calibration, gbrff2
-from bochner.data import repetitions
+from bochner.boosting import gbrff2, gbrff_base
+from bochner.data import training
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -54,7 +54,7 @@ every_model = pytest.mark.parametrize("name", long_except(MODELS, *QUICK))
 @pytest.fixture(autouse=True)
 def few_rows_stay_there(monkeypatch):
     """Treat few rows like many: searches, held-out rows and partitions."""
-    monkeypatch.setattr(repetitions, "FEW_ROWS", 0)
+    monkeypatch.setattr(training, "FEW_ROWS", 0)
     monkeypatch.setattr(gbrff2, "_FEW_TURNS", 35)
     with dask.config.set(scheduler="synchronous"):
         yield
@@ -131,7 +131,7 @@ def test_a_warm_start_goes_on_there(name):
 
 @every_model
 def test_rows_held_out_of_many_are_the_same_there(name, monkeypatch):
-    monkeypatch.setattr(calibration, "_MOST_HELD_OUT", 40)
+    monkeypatch.setattr(gbrff_base, "_MOST_HELD_OUT", 40)
     model = clone(MODELS[name]).set_params(calibrated=True, n_rounds=2)
     expected = clone(model).fit(X, TWO, WEIGHTS)
     found = model.fit(there(X, 250), there(TWO, 200), there(WEIGHTS, 300))

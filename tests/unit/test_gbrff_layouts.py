@@ -7,7 +7,7 @@ from selection import long_except
 from sklearn.base import clone
 
 from bochner import GBRFF1Classifier, GBRFF2Classifier
-from bochner.boosting import gbrff1, gbrff2, published
+from bochner.boosting import gbrff1, gbrff2, gbrff_base
 
 pd = pytest.importorskip("pandas")
 
@@ -67,8 +67,8 @@ def test_many_rows_in_memory_and_in_files_give_the_same_model(
     name, kept_bytes, tmp_path, monkeypatch
 ):
     """Rows beyond one block: the blocks depend on the shape alone."""
-    monkeypatch.setattr(published, "SMALL", 256)
-    monkeypatch.setattr(published, "_BLOCK_NUMBERS", 1000)
+    monkeypatch.setattr(gbrff_base, "SMALL", 256)
+    monkeypatch.setattr(gbrff_base, "_BLOCK_NUMBERS", 1000)
     monkeypatch.setattr(gbrff1, "_KEPT_BYTES", kept_bytes)
     monkeypatch.setattr(gbrff2, "_FEW_NUMBERS", 0)
     monkeypatch.setattr(gbrff2, "_FEW_TURNS", 100)

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._checks import check_choice
-from .._estimator import keyword_only_from, restore_on_failure, with_callbacks
-from ..data.checks import check_rows
+from .._estimator import Classifier, keyword_only_from
+from ..data.checks import check_rows, check_weights
 from ..data.targets import Labels
-from ..losses import Exponential, Logistic, Loss, Multinomial
+from ..data.training import TrainingData
+from ..losses import Exponential, Logistic, Loss, Multinomial, check_loss_parameter
+from . import shared
 from .booster import SHARED_DOCUMENTATION, FourierBooster
-from .held_out import known_labels
-from .predicting import ExpansionClassifier
+
+_LOSSES = {"logistic": Logistic(), "exponential": Exponential(), "multinomial": Multinomial()}
 
 
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
-class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
-    __doc__ = f"""Boosted waves for classification: smooth weak learners a cos(ω·x) + b sin(ω·x),
-    amplitudes in closed form.
+class FourierBoostingClassifier(Classifier, FourierBooster):
+    __doc__ = f"""Classification by boosted waves a cos(ω·x) + b sin(ω·x).
 
-    Several frequencies are scored in one matrix product each round, the best one is refined, and on
-    large data all waves then move together in a few epochs over all rows (float32, streaming:
-    arrays, memory maps, sparse, Dask).
+    Each round scores several frequencies, with amplitudes a and b in closed form, and refines the
+    best one. On large data all waves then move together in a few epochs over all rows, in float32.
+    X may be an array, a memory map, a sparse matrix or a Dask collection.
 
     Parameters
     ----------
-    loss : "auto", "logistic", "exponential" or "multinomial", default "auto"
+    loss : "auto", "logistic", "exponential", "multinomial" or Loss, default "auto"
         "auto" is logistic for two classes and multinomial (one frequency a round, one amplitude per
-        class) for more.
+        class) for more. An object of ``bochner.losses.Loss`` may be of your own.
     class_weight : "balanced" or dict of label and weight, default None
-        What a row of a class counts; "balanced": as much for every class.
+        Weights of the rows of a class; "balanced" gives each class the same total weight.
     n_rounds : int, default 100
         Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
     Examples
@@ -46,64 +46,57 @@ class FourierBoostingClassifier(ExpansionClassifier, FourierBooster):
     """
 
     _: KW_ONLY
-    loss: str = "auto"
+    loss: str | Loss = "auto"
     class_weight: Any = None
 
-    @restore_on_failure
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> FourierBoostingClassifier:
-        """Fit to rows X with labels y of any type.
+    slope_: ClassVar[float] = 1.0  # factor of the scores for probabilities
+    _map_scores = shared.map_scores
+    _probabilities = property(shared.probabilities)  # type: ignore[assignment]
+    staged_decision_function = shared.staged_decision_function
+    staged_predict = shared.staged_predict
+    staged_predict_proba = shared.staged_predict_proba
 
-        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each
-        round and epoch, and stop the fit as ``stopping`` says, in place of a part of X;
-        ``EarlyStopping(fraction=0)``, which would ignore them, is refused. In a pipeline they are
-        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram
-        boosting. ``class_weight`` weighs these rows by the same rule.
-        """
-        check_choice(self.loss, "loss", ("auto", "logistic", "exponential", "multinomial"))
-        continued = self._begin()
-        rows = check_rows(self, X, reset=not continued)
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
-        )
-        if continued:
-            self._check_same_classes(labels)
-        rows, labels, weights = self._once_each(rows, labels, weights)
-        self.classes_, self.loss_ = labels.classes, self._loss(len(labels.classes))
-        validation = self._validation_rows(X_val, y_val, sample_weight_val)
-        strata = labels.codes, len(labels.classes)
-        return self._fit(X, y, rows, self._targets(labels), weights, *strata, validation=validation)
+    def _read(self, X, y, sample_weight):
+        rows, owner = check_rows(self, X, reset=not shared.continues(self)), type(self).__name__
+        return TrainingData.of_labels(rows, y, sample_weight, self.class_weight, owner=owner)
 
-    def _targets(self, labels: Labels) -> Any:
-        return labels.one_hot() if isinstance(self.loss_, Multinomial) else labels.signs(np.float32)
+    def _prepare(self, data: TrainingData) -> None:
+        classes = data.target.classes
+        if shared.continues(self):
+            shared.check_warm_start(self, classes)
+        self.classes_, self.loss_ = classes, self._loss(len(classes))
 
-    def _validation_target(self, y, weights, n_rows):
-        labels = Labels.of(y, n_rows, owner=type(self).__name__)
-        known, rule = known_labels(labels, self.classes_), self.class_weight
-        if isinstance(rule, Mapping):  # it may name classes that are missing here
-            rule = {
-                label: weight for label, weight in rule.items() if label in labels.classes.tolist()
-            }
+    def _targets(self, target: Labels) -> np.ndarray:
+        return target.one_hot() if self.loss_.couples_outputs else target.signs(np.float32)
+
+    def _read_validation(self, rows, y, sample_weight):
+        weights = check_weights(sample_weight, len(rows))
+        labels, rule = Labels.of(y, len(rows), owner=type(self).__name__), self.class_weight
+        given, known = labels.classes.tolist(), self.classes_.tolist()
+        if unknown := [label for label in given if label not in known]:
+            raise ValueError(
+                f"y holds the labels {unknown}, but the training rows have {known} only."
+            )
+        if isinstance(rule, Mapping):  # it may name classes that validation rows do not have
+            rule = {label: weight for label, weight in rule.items() if label in given}
         costs = labels.costs(rule, weights)
         if costs is not None:
             weights = costs if weights is None else weights * costs
-        return known, weights
+        codes = np.array([known.index(label) for label in given])[labels.codes]
+        return TrainingData(rows, Labels(self.classes_, codes), weights)
 
     def _loss(self, n_classes: int) -> Loss:
-        if self.loss == "multinomial" or (self.loss == "auto" and n_classes > 2):
-            return Multinomial()
-        if n_classes > 2:
+        name = self.loss
+        if name == "auto":
+            name = "logistic" if n_classes == 2 else "multinomial"
+        loss = name if isinstance(name, Loss) else _LOSSES[name]
+        if n_classes > 2 and not loss.couples_outputs:
             raise ValueError(
                 f"loss={self.loss!r} is for two classes, y has {n_classes}. Write "
                 "loss='multinomial' or 'auto'."
             )
-        return Exponential() if self.loss == "exponential" else Logistic()
+        return loss
+
+    def _check_parameters(self):
+        check_loss_parameter(self.loss, ("auto", *_LOSSES))
+        super()._check_parameters()

@@ -1,6 +1,4 @@
-"""The second-order booster behind FourierBoostingClassifier and FourierBoostingRegressor: a sample,
-a start, rounds, pilots.
-"""
+"""Second-order boosting on a standardized sample: start, rounds, pilots."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from .._loops.arrays import as_dense, working_dtype
-from ..data import Rows
+from ..data.training import TrainingData
 from ..expansions.waves import Expansion
 from ..learners.descent.gradients import Standardization
 from ..losses import Loss, weighted_quantile
@@ -27,19 +25,20 @@ _DRAWN_ROUNDS = 32
 _RELEVANCE_ROWS, _MATRIX_ROWS = 2000, 1024
 _LARGEST_LINEAR = 512
 _LARGEST_SAMPLE_BYTES = 2**31
-# A column with a value so many deviations away is looked at for outliers, and no value counts for
-# more than the second.
+# Columns with a value beyond the first number of deviations are checked for outliers, and values
+# are clipped at the second.
 _WILD, _FARTHEST = 10.0, 100.0
-# A column whose values differ by less than this share of them is constant: the rest is rounding.
+# A column is constant if its values differ by less than this share, which is rounding.
 _CONSTANT = 16 * np.finfo(np.float64).eps
-# In standardised columns; a frequency in the user's own must still be a number.
+# Largest frequency in standardized columns; in the columns of X it must still be finite.
 _LARGEST_FREQUENCY = 1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows that boosting looks at: standardised (n_features, n_rows), targets (n_rows, n_outputs),
-    weights (n_rows,).
+class StandardizedSample:
+    """Standardized columns (n_features, n_rows) of a sample, with targets and weights.
+
+    Targets are (n_rows, n_outputs), weights (n_rows,).
     """
 
     columns: np.ndarray
@@ -48,45 +47,42 @@ class Sample:
 
     @cached_property
     def thinned_columns(self) -> np.ndarray:
-        """About ``_MATRIX_ROWS`` of the rows, evenly spread, for matrices that need not be exact."""
+        """About ``_MATRIX_ROWS`` evenly spread rows, for matrices that need not be exact."""
         return np.ascontiguousarray(self.columns[:, :: max(1, len(self.targets) // _MATRIX_ROWS)])
 
-    def take(self, rows: np.ndarray) -> Sample:
-        """Some of the rows."""
-        return Sample(
-            np.ascontiguousarray(self.columns[:, rows]), self.targets[rows], self.weights[rows]
-        )
+    def take(self, rows: np.ndarray) -> StandardizedSample:
+        """Return some of the rows."""
+        columns = np.ascontiguousarray(self.columns[:, rows])
+        return StandardizedSample(columns, self.targets[rows], self.weights[rows])
 
-    def some(self, n_rows: int, rng: np.random.Generator) -> Sample:
-        """At most ``n_rows`` of the rows, drawn without replacement."""
-        return (
-            self
-            if n_rows >= len(self.targets)
-            else self.take(at_most(n_rows, np.arange(len(self.targets)), rng))
-        )
+    def some(self, n_rows: int, rng: np.random.Generator) -> StandardizedSample:
+        """Return at most ``n_rows`` of the rows, drawn without replacement."""
+        n_all = len(self.targets)
+        if n_rows >= n_all:
+            return self
+        return self.take(np.sort(rng.choice(np.arange(n_all), n_rows, replace=False)))
 
-    def scaled(self, factors: np.ndarray) -> Sample:
-        """The same rows with each column multiplied."""
+    def scaled(self, factors: np.ndarray) -> StandardizedSample:
+        """Return the same rows with each column multiplied by a factor."""
         return replace(self, columns=self.columns * factors.astype(self.columns.dtype)[:, None])
 
     def scores(self, expansion: Expansion) -> np.ndarray:
-        """The expansion on these rows, (n_rows, n_outputs)."""
+        """Return the expansion on these rows, (n_rows, n_outputs)."""
         return expansion.evaluate(self.columns.T)
 
     def relevance(self, expansion: Expansion, rng: np.random.Generator) -> np.ndarray:
-        """Mean squared derivative of the expansion in each column, on some of the rows."""
+        """Return the mean squared derivative in each column, on some of the rows."""
         some = self.some(_RELEVANCE_ROWS, rng)
         return expansion.relevance(some.columns.T, some.weights if some.weights.any() else None)
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rules of boosting on standardised rows: where frequencies come from, how a wave is found,
-    how far to step.
+    """Rounds of boosting on standardized rows: candidates, search for a wave, length of the step.
 
-    With ``whole_loss``, the mean loss of a constant, the penalty on frequencies counts in units of
-    what is left of it: where little is left there is little noise, and a penalty that stayed as it
-    was would end the search for fine structure.
+    ``whole_loss`` is the mean loss of a constant. If given, the penalty on frequencies is
+    multiplied by the share of it that is left. A fixed penalty would end the search for fine
+    structure when little loss, and so little noise, is left.
     """
 
     loss: Loss
@@ -96,8 +92,8 @@ class Rounds:
     linear: bool
     whole_loss: float | None = None
 
-    def start(self, sample: Sample) -> Expansion:
-        """The best constant, then a ridge-penalised linear part by damped Newton steps."""
+    def start(self, sample: StandardizedSample) -> Expansion:
+        """Return the best constant and a ridge-penalized linear part by damped Newton steps."""
         best = self.loss.start(sample.targets, sample.weights.astype(np.float64))
         constant = Expansion.constant(best, len(sample.columns))
         few = len(sample.columns) <= _LARGEST_LINEAR
@@ -107,7 +103,7 @@ class Rounds:
         columns, weights = sample.columns, sample.weights[:, None]
         intercept = constant.intercept.copy()
         slopes = np.zeros((len(columns), len(intercept)))
-        # As heavy as the ridge of a wave for each column: the linear part is one more weak learner.
+        # The ridge of a wave for each column: the linear part is one more weak learner.
         ridge = self.search.amplitude_penalty * np.eye(len(columns))
         scores = np.tile(intercept.astype(columns.dtype), (columns.shape[1], 1))
         for _ in range(3):
@@ -138,13 +134,12 @@ class Rounds:
         return step * min(exact_step(self.loss, targets, scores, weights[:, 0], direction), 1.0)
 
     def waves(
-        self, sample: Sample, scores: np.ndarray, seed: int, first: int = 0
+        self, sample: StandardizedSample, scores: np.ndarray, seed: int, first: int = 0
     ) -> Iterator[tuple[Wave, np.ndarray]]:
-        """Round after round from the ``first`` on, without end: one more wave and the scores with
-        it.
+        """Yield a wave and the new scores for each round from ``first`` on, without end.
 
-        Candidates of many rounds are drawn at once, which is faster; a round draws the same
-        wherever one has begun.
+        Candidates of many rounds are drawn at once, which is faster. The candidates of a round do
+        not depend on ``first``.
         """
         n_candidates, share = self.search.n_candidates, self.search.subsample
         for t in count(first):
@@ -156,18 +151,15 @@ class Rounds:
                 ).frequencies
             chosen = None
             if share < 1:
-                size, rng = (
-                    max(2, int(np.ceil(share * len(scores)))),
-                    np.random.default_rng([seed, 3, t]),
-                )
+                size = max(2, int(np.ceil(share * len(scores))))
+                rng = np.random.default_rng([seed, 3, t])
                 chosen = np.sort(rng.choice(len(scores), size, replace=False))
-            wave, scores = self._round(
-                sample, scores, drawn[n_candidates * turn : n_candidates * (turn + 1)], chosen
-            )
+            candidates = drawn[n_candidates * turn : n_candidates * (turn + 1)]
+            wave, scores = self._round(sample, scores, candidates, chosen)
             yield wave, scores
 
     def _round(self, sample, scores, candidates, chosen):
-        """Never raises the loss of the rows it looks at, all or the chosen ones."""
+        """Add a wave; the loss of the chosen rows (all if None) never rises."""
         rows, here = (sample, scores) if chosen is None else (sample.take(chosen), scores[chosen])
         weights = rows.weights[:, None]
         gradient, curvature = self.loss.derivatives(rows.targets, here)
@@ -194,16 +186,22 @@ class Rounds:
         share = self.mean_loss(rows, scores) / self.whole_loss
         return replace(self.search, frequency_penalty=self.search.frequency_penalty * share)
 
-    def mean_loss(self, sample: Sample, scores: np.ndarray) -> float:
-        """Weighted mean of the loss."""
+    def mean_loss(self, sample: StandardizedSample, scores: np.ndarray) -> float:
+        """Return the weighted mean of the loss."""
         return float(np.average(self.loss.values(sample.targets, scores), weights=sample.weights))
 
-    def pilot_factors(self, sample: Sample, n_pilots: int, rng: np.random.Generator) -> np.ndarray:
-        """√((1 − f) q/mean(q) + f) for each column, q its relevance in a short boost on some of the
-        rows, repeated; f is 0.01.
+    def mean_loss_of(self, sample: StandardizedSample, expansion: Expansion) -> float:
+        """Return the weighted mean of the loss of an expansion."""
+        return self.mean_loss(sample, sample.scores(expansion))
 
-        Frequencies drawn afterwards look at the columns that matter: automatic relevance
-        determination by gradients.
+    def pilot_factors(
+        self, sample: StandardizedSample, n_pilots: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return √((1 − f) q/mean(q) + f) for each column, with f = 0.01.
+
+        q is the relevance of the column in a short boost on some of the rows; this is repeated
+        ``n_pilots`` times. Frequencies drawn afterwards are larger in relevant columns: automatic
+        relevance determination by gradients.
         """
         factors = np.ones(len(sample.columns))
         for _ in range(n_pilots):
@@ -220,32 +218,25 @@ class Rounds:
         return factors
 
 
-def at_most(n_rows: int, numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """At most ``n_rows`` of the sorted numbers, drawn without replacement."""
-    return (
-        numbers if len(numbers) <= n_rows else np.sort(rng.choice(numbers, n_rows, replace=False))
-    )
-
-
 def others_at_most(
-    n_rows: int, n_all: int, apart: np.ndarray, rng: np.random.Generator
+    n_rows: int, n_all: int, excluded: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """At most ``n_rows`` of 0, …, n_all − 1 without the sorted numbers ``apart``, drawn without
-    replacement; sorted.
+    """Return at most ``n_rows`` random sorted numbers below ``n_all``, without the excluded ones.
+
+    ``excluded`` is sorted; numbers are drawn without replacement.
     """
-    n_others = n_all - len(apart)
+    n_others = n_all - len(excluded)
     places = (
         np.arange(n_others)
         if n_others <= n_rows
         else np.sort(rng.choice(n_others, n_rows, replace=False))
     )
-    # Before a place there are as many numbers apart as have no more than that many others before
-    # them.
-    return places + np.searchsorted(apart - np.arange(len(apart)), places, side="right")
+    # Skip the excluded numbers before each place.
+    return places + np.searchsorted(excluded - np.arange(len(excluded)), places, side="right")
 
 
 def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
-    """The expansion with more waves behind its own."""
+    """Return the expansion with these waves appended."""
     if not waves:
         return expansion
     frequencies, cosine, sine = map(np.stack, zip(*waves))
@@ -253,32 +244,34 @@ def with_waves(expansion: Expansion, waves: Sequence[Wave]) -> Expansion:
 
 
 def draw_sample(
-    rows: Rows, targets: Any, weights: Any, numbers: np.ndarray, standardization: Any, dtype: Any
-) -> tuple[Sample, Standardization]:
-    """Return the chosen rows, standardized; by their own mean and deviation if none are given."""
-    size = len(numbers) * rows.n_features * np.dtype(dtype).itemsize
+    data: TrainingData,
+    targets: np.ndarray,
+    numbers: np.ndarray,
+    standardization: Standardization | None,
+    dtype: Any,
+) -> tuple[StandardizedSample, Standardization]:
+    """Return the rows of these numbers, standardized; by their own statistics if none are given."""
+    n_features = data.rows.n_features
+    size = len(numbers) * n_features * np.dtype(dtype).itemsize
     if size > _LARGEST_SAMPLE_BYTES:
         raise ValueError(
-            f"Boosting looks at {len(numbers)} rows of {rows.n_features} columns as a dense array "
-            f"of {size / 2**30:.1f} GiB. "
+            f"Boosting needs {len(numbers)} rows of {n_features} columns as a dense array of "
+            f"{size / 2**30:.1f} GiB. "
             f"Write max_rows={max(1, _LARGEST_SAMPLE_BYTES * len(numbers) // size)} or less, or "
             "reduce the columns first."
         )
-    points = as_dense(rows.take(numbers))
-    row_weights = np.ones(len(numbers)) if weights is None else weights[numbers]
+    points = as_dense(data.rows.take(numbers))
+    weights = np.ones(len(numbers)) if data.weights is None else data.weights[numbers]
     if standardization is None:
-        standardization = standardization_of(points, row_weights)
+        standardization = standardization_of(points, weights)
     columns = np.ascontiguousarray(standardization.apply(points, dtype).T)
     np.clip(columns, -_FARTHEST, _FARTHEST, out=columns)
-    sample = Sample(
-        columns, np.ascontiguousarray(targets[numbers], dtype=dtype), row_weights.astype(dtype)
-    )
-    return sample, standardization
+    targets = np.ascontiguousarray(targets[numbers], dtype=dtype)
+    return StandardizedSample(columns, targets, weights.astype(dtype)), standardization
 
 
 def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardization:
-    """Return the weighted mean and inverse deviation of each column; the latter is 0 if it is
-    constant.
+    """Return the weighted mean and inverse deviation of each column, 0 if it is constant.
 
     Columns are measured from their value in one row, in units of the largest distance from it. So
     no digit is lost to an offset, and no square overflows or underflows.
@@ -309,16 +302,15 @@ def standardization_of(points: np.ndarray, weights: np.ndarray) -> Standardizati
     smallest, dtype = int(np.argmin(deviation)), working_dtype(points)
     if deviation[smallest] <= _LARGEST_FREQUENCY / np.finfo(dtype).max:
         raise ValueError(
-            f"The values of column {smallest} differ by at most {unit[smallest]:.1e}, and "
-            "frequencies for it "
-            f"would be larger than any {np.dtype(dtype).name}. Scale the columns, e.g. by "
-            "StandardScaler."
+            f"The values of column {smallest} differ by at most {unit[smallest]:.1e}, and its "
+            f"frequencies would be larger than any {np.dtype(dtype).name}. Scale the columns, "
+            "e.g. by StandardScaler."
         )
     return Standardization(np.where(constant, reference, reference + unit * center), 1 / deviation)
 
 
 def _without_outliers(column, weights, center, deviation):
-    """Return center and deviation, or those of the quartiles if a few values cause the deviation."""
+    """Return center and deviation, by quartiles if a few values cause the deviation."""
     low, median, high = (
         float(weighted_quantile(column, weights, share)[0]) for share in (0.25, 0.5, 0.75)
     )

@@ -1,6 +1,4 @@
-"""GBRFF1: each weak learner is a small learned kernel around a learned landmark (Gautheron et al.
-2020, Algorithm 2).
-"""
+"""GBRFF1: weak learners are small learned kernels around landmarks (Gautheron et al. 2020)."""
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -17,71 +15,53 @@ from ..learners import AlignmentLearner, PacBayes
 from ..measures.fourier import FourierMeasure
 from ..priors.base import SpectralPrior
 from .gbrff2 import best_phase, half_turns
-from .published import PublishedBooster, in_few_blocks
+from .gbrff_base import SHARED_DOCUMENTATION, GBRFFBase, in_few_blocks
 
-# A round's cosines are kept between evaluations up to this size, or that of the rows in memory.
-# Beyond it they are computed again, which takes four times as long.
+# Waves of a round are kept up to this size, or that of the rows in memory. Larger ones are
+# computed in each evaluation, which takes four times as long.
 _KEPT_BYTES = 2**28
 
 
 @keyword_only_from("0.4", old_order=("n_rounds", "n_components", "prior", "learner"))
 @dataclass(eq=False, repr=False)
-class GBRFF1Classifier(PublishedBooster):
-    r"""Gradient boosting where each weak learner is a small learned kernel around a learned
-    landmark (Algorithm 2).
+class GBRFF1Classifier(GBRFFBase):
+    __doc__ = (
+        r"""Gradient boosting of small learned kernels around learned landmarks (Algorithm 2).
 
-    .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)), \qquad H = H^0 + \sum_t \alpha^t h^t
+    .. math:: h^t(x) = \sum_{j \le K} q_j \cos(\omega_j \cdot (x^t - x)),
+        \qquad H = H^0 + \sum_t \alpha^t h^t
 
     Each round draws ω_1..K, fits the landmark x^t by L-BFGS (Eq. 9), weighs the frequencies by the
     pseudo-posterior q_j ∝ exp(−β √n · loss_j) (Eq. 10) and steps by α^t. The printed gradient of
-    Eq. 9 takes the frequencies out of the sum; here each ω_j carries its own sine. Several classes:
-    one against the rest.
+    Eq. 9 takes the frequencies out of the sum; here each ω_j has its own sine. Several classes are
+    fitted one against the rest.
 
-    The steps from here to ``GBRFF2Classifier``, in the authors' scripts: GBRFF0.5 is
-    ``landmark="random"``; with one frequency one free coordinate does as much as all, and is a
-    phase, so GBRFF1.5 is ``GBRFF2Classifier(max_iterations=0)``.
+    Two variants of the authors' scripts: GBRFF0.5 is ``landmark="random"``. With one frequency, one
+    free coordinate is equivalent to all of them and is a phase, so GBRFF1.5 is
+    ``GBRFF2Classifier(max_iterations=0)``.
 
     Parameters
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
     n_components : int, default 10
-        K, the frequencies of a weak learner. Their waves of all rows are kept during a round, in at
-        most 256 MiB or as much as X takes in memory; where they would need more, they are computed
-        again and again, and a fit takes four times as long.
+        K, the frequencies of a weak learner. The waves of all rows are kept during a round if they
+        need at most 256 MiB, or the size of X in memory. Otherwise they are computed in each
+        evaluation, and a fit takes four times as long.
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data, where "scale" is 1/d.
+        Distribution of the frequencies, N(0, 2γ I). The paper tries γ = 2^{-2..2}/d on standardized
+        data, for which "scale" is 1/d.
     learner : AlignmentLearner, default ``PacBayes()``
-        How the losses of the frequencies become their weights q; ``PacBayes(0)`` keeps them equal.
-    learning_rate : float in (0, 1], default 1.0
-        Share of each optimal step that is taken.
+        Computes the weights q from the losses of the frequencies; ``PacBayes(0)`` keeps them equal.
     max_iterations : int, default 10
         L-BFGS iterations for a landmark; 0 keeps it at the origin.
     landmark : "learned", "random" or int, default "learned"
-        "learned" moves all coordinates of x^t. The number of a column leaves all others at 0 and
-        moves this one alone (section 3.3): with ``n_components=1`` it is periodic, and its best
-        value in [−π/ω_c, π/ω_c] is found by a search of the whole period; with more by L-BFGS.
-        "random" takes a training row and learns no landmark: the GBRFF0.5 of the authors' scripts.
-    class_weight : None, "balanced" or dict, default None
-        Weights of the classes, by label; "balanced" gives each class the same total weight.
-    calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much
-        ``predict_proba`` must flatten the margins: they grow with every round, far beyond the odds.
-        Predicted classes stay those of the paper; False takes half the time, and margins for odds.
-    warm_start : bool, default False
-        Go on from the last fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator, default None
-        For the frequencies that are drawn.
-
-    Attributes
-    ----------
-    expansion_ : Expansion; round by round, class by class, K atoms each
-    landmarks_ : (T · n_outputs, n_features), one per weak learner
-    train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
-        standard deviation of each column
-    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
-    classes_, n_rounds_, n_features_in_, prior_
+        "learned" moves all coordinates of x^t. The number of a column moves this coordinate only
+        and keeps all others at 0 (section 3.3): with ``n_components=1`` the loss is periodic, and
+        the whole period [−π/ω_c, π/ω_c] is searched; otherwise by L-BFGS. "random" uses a random
+        training row: the GBRFF0.5 of the authors' scripts."""
+        + SHARED_DOCUMENTATION
+        + """    landmarks_ : (T · n_outputs, n_features), one per weak learner
 
     Examples
     --------
@@ -90,8 +70,9 @@ class GBRFF1Classifier(PublishedBooster):
     >>> GBRFF1Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+    )
 
-    _defaults: ClassVar = PublishedBooster._defaults | {"learner": PacBayes()}
+    _defaults: ClassVar = GBRFFBase._defaults | {"learner": PacBayes()}
 
     _: KW_ONLY
     n_components: int = 10
@@ -102,10 +83,10 @@ class GBRFF1Classifier(PublishedBooster):
     def _atoms_per_learner(self) -> int:
         return self.n_components
 
-    def _boost(self, rows, signs, counts, continued, told=True):
+    def _boost(self, rows, signs, counts, continued, reports=True):
         landmarks = list(self.landmarks_) if continued else []
         self._landmarks = landmarks
-        super()._boost(rows, signs, counts, continued, told)
+        super()._boost(rows, signs, counts, continued, reports)
         self.landmarks_: np.ndarray = np.reshape(landmarks, (-1, rows.n_features))
         del self._landmarks
 
@@ -120,10 +101,11 @@ class GBRFF1Classifier(PublishedBooster):
         else:
             kernel = measure
 
-        sent = rows.held(signal), rows.held(counts)
+        signals = rows.persist(signal), rows.persist(counts)
 
         def total(function, phases):
-            return rows.sum(Block(function, kernel, phases, row_bytes=32 * n_frequencies), *sent)
+            block = Block(function, kernel, phases, row_bytes=32 * n_frequencies)
+            return rows.sum(block, *signals)
 
         def objective(landmark):
             value, by_phase = total(landmark_block, frequencies @ landmark)
@@ -136,40 +118,35 @@ class GBRFF1Classifier(PublishedBooster):
         else:
             landmark = np.zeros(frequencies.shape[1])
             along = frequencies[0, self.landmark]
-            if along != 0:  # else the loss does not depend on this coordinate
+            if along != 0:  # otherwise the loss does not depend on this coordinate
                 phase = best_phase(half_turns(points, frequencies[0]), signal, counts)
                 landmark[self.landmark] = phase / along
         self._landmarks.append(landmark)
         phases = frequencies @ landmark
         losses = total(frequency_losses_block, phases) / n_samples
         equal = np.full(n_frequencies, 1 / n_frequencies)
-        shares = (
-            self._component("learner", AlignmentLearner).weigh(equal, losses, n_samples).weights
-        )
+        learner = self._component("learner", AlignmentLearner)
+        shares = learner.weigh(equal, losses, n_samples).weights
         coefficients = np.concatenate([shares * np.cos(phases), shares * np.sin(phases)])
         block = Block(_prediction_block, kernel, coefficients, row_bytes=32 * n_frequencies)
         return frequencies, phases, shares, rows.values(block, dtype=np.float64)
 
     def _descended(self, objective, n_features):
-        """From the origin by L-BFGS, in all coordinates or along one."""
+        """Return the landmark of L-BFGS from the origin, in all coordinates or in one."""
+        free = np.arange(n_features) if self.landmark == "learned" else np.array([self.landmark])
         landmark = np.zeros(n_features)
-        if not self.max_iterations:
-            return landmark
-        if self.landmark == "learned":
-            return fmin_l_bfgs_b(objective, landmark, maxiter=self.max_iterations)[0]
 
-        def along(place):
-            landmark[self.landmark] = place[0]
+        def along(coordinates):
+            landmark[free] = coordinates
             value, slopes = objective(landmark)
-            return value, slopes[[self.landmark]]
+            return value, slopes[free]
 
-        landmark[self.landmark] = fmin_l_bfgs_b(along, np.zeros(1), maxiter=self.max_iterations)[0][
-            0
-        ]
+        if self.max_iterations:
+            landmark[free] = fmin_l_bfgs_b(along, landmark[free], maxiter=self.max_iterations)[0]
         return landmark
 
     def _check_rows(self, rows):
-        """Refuse a column that rows do not have, before any work."""
+        """Raise an error for a landmark column that X does not have."""
         if isinstance(self.landmark, str) and self.landmark in ("learned", "random"):
             return
         last = rows.n_features - 1
@@ -180,8 +157,8 @@ class GBRFF1Classifier(PublishedBooster):
             )
         if not 0 <= self.landmark <= last:
             raise ValueError(
-                f"landmark={self.landmark} is no column of X: they are 0 to {last}. Write e.g. "
-                "landmark=0."
+                f"landmark={self.landmark} is no column of X, which has columns 0 to {last}. "
+                "Write e.g. landmark=0."
             )
 
     def _check_parameters(self):
@@ -191,38 +168,25 @@ class GBRFF1Classifier(PublishedBooster):
 
 
 def keeps_waves(rows: Rows, n_frequencies: int) -> bool:
-    """Whether the cosines and sines of all rows are kept: whoever has the rows in memory has room
-    for as much again.
-    """
-    if not rows.is_local:
-        return False
-    number = np.dtype(rows.dtype).itemsize
-    room = max(_KEPT_BYTES, len(rows) * rows.n_features * number if rows.in_memory else 0)
-    return len(rows) * 2 * n_frequencies * number <= room
+    """Return True if there is memory for the cosines and sines of all rows."""
+    size = len(rows) * 2 * n_frequencies * np.dtype(rows.dtype).itemsize
+    return size <= rows.room_beside(_KEPT_BYTES)
 
 
 def random_row(rows: Rows, counts: Any, rng: np.random.Generator) -> np.ndarray:
-    """One of the rows, each as likely as it counts; a row that counts twice is drawn like two rows
-    in its place.
-    """
+    """Return a random row, drawn with probabilities proportional to the counts."""
     place = rng.choice(len(rows), size=1, p=counts / counts.sum())
     return as_dense(rows.take(place))[0].astype(np.float64)
 
 
-def landmark_block(
-    kernel: FourierMeasure | None,
-    phases: np.ndarray,
-    rows: Any,
-    signal: np.ndarray,
-    counts: np.ndarray,
-) -> Any:
-    r"""Summed loss of a landmark and its gradient in the phases φ_j = ω_j·x (Eq. 9, corrected
-    gradient).
+def landmark_block(kernel: Any, phases: Any, rows: Any, signal: Any, counts: Any) -> Any:
+    r"""Return the summed loss of a landmark and its gradient in the phases φ_j = ω_j·x.
 
-    .. math:: \sum_i h_i \exp(-\tilde y_i m_i), \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
+    .. math:: \sum_i h_i \exp(-\tilde y_i m_i),
+        \quad m_i = \tfrac1K \sum_j \cos(\phi_j - \omega_j \cdot x_i)
 
-    ``rows`` holds the cosines and sines of ω_j·x_i, or the points themselves when a kernel is
-    given; h ``counts``.
+    This is Eq. 9 with the corrected gradient; h ``counts``. ``rows`` are the cosines and sines of
+    ω_j·x_i, or the points if a kernel is given.
     """
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
@@ -231,25 +195,18 @@ def landmark_block(
     exponents = -signal * similarity
     losses = counts * np.exp(np.minimum(exponents, 60.0))
     back = (-signal * losses) @ pairs
-    # Beyond e^60 the loss goes on as its tangent, so that one heavy row cannot overflow it.
+    # Beyond e^60 the loss continues as its tangent, so that one heavy row cannot overflow it.
     value = np.sum(losses * (1 + np.maximum(exponents - 60.0, 0.0)))
     gradient = cosine * back[n_frequencies:] - sine * back[:n_frequencies]
     return np.float64(value), gradient
 
 
-def frequency_losses_block(
-    kernel: FourierMeasure | None,
-    phases: np.ndarray,
-    rows: Any,
-    signal: np.ndarray,
-    counts: np.ndarray,
-) -> Any:
-    """Σ_i h_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) for each frequency (the sum inside Eq. 10)."""
+def frequency_losses_block(kernel: Any, phases: Any, rows: Any, signal: Any, counts: Any) -> Any:
+    """Return Σ_i h_i exp(−ỹ_i cos(φ_j − ω_j·x_i)) of each frequency, the sum inside Eq. 10."""
     pairs = rows if kernel is None else kernel.features(rows)
     n_frequencies = len(phases)
-    similarity = pairs[:, :n_frequencies] * np.cos(phases) + pairs[:, n_frequencies:] * np.sin(
-        phases
-    )
+    cosine, sine = pairs[:, :n_frequencies], pairs[:, n_frequencies:]
+    similarity = cosine * np.cos(phases) + sine * np.sin(phases)
     return (counts[:, None] * np.exp(np.minimum(-signal[:, None] * similarity, 60.0))).sum(axis=0)
 
 

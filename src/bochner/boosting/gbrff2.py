@@ -1,10 +1,7 @@
-"""GBRFF2: each weak learner is one cosine whose frequency is learned (Gautheron et al. 2020,
-Algorithm 3).
-"""
+"""GBRFF2: weak learners are cosines with learned frequencies (Gautheron et al. 2020)."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +12,15 @@ from .._estimator import keyword_only_from
 from .._loops.lazy import boosting as kernels
 from ..data import Block, Rows
 from ..priors.base import SpectralPrior
-from .published import PublishedBooster, in_few_blocks
+from .gbrff_base import SHARED_DOCUMENTATION, GBRFFBase, in_few_blocks
 
-# Up to this many rows in memory, one compiled function does the whole search for a phase.
+# Up to this many rows, one compiled function does the whole search for a phase.
 _FEW_TURNS = 2**12
 _GRID = np.linspace(-np.pi, np.pi, 64, endpoint=False)
-# Up to so many numbers in memory, rows are handed to the kernels as they are.
+# Arrays of up to this many numbers are passed to the compiled loops directly: the calls in between
+# would take longer than the loops.
 _FEW_NUMBERS = 2**18
-# Where no entry of the gradient is larger than this (SciPy's default), L-BFGS ends.
+# L-BFGS ends if no entry of the gradient is larger than this (SciPy's default).
 _FLAT = 1e-5
 _AROUND = np.linspace(-1, 1, 8)
 # Two losses that differ by less than this many units in the last place count as equal.
@@ -35,13 +33,10 @@ def best_phase(turns: Any, signal: Any, counts: Any, incoming: float = 0.0) -> f
     A periodic grid and two finer ones are followed by a Newton step. The result is never worse than
     the best phase of the coarse grid or than ``incoming``, beyond rounding.
 
-    The function often has two minima or more, and a bounded scalar search, as in the authors'
-    scripts (``fminbound`` with xtol = 0.01), may end in the wrong one. With random signs and
-    weights (300 cases of 200 rows) it ended more than 1 % above the least value in 37 %. In the 100
-    rounds of a fit it did so in 18 % (pima), 12 % (german) and 13 % (vehicle). On wine and sonar,
-    whose function has one minimum, it never did. A minimum narrower than the grid can be missed:
-    with log-normal |ỹ| (300 cases of 120 rows) the result was more than 1 % above the least value
-    in none for a deviation of log |ỹ| of 1, in 2 % for 2 and in 9 % for 2.5.
+    The function often has several minima. The bounded scalar search of the authors' scripts
+    (``fminbound`` with xtol = 0.01) ended more than 1 % above the least value in 12 to 18 % of the
+    rounds on pima, german and vehicle. A minimum narrower than the grid can be missed here: in 2 %
+    of the cases if log |ỹ| has a deviation of 2, in none if it has a deviation of 1.
     """
     margin = _ROUNDING * float(np.finfo(turns.dtype).eps)
     if len(turns) <= _FEW_TURNS:
@@ -82,52 +77,32 @@ def _phase_losses(phases, *columns):
 
 @keyword_only_from("0.4", old_order=("n_rounds", "prior", "penalty"))
 @dataclass(eq=False, repr=False)
-class GBRFF2Classifier(PublishedBooster):
-    r"""Gradient boosting where each weak learner is one cosine whose frequency is learned
-    (Algorithm 3).
+class GBRFF2Classifier(GBRFFBase):
+    __doc__ = (
+        r"""Gradient boosting of cosines with learned frequencies (Algorithm 3).
 
     .. math:: H(x) = H^0 + \sum_t \alpha^t \cos(\omega^t \cdot x - b^t)
 
-    Each round draws ω, finds the best phase b on a circle, moves ω by L-BFGS on λ‖ω‖² + mean exp(−ỹ
-    cos(ω·x − b)), and steps by α computed at the moved ω. The paper leaves b where it was before ω
-    moved; ``rephase`` searches for it again, which never raises the round's objective. Several
-    classes: one against the rest.
+    Each round draws ω, finds the best phase b, moves ω by L-BFGS on λ‖ω‖² + mean exp(−ỹ
+    cos(ω·x − b)), and steps by α computed at the moved ω. The paper keeps b from before ω moved;
+    ``rephase`` searches for it again, which never raises the round's objective. Several classes are
+    fitted one against the rest.
 
     Parameters
     ----------
     n_rounds : int, default 100
         T, the number of rounds; 0 predicts the majority.
     prior : a prior of ``bochner.priors``, default ``Gaussian(gamma='scale')``
-        Where frequencies start, N(0, 2γ I); the paper tries γ = 2^{-2..2}/d on standardised data,
-        where "scale" is 1/d.
+        Distribution of the first frequencies, N(0, 2γ I). The paper tries γ = 2^{-2..2}/d on
+        standardized data, for which "scale" is 1/d.
     penalty : float, default 0.0
         λ, the penalty on ‖ω‖²; the paper tries 0 and 2^{-5..-2}.
     rephase : bool, default False
         Search for the phase b again after ω has moved.
-    learning_rate : float in (0, 1], default 1.0
-        Share of each optimal step that is taken.
     max_iterations : int, default 10
-        L-BFGS iterations a round; 0 keeps the drawn frequency.
-    class_weight : None, "balanced" or dict, default None
-        Weights of the classes, by label; "balanced" gives each class the same total weight.
-    calibrated : bool, default True
-        Fit a second model without a quarter of the rows, at most 10 000, which then say by how much
-        ``predict_proba`` must flatten the margins: they grow with every round, far beyond the odds.
-        Predicted classes stay those of the paper; False takes half the time, and margins for odds.
-    warm_start : bool, default False
-        Go on from the last fit up to ``n_rounds``.
-    random_state : None, int, RandomState or Generator, default None
-        For the frequencies that are drawn.
-
-    Attributes
-    ----------
-    expansion_ : Expansion; one atom per round (and class)
-    train_loss_ : (T, n_outputs), mean exp(−yH) after each round
-    feature_importances_ : (n_features,), of sum one: mean squared derivative of the scores per
-        standard deviation of each column
-    slope_ : the factor of margins in ``predict_proba``, whose odds are exp(2 slope H)
-    classes_, n_rounds_, n_features_in_, prior_
-
+        L-BFGS iterations a round; 0 keeps the drawn frequency."""
+        + SHARED_DOCUMENTATION
+        + """
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -135,6 +110,7 @@ class GBRFF2Classifier(PublishedBooster):
     >>> GBRFF2Classifier(n_rounds=30, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+    )
 
     _: KW_ONLY
     prior: SpectralPrior | None = None
@@ -142,8 +118,7 @@ class GBRFF2Classifier(PublishedBooster):
     rephase: bool = False
 
     def _weak_learner(self, rows, signal, counts, n_samples, rng):
-        # One draw as ``sample`` makes it, without a measure around it: that would take a tenth of a
-        # small round.
+        # One draw of ``sample`` without its measure, which would take a tenth of a small round.
         frequency = self.prior_._frequencies(1, rows.n_features, rng, "iid")[0]
         turns = half_turns(rows, frequency)
         phase = best_phase(turns, signal, counts)
@@ -165,95 +140,67 @@ class GBRFF2Classifier(PublishedBooster):
 def refined(
     objective: Callable[[np.ndarray], Any], start: np.ndarray, max_iterations: int
 ) -> np.ndarray:
-    """The frequency after so many iterations of L-BFGS; where its first look would end it, the
-    start itself.
+    """Return the frequency after L-BFGS; the start itself if its gradient is negligible.
 
-    Rounds that follow when all rows have been told apart have hardly a gradient: for them SciPy
-    would take longer than all the rest.
+    Once all rows are classified correctly, gradients vanish, and SciPy would take longer than the
+    rest of such a round.
     """
-    known = [objective(start)]
-    if np.abs(known[0][1]).max() <= _FLAT:
+    at_start = [objective(start)]
+    if np.abs(at_start[0][1]).max() <= _FLAT:
         return start
-    # SciPy begins at the start, which has been evaluated.
-    return fmin_l_bfgs_b(
-        lambda w: known.pop() if known else objective(w), start, maxiter=max_iterations, pgtol=_FLAT
-    )[0]
 
+    def reusing_start(frequency):
+        return at_start.pop() if at_start else objective(frequency)
 
-def is_small(rows: Rows) -> bool:
-    """Whether rows are so few that all calls between them and a kernel take longer than the kernel:
-    these are left out for them.
-    """
-    return rows.in_memory and rows.source.size <= _FEW_NUMBERS and rows.source.dtype == rows.dtype
+    return fmin_l_bfgs_b(reusing_start, start, maxiter=max_iterations, pgtol=_FLAT)[0]
 
 
 def half_turns(rows: Rows, frequency: np.ndarray) -> Any:
-    """ω·x / π of every row."""
-    if is_small(rows):
-        return rows.source @ (frequency / np.pi).astype(rows.source.dtype, copy=False)
+    """Return ω·x / π of every row."""
+    X = rows.small_array(_FEW_NUMBERS)
+    if X is not None:
+        return X @ (frequency / np.pi).astype(X.dtype, copy=False)
     return rows.values(Block(kernels.half_turns_block, frequency))
 
 
 def cosines(phase: float, turns: np.ndarray) -> np.ndarray:
-    """cos(π turns − b)."""
+    """Return cos(π turns − b)."""
     values = np.empty_like(turns)
     kernels.cosine_values(turns, turns.dtype.type(phase / np.pi), values)
     return values
 
 
 def objective_of(
-    rows: Rows,
-    signal: Any,
-    counts: Any,
-    phase: float,
-    penalty: float,
-    n_samples: float | None = None,
+    rows: Rows, signal: Any, counts: Any, phase: float, penalty: float, n_samples: Any = None
 ) -> Callable[[np.ndarray], Any]:
-    """``frequency_objective`` as a function of the frequency; what does not change with it is done
-    once.
+    """Return λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) as a function of ω (Algorithm 3, line 7).
+
+    The function returns its value and gradient, in one pass over the rows. The mean has weights
+    ``counts``, whose sum is ``n_samples``.
     """
-    if not is_small(rows):
-        n_samples = counts.sum() if n_samples is None else n_samples
-        signal, counts = rows.held(signal), rows.held(counts)
-        return partial(
-            frequency_objective, rows, signal, counts, phase, penalty, n_samples=n_samples
-        )
-    X = np.ascontiguousarray(rows.source)
     n_samples = counts.sum() if n_samples is None else n_samples
-    shift = X.dtype.type(phase / np.pi)
-    signal, counts = signal.astype(X.dtype, copy=False), counts.astype(X.dtype, copy=False)
-    kernel = kernels.exponential_pass
+    small = rows.small_array(_FEW_NUMBERS)
+    if small is None:
+        signals = rows.persist(signal), rows.persist(counts)
+
+        def total(frequency):
+            return rows.sum(Block(kernels.exponential_block, frequency, phase), *signals)
+    else:
+        X, kernel = np.ascontiguousarray(small), kernels.exponential_pass
+        shift = X.dtype.type(phase / np.pi)
+        signal, counts = signal.astype(X.dtype, copy=False), counts.astype(X.dtype, copy=False)
+
+        def total(frequency):
+            gradient = np.zeros(len(frequency))
+            direction = (frequency * (1 / np.pi)).astype(X.dtype, copy=False)
+            return kernel(X, signal, counts, direction, shift, gradient), gradient
 
     def objective(frequency):
-        gradient = np.zeros(len(frequency))
-        direction = (frequency * (1 / np.pi)).astype(X.dtype, copy=False)
-        value = kernel(X, signal, counts, direction, shift, gradient) / n_samples
-        gradient /= n_samples
+        value, gradient = total(frequency)
+        value, gradient = value / n_samples, gradient / n_samples
         if penalty:
             value += penalty * frequency @ frequency
             gradient += 2 * penalty * frequency
         return value, gradient
 
     return objective
-
-
-def frequency_objective(
-    rows: Rows,
-    signal: Any,
-    counts: Any,
-    phase: float,
-    penalty: float,
-    frequency: np.ndarray,
-    n_samples: float | None = None,
-) -> Any:
-    """λ‖ω‖² + mean_i exp(−ỹ_i cos(ω·x_i − b)) and its gradient in ω (line 7 of Algorithm 3), in one
-    pass over the rows.
-
-    The mean is that of rows of weight h, ``counts``; ``n_samples`` is their sum, where it is known.
-    """
-    value, gradient = rows.sum(Block(kernels.exponential_block, frequency, phase), signal, counts)
-    n_samples = counts.sum() if n_samples is None else n_samples
-    return (
-        value / n_samples + penalty * frequency @ frequency,
-        gradient / n_samples + 2 * penalty * frequency,
-    )

@@ -1,6 +1,4 @@
-"""FourierBoostingRegressor: boosted waves with squared, Huber, quantile or Poisson loss, for one or
-several outputs.
-"""
+"""FourierBoostingRegressor: boosted waves for one or several outputs, with any convex loss."""
 
 from __future__ import annotations
 
@@ -9,36 +7,45 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._checks import check_choice, check_share
-from .._estimator import RegressorScore, keyword_only_from, restore_on_failure, with_callbacks
-from ..data.checks import check_rows, check_weights
+from .._checks import check_share
+from .._estimator import keyword_only_from, score_in_memory
+from ..data.checks import check_rows
 from ..data.targets import Values
-from ..losses import Huber, Loss, Poisson, Quantile, Squared, weighted_quantile
+from ..data.training import TrainingData
+from ..losses import (
+    Huber,
+    Loss,
+    Poisson,
+    Quantile,
+    Squared,
+    check_loss_parameter,
+    weighted_quantile,
+)
+from . import shared
 from .booster import SHARED_DOCUMENTATION, FourierBooster
 
-# How far predictions may leave the targets they were learned from, as a share of their range.
+# Predictions may exceed the range of the training targets by this share of it.
 _MARGIN = 0.5
 
 
 @keyword_only_from("0.4", old_order=("loss",))
 @dataclass(eq=False, repr=False)
-class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster):
-    __doc__ = f"""Boosted waves for regression, with one or several outputs: one frequency a round,
-    one amplitude per output.
+class FourierBoostingRegressor(MultiOutputMixin, RegressorMixin, FourierBooster):
+    __doc__ = f"""Regression by boosted waves: one frequency a round, one amplitude per output.
 
-    Predictions stay within the range of the targets and half of it on either side
-    (``target_bounds_``): far from all training rows, where a linear part goes on for ever, one
-    wrong number in a row is not worth more.
+    Predictions stay within ``target_bounds_``, the range of the targets and half of it on either
+    side. So a linear part cannot grow without limit far from the training rows.
 
     Parameters
     ----------
-    loss : "squared", "huber", "quantile" or "poisson", default "squared"
-        "poisson" predicts exp(score) of non-negative counts.
+    loss : "squared", "huber", "quantile", "poisson" or Loss, default "squared"
+        "poisson" predicts exp(score) of non-negative counts. An object of ``bochner.losses.Loss``
+        may be of your own; its constants have the unit of y.
     level : float, default 0.9
-        Level of the quantile loss; for "huber" the quantile of |y − median| where the loss becomes
-        linear.
+        Level of the quantile loss; for "huber" the quantile of |y − median| from which on the loss
+        is linear.
     n_rounds : int, default 300
         Number of waves; 0 predicts a constant (or the linear part).{SHARED_DOCUMENTATION}
     Examples
@@ -51,115 +58,86 @@ class FourierBoostingRegressor(MultiOutputMixin, RegressorScore, FourierBooster)
     """
 
     _: KW_ONLY
-    loss: str = "squared"
+    loss: str | Loss = "squared"
     level: float = 0.9
     n_rounds: int = 300
 
-    @restore_on_failure
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> FourierBoostingRegressor:
-        """Fit to rows X with targets y, (n_samples,) or (n_samples, n_outputs).
+    def _read(self, X, y, sample_weight):
+        rows, owner = check_rows(self, X, reset=not shared.continues(self)), type(self).__name__
+        data = TrainingData.of_values(rows, y, sample_weight, owner=owner)
+        self._chosen_loss().check_targets(data.target.rows)
+        return data
 
-        Validation rows ``X_val``, ``y_val`` (and ``sample_weight_val``) are looked at after each
-        round and epoch, and stop the fit as ``stopping`` says, in place of a part of X;
-        ``EarlyStopping(fraction=0)``, which would ignore them, is refused. In a pipeline they are
-        routed and prepared with ``transform_input=["X_val"]``, as those of scikit-learn's histogram
-        boosting.
-        """
-        check_choice(self.loss, "loss", ("squared", "huber", "quantile", "poisson"))
-        check_share(self.level, "level")
-        continued = self._begin()
-        rows = check_rows(self, X, reset=not continued)
-        values = self._values(y, len(rows))
-        weights = check_weights(sample_weight, len(rows))
-        rows, values, weights = self._once_each(rows, values, weights)
-        if not continued:
+    def _prepare(self, data: TrainingData) -> None:
+        values = data.target
+        if not shared.continues(self):
             self._one_dimensional = values.one_dimensional
-            self._target_shift, self._target_scale = self._mean_and_scale(values.rows, weights)
-            self.target_bounds_ = _bounds(*values.extent(self._target_shift, weights)[:2])
-        targets = self._targets(values)
-        self.loss_ = self._loss(targets, weights)
-        validation = self._validation_rows(X_val, y_val, sample_weight_val)
-        return self._fit(X, y, rows, targets, weights, validation=validation)
+            self._target_shift, self._target_scale = self._mean_and_scale(values.rows, data.weights)
+            low, high, _ = values.extent(self._target_shift, data.weights)
+            with np.errstate(over="ignore"):  # the largest floats have no bound
+                margin = _MARGIN * (high - low)
+                self.target_bounds_ = np.stack([low - margin, high + margin])
+        self.loss_ = self._loss(self._targets(values), data.row_weights)
 
-    def _values(self, y, n_rows):
-        values = Values.of(y, n_rows, owner=type(self).__name__)
-        least = values.rows.min() if self.loss == "poisson" else 0.0
-        if least < 0:
+    def _targets(self, target: Values) -> np.ndarray:
+        return (target.rows - self._target_shift) / self._target_scale
+
+    def _read_validation(self, rows, y, sample_weight):
+        data = TrainingData.of_values(rows, y, sample_weight, owner=type(self).__name__)
+        self.loss_.check_targets(data.target.rows)
+        n_outputs = data.target.rows.shape[1]
+        if n_outputs != len(self._target_shift):
             raise ValueError(
-                f"loss='poisson' needs non-negative targets, got {least:.3g}. Write loss='squared'."
+                f"y has {n_outputs} outputs, the training rows have {len(self._target_shift)}."
             )
-        return values
-
-    def _targets(self, values: Values) -> Any:
-        return (values.rows - self._target_shift) / self._target_scale
-
-    def _validation_target(self, y, weights, n_rows):
-        values = self._values(y, n_rows)
-        if values.rows.shape[1] != len(self._target_shift):
-            raise ValueError(
-                f"y has {values.rows.shape[1]} outputs, the training rows have "
-                f"{len(self._target_shift)}."
-            )
-        return values, weights
-
-    def _pilots_for(self, n_rows):
-        return 2
-
-    def _whole_loss(self, rounds, sample):
-        if self.loss == "poisson":  # whose loss may be negative
-            return None
-        constant = np.tile(
-            self.loss_.start(sample.targets, sample.weights), (len(sample.targets), 1)
-        )
-        return rounds.mean_loss(sample, constant)
+        return data
 
     def _mean_and_scale(self, targets, weights):
-        if self.loss == "poisson":
+        if not self._chosen_loss().of_residuals:
             return np.zeros(targets.shape[1]), np.ones(targets.shape[1])
         mean = np.average(targets, axis=0, weights=weights)
         scale = np.sqrt(np.average((targets - mean) ** 2, axis=0, weights=weights))
         return mean, np.where(scale > 0, scale, 1.0)
 
+    def _chosen_loss(self) -> Loss:
+        """Return the loss of y; the width of "huber" is computed later."""
+        if isinstance(self.loss, Loss):
+            return self.loss
+        named = {"squared": Squared(), "huber": Huber(np.ones(1)), "poisson": Poisson()}
+        return Quantile(self.level) if self.loss == "quantile" else named[self.loss]
+
     def _loss(self, targets, weights) -> Loss:
+        """Return the loss of the standardized targets."""
         if self.loss == "huber":
-            weights = np.ones(len(targets)) if weights is None else weights
             sizes = np.abs(targets - weighted_quantile(targets, weights, 0.5))
             delta = weighted_quantile(sizes, weights, self.level)
             return Huber(np.maximum(delta, 1e-12))
-        if self.loss == "quantile":
-            return Quantile(self.level)
-        return Poisson() if self.loss == "poisson" else Squared()
+        loss = self._chosen_loss()
+        return loss.scaled(self._target_scale) if loss.of_residuals else loss
 
     def _in_units_of_the_target(self, fit):
         return fit.rescaled(self._target_shift, self._target_scale)
 
+    def _check_parameters(self):
+        check_loss_parameter(self.loss, ("squared", "huber", "quantile", "poisson"))
+        check_share(self.level, "level")
+        super()._check_parameters()
+
     def predict(self, X: Any) -> Any:
-        """Predictions, (n_samples,) or (n_samples, n_outputs) as y was."""
-        return self._answer(self._scores(X))
+        """Return predictions in the shape of y, (n_samples,) or (n_samples, n_outputs)."""
+        rows = shared.read_rows(self, X)
+        return self._predictions(self.expansion_.evaluate(rows))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Predictions after each round."""
-        return map(self._answer, self._staged_scores(X))
+        """Return the predictions after each round."""
+        return map(self._predictions, shared.staged_scores(self, X))
 
-    def _answer(self, scores):
-        with np.errstate(over="ignore"):  # exp of a large score, which the bounds end
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² on X and y, which may also be Dask collections."""
+        return score_in_memory(super().score, X, y, sample_weight)
+
+    def _predictions(self, scores):
+        with np.errstate(over="ignore"):  # exp of a large score, which the bounds clip
             predicted = self.loss_.link(scores)
         predicted = np.clip(predicted, *self.target_bounds_.astype(predicted.dtype))
         return predicted[:, 0] if self._one_dimensional else predicted
-
-
-def _bounds(low, high):
-    """(2, n_outputs): the least and the largest prediction."""
-    with np.errstate(over="ignore"):  # no bound for the largest numbers there are
-        margin = _MARGIN * (high - low)
-        return np.stack([low - margin, high + margin])

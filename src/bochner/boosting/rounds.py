@@ -1,10 +1,9 @@
-"""One round of second-order boosting: candidates, closed form for phase and amplitude, refinement
-of the frequency.
+"""One round of second-order boosting: candidates, closed-form amplitudes, refined frequency.
 
 For scores H with gradients g and curvatures h, the weak learner a cos(ω·x) + b sin(ω·x) lowers the
 quadratic model of the loss most for (a, b) = −(M + ρI)⁻¹ r, r = Σ g (c, s), M = Σ h (c, s)(c, s)ᵀ,
-by ½ rᵀ(M + ρI)⁻¹ r: a weighted least-squares periodogram. Rows lie along the last axis here
-(features, rows), so that one frequency's cosines are contiguous.
+by ½ rᵀ(M + ρI)⁻¹ r: a weighted least-squares periodogram. Arrays are (features, rows), so that the
+cosines of one frequency are contiguous.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .._estimator import keyword_only_from
 from .._loops.lazy import waves as kernels
 from ..losses import Loss
 
-# From this many columns on a d x d system costs more than it saves: L-BFGS instead of Gauss–Newton.
+# Above this many columns L-BFGS replaces Gauss–Newton, whose d x d system costs more than it saves.
 LARGEST_NEWTON_DIMENSION = 128
 _STEPS = (1.0, 0.3, 0.1)
 
@@ -35,14 +34,14 @@ class Wave(NamedTuple):
     sine: np.ndarray
 
     def values(self, columns: np.ndarray) -> np.ndarray:
-        """(n_rows, n_outputs) on rows given as (n_features, n_rows), in their precision."""
+        """Return values (n_rows, n_outputs) on ``columns`` (n_features, n_rows), in their dtype."""
         angle = self.frequency.astype(columns.dtype) @ columns
         cosine, sine = self.cosine.astype(columns.dtype), self.sine.astype(columns.dtype)
         return np.multiply.outer(np.cos(angle), cosine) + np.multiply.outer(np.sin(angle), sine)
 
 
 class ClosedForm(NamedTuple):
-    """Optimal amplitudes (n_waves, n_outputs) and the decrease of the quadratic model (n_waves,)."""
+    """Best amplitudes (n_waves, n_outputs) and the decrease of the quadratic model (n_waves,)."""
 
     cosine: np.ndarray
     sine: np.ndarray
@@ -50,11 +49,10 @@ class ClosedForm(NamedTuple):
 
 
 class QuadraticModel:
-    """Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, with ridge ρ on (a, b): what a round lowers,
-    each output on its own.
+    """Objective of a round: Σ_i g_i f_i + ½ h_i f_i² for f = a cos + b sin, for each output.
 
-    ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature (n_rows, 1) when all
-    outputs share it.
+    (a, b) have the ridge ρ. ``gradient`` and ``curvature`` are (n_rows, n_outputs), or curvature
+    (n_rows, 1) if all outputs share it.
     """
 
     def __init__(self, gradient: np.ndarray, curvature: np.ndarray, ridge: float):
@@ -62,9 +60,7 @@ class QuadraticModel:
         self._total = curvature.sum(axis=0, dtype=np.float64) + ridge
 
     def solve(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray, ClosedForm]:
-        """Cosines and sines of the waves, rows of ``turns`` (n_waves, n_rows), and their best
-        amplitudes with the gain.
-        """
+        """Return cosines, sines and best amplitudes of waves in half-turns, (n_waves, n_rows)."""
         cosines, sines = np.empty_like(turns), np.empty_like(turns)
         if self.gradient.shape[1] == 1:
             sums = np.empty((4, len(turns), 1), turns.dtype)
@@ -84,8 +80,9 @@ class QuadraticModel:
         return cosines, sines, ClosedForm(cosine, sine, gain)
 
     def slopes(self, state: _State) -> tuple[np.ndarray, np.ndarray]:
-        """Per row: Σ_k (g + h f) f' and Σ_k h f'², f' the derivative of f in the angle ω·x; X of
-        the first is the gradient in ω.
+        """Return Σ_k (g + h f) f' and Σ_k h f'² of each row, f' the derivative of f in ω·x.
+
+        X times the first is the gradient in ω.
         """
         dtype = state.cosines.dtype
         cosine, sine = state.fit.cosine.astype(dtype), state.fit.sine.astype(dtype)
@@ -103,33 +100,33 @@ class QuadraticModel:
 @keyword_only_from("0.4", old_order=("n_candidates", "n_refinements"))
 @dataclass(eq=False, repr=False)
 class WaveSearch(BaseEstimator):
-    """How a round finds its wave: candidates drawn from the prior, the best one refined, and a step
-    along it.
+    """Search for the wave of a round: candidates from the prior, the best one refined, a step.
 
     Parameters
     ----------
     n_candidates : int, default 8
-        Frequencies drawn a round, scored in one matrix product.
+        Frequencies drawn in each round, scored in one matrix product.
     n_refinements : int, default 2
         Gauss–Newton steps on the best one; above 128 columns twice as many L-BFGS iterations.
     amplitude_penalty : float, default 3.0
         Ridge on amplitudes, in units of the summed loss: it counts for less as rows are added.
     frequency_penalty : float, default 0.01
-        Ridge on ‖ω‖² times the number of columns, in units of the summed loss; of values that are
-        regressed (but counts) the unit is the loss that is left, relative to a constant.
+        Ridge on ‖ω‖² times the number of columns, in units of the summed loss. In regression
+        (except of counts) the unit is the remaining loss relative to that of a constant.
     line_search : bool, default True
         Exact search along each wave before the learning rate is applied: the training loss never
         rises.
     subsample : float, default 1.0
-        Share of the rows that a round looks at.
+        Share of the rows that a round uses.
 
     Examples
     --------
     >>> from sklearn.datasets import make_moons
     >>> from bochner import FourierBoostingClassifier
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> model = FourierBoostingClassifier(n_rounds=20, search=WaveSearch(n_candidates=2), random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.9)
+    >>> search = WaveSearch(n_candidates=2)
+    >>> model = FourierBoostingClassifier(n_rounds=20, search=search, random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.9)
     True
     """
 
@@ -142,7 +139,7 @@ class WaveSearch(BaseEstimator):
     subsample: float = 1.0
 
     def check_parameters(self) -> None:
-        """Complain about parameters before any work."""
+        """Raise an error for parameters that cannot be used."""
         check_count(self.n_candidates, "n_candidates")
         check_count(self.n_refinements, "n_refinements", minimum=0)
         check_positive(self.amplitude_penalty, "amplitude_penalty")
@@ -152,8 +149,9 @@ class WaveSearch(BaseEstimator):
     def find(
         self, columns: np.ndarray, some: np.ndarray, model: QuadraticModel, frequencies: np.ndarray
     ) -> tuple[Wave, np.ndarray]:
-        """The best wave from these candidates on, and its values f (n_rows, n_outputs); ``some``
-        are some of the rows, evenly spread.
+        """Return the best wave after refinement, and its values (n_rows, n_outputs).
+
+        ``some`` are the columns of some rows, evenly spread.
         """
         frequencies = frequencies.astype(columns.dtype)
         turns = (frequencies / np.pi).astype(columns.dtype) @ columns
@@ -189,11 +187,10 @@ class WaveSearch(BaseEstimator):
         )
 
     def _newton(self, columns, some, model, state):
-        """Damped Gauss–Newton steps on ω, phase and amplitude profiled out; a step that does not
-        gain is shortened or dropped.
+        """Refine ω by damped Gauss–Newton steps with the best amplitudes at each ω.
 
-        The matrix only shapes the step, whose gain is measured on all rows: some of them are enough
-        for it.
+        A step that gains nothing is shortened or dropped. The matrix only shapes the step, whose
+        gain is measured on all rows, so some rows are enough for it.
         """
         stride = -(-columns.shape[1] // some.shape[1])
         penalty = 2 * self._penalty_weight(state.frequency)
@@ -207,7 +204,7 @@ class WaveSearch(BaseEstimator):
             damping = penalty + 1e-3 * np.trace(matrix) / len(columns) + 1e-12
             matrix.flat[:: len(columns) + 1] += damping
             _, step, failed = dposv(matrix, -target.astype(np.float64))
-            if failed:  # rounding, on rows that hardly differ: nothing to gain here
+            if failed:  # by rounding, for rows that hardly differ: there is nothing to gain
                 return state
             direction = step.astype(columns.dtype)
             moved = (direction / np.pi).astype(columns.dtype) @ columns
@@ -223,7 +220,7 @@ class WaveSearch(BaseEstimator):
         return state
 
     def _lbfgs(self, columns, model, state):
-        """The same by L-BFGS with the envelope gradient, for many columns."""
+        """Refine ω by L-BFGS with the envelope gradient, for many columns."""
 
         def at(frequency):
             frequency = frequency.astype(columns.dtype)
@@ -255,11 +252,10 @@ class _State(NamedTuple):
 def exact_step(
     loss: Loss, targets: np.ndarray, scores: np.ndarray, weights: np.ndarray, direction: np.ndarray
 ) -> float:
-    """argmin over s >= 0 of Σ w ℓ(y, H + s f), by safeguarded secants on its derivative, started at
-    1.
+    """Return argmin over s >= 0 of Σ w ℓ(y, H + s f), by safeguarded secants on its derivative.
 
-    The derivative at the returned step is not positive and at most 1 % of the one at 0: the near
-    side of the minimum, so any share of the step lowers the loss, convexity granted.
+    The derivative at the returned step is not positive and at most 1 % of the one at 0. So the step
+    is on the near side of the minimum, and any share of it lowers a convex loss.
     """
     weighted = weights[:, None] * direction
 
@@ -283,8 +279,8 @@ def exact_step(
     for _ in range(12):
         if -low_slope <= small:
             break
-        # Half the tolerance short of the secant's root: on the near side more often than not, then
-        # one step is enough.
+        # Half the tolerance before the root of the secant: mostly on the near side, so that one
+        # step is enough.
         share = (-low_slope - 0.5 * small) / (high_slope - low_slope)
         middle = low + (high - low) * min(max(share, 0.02), 0.98)
         middle_slope = slope(middle)

@@ -4,13 +4,13 @@ Dask, other devices).
 
 from .batches import BatchPlan, enough_rows
 from .dask.clusters import with_the_scheduler
-from .dask.inputs import gathered, is_remote, of_predictions, opened
+from .dask.inputs import gathered, is_remote, of_predictions, zarr_as_dask
 from .dask.rows import as_rows
 from .dask.tables import RemoteTable
 from .maps import is_mapped, mapped_bytes, release_scratches, scratch
 from .row_keys import column_keys, row_keys
 from .rows import Block, LocalRows, Rows, assert_finite, blocks_of, evenly_spread, row_numbers
-from .tensor_rows import twin_of
+from .tensor_rows import array_api_version_of
 
 __all__ = [
     "BatchPlan",
@@ -18,6 +18,7 @@ __all__ = [
     "LocalRows",
     "RemoteTable",
     "Rows",
+    "array_api_version_of",
     "as_rows",
     "assert_finite",
     "blocks_of",
@@ -29,11 +30,10 @@ __all__ = [
     "is_remote",
     "mapped_bytes",
     "of_predictions",
-    "opened",
     "release_scratches",
     "row_keys",
     "row_numbers",
     "scratch",
-    "twin_of",
     "with_the_scheduler",
+    "zarr_as_dask",
 ]

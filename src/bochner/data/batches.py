@@ -104,15 +104,15 @@ def enough_rows(batch_size: int, n_kept: int) -> int:
     return max(batch_size, -(-n_kept // MOST_STEPS))
 
 
-def kept_rows(apart: np.ndarray, rows: slice) -> np.ndarray | None:
-    """Which of these rows take part, where those of the sorted numbers ``apart`` do not; None where
+def kept_rows(excluded: np.ndarray, rows: slice) -> np.ndarray | None:
+    """Which of these rows take part, where those of the sorted numbers ``excluded`` do not; None where
     all do.
     """
-    first, last = np.searchsorted(apart, [rows.start, rows.stop])
+    first, last = np.searchsorted(excluded, [rows.start, rows.stop])
     if first == last:
         return None
     kept = np.ones(rows.stop - rows.start, dtype=bool)
-    kept[apart[first:last] - rows.start] = False
+    kept[excluded[first:last] - rows.start] = False
     return kept
 
 
@@ -125,7 +125,7 @@ def _component(n_items, number, n_parts):
 
 
 def local_batches(
-    source: Any, plan: BatchPlan, epoch: int, apart: np.ndarray, signals: tuple
+    source: Any, plan: BatchPlan, epoch: int, excluded: np.ndarray, signals: tuple
 ) -> Iterator[Callable[[Callable], tuple]]:
     """The batches of an epoch; each takes a block function and gives the sum of ``block(source,
     places, *signals)`` over its slices.
@@ -133,7 +133,7 @@ def local_batches(
     shards = [plan.shard(s) for s in range(plan.n_shards)]
     for window in range(plan.n_windows):
         held = [
-            _Window(source, rows, *plan.window(epoch, s, window, kept_rows(apart, rows)))
+            _Window(source, rows, *plan.window(epoch, s, window, kept_rows(excluded, rows)))
             for s, rows in enumerate(shards)
         ]
         for number in range(plan.n_slices):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, validate_data
 
 from .._loops.arrays import as_dense
-from .dask.inputs import gathered, is_remote, opened, remote_frame
+from .dask.inputs import gathered, is_remote, remote_frame, zarr_as_dask
 from .dask.rows import as_rows
 from .rows import Rows, assert_finite, assert_unmasked
 from .tensor_rows import TensorRows, is_tensor
@@ -26,7 +26,7 @@ def check_rows(
     checks everything but finiteness, which is checked block by block so that a memory map is never
     pulled into memory. Rows that an estimator hands on to another one are taken as they are.
     """
-    X = opened(X)
+    X = zarr_as_dask(X)
     if not tensors:
         refuse_tensors(X, type(estimator).__name__)
     if isinstance(X, Rows) or is_remote(X) or is_tensor(X):
@@ -35,7 +35,7 @@ def check_rows(
             _check_feature_names(estimator, frame, reset=reset)
         elif reset:
             vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a table
-        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), held=reset)
+        rows = as_rows(X, block_size, names=vars(estimator).get("feature_names_in_"), persist=reset)
         if not len(rows):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is "
@@ -75,7 +75,7 @@ def check_numbers(
     """scikit-learn's ``validate_data``, and a word about what it takes for numbers or leaves to
     NumPy to refuse.
     """
-    if is_remote(opened(X)):
+    if is_remote(zarr_as_dask(X)):
         raise TypeError(
             f"{type(estimator).__name__} works on rows in memory, not on a Dask collection or an "
             "array of zarr. Give X.compute() or X[:]."

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .columns import is_frame
-from .dask.inputs import gathered, is_remote, opened, remote_frame
+from .dask.inputs import gathered, is_remote, remote_frame, zarr_as_dask
 from .dask.rows import as_rows
 from .repetitions import EqualRows, equal_keys
 from .row_keys import column_keys, row_keys
@@ -42,7 +42,7 @@ def repeated_in_words(equal: EqualRows) -> str:
 
 def input_keys(X: Any) -> np.ndarray:
     """Return a number for each row of X; equal rows have equal numbers."""
-    X = opened(X)
+    X = zarr_as_dask(X)
     if isinstance(X, Rows):
         return row_keys(X)
     if is_remote(X):

@@ -19,14 +19,16 @@ rows may be on both sides of a split.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._loops.arrays import as_dense
 from .row_keys import column_keys, row_keys
-from .rows import LocalRows, Rows
+from .rows import Rows
 from .targets import Labels, Target, Values
+
+if TYPE_CHECKING:
+    from .training import TrainingData
 
 # Equal rows are ties if at least this share of the repeated rows has inputs that also occur with
 # another outcome.
@@ -37,62 +39,19 @@ _ROUNDING = 1e-6
 # The smallest unit that is looked for, relative to the smallest weight.
 _SMALLEST_UNIT = 1e-3
 
-# Rows that are compared with each other: so many, of so many numbers in all.
+# Equal rows are merged in tables of at most this many rows.
 FEW_ROWS = 4000
-_MOST_COMPARED = 2**24
-# Rows that judge a model: a share of all, between two numbers.
+# Held-out rows: one of so many rows, within these limits.
 _HELD_OUT_SHARE, _HELD_OUT = 6, (600, 2500)
-
-
-@dataclass(frozen=True, eq=False)
-class DifferentRows:
-    """Rows that differ, their targets and summed weights (None where all count once).
-
-    ``numbers`` says which of the rows given each is, ``places`` where each of the rows given is
-    found among these, −1 where it has no weight; both are None for rows that are as they were
-    given.
-    """
-
-    rows: Rows
-    target: Any
-    weights: np.ndarray | None
-    numbers: np.ndarray | None = None
-    places: np.ndarray | None = None
-
-    def given_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Which of the rows given some of the different rows are."""
-        return numbers if self.numbers is None else self.numbers[numbers]
-
-    def of_given(self, values: np.ndarray) -> np.ndarray:
-        """What is known of the different rows, for the rows given; zero for those without weight."""
-        if self.places is None:
-            return values
-        return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
 
 
 def without_repetitions(
     rows: Rows, target: Target | None, weights: np.ndarray | None, *, in_order: bool = False
-) -> DifferentRows:
-    """One row for each different one, with its summed weight.
+) -> TrainingData:
+    """Merge equal rows, see ``TrainingData.distinct``."""
+    from .training import TrainingData
 
-    Algorithms that draw rows, or amplify rounding over many rounds, would otherwise end elsewhere
-    for weights than for repeated rows. Rows stand in the order of their values; where nothing is
-    repeated and all weights are one they stay as they are, unless ``in_order`` asks for that order
-    all the same. So do rows that are many.
-    """
-    n_rows = len(rows)
-    if n_rows > FEW_ROWS or n_rows * rows.n_features > _MOST_COMPARED:
-        return DifferentRows(rows, target, weights)
-    points = rows.take(np.arange(n_rows))
-    first, places = different(np.column_stack([as_dense(points), *target_columns(target)]))
-    totals = np.bincount(places, weights).astype(np.float64)
-    if not in_order and len(first) == n_rows and np.all(totals == 1):
-        # Few rows of a cluster are here by now.
-        return DifferentRows(rows if rows.is_local else LocalRows(points), target, None)
-    present = totals > 0
-    kept, places = first[present], np.where(present, np.cumsum(present) - 1, -1)[places]
-    taken = None if target is None else target.take(kept)
-    return DifferentRows(LocalRows(points[kept]), taken, totals[present], kept, places)
+    return TrainingData(rows, target, weights).distinct(in_order=in_order)
 
 
 def different(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._loops.arrays import working_dtype
+from .._loops.arrays import as_dense, working_dtype
 from .._loops.threads import ordered_map
 from .batches import BatchPlan, local_batches
 from .maps import is_mapped, release_pages
@@ -85,7 +85,7 @@ class Rows(ABC):
         return False
 
     @property
-    def looks_cost_little(self) -> bool:
+    def has_cheap_access(self) -> bool:
         """Whether some rows from all over can be taken for much less than a pass."""
         return self.is_local
 
@@ -121,7 +121,7 @@ class Rows(ABC):
         """Return what ``map`` computes, always as an array in memory."""
         return self.map(block, n_columns, dtype=dtype, signals=signals)
 
-    def held(self, signal: Any) -> Any:
+    def persist(self, signal: Any) -> Any:
         """Return a signal to pass to many sums; rows on a cluster send it to the workers once.
         None stays None.
         """
@@ -130,6 +130,32 @@ class Rows(ABC):
     @abstractmethod
     def take(self, numbers: np.ndarray) -> Any:
         """The rows of these sorted numbers, in memory: an array, or a sparse matrix of sparse rows."""
+
+    def in_memory_rows(self) -> "LocalRows":
+        """Return the same rows in memory."""
+        return LocalRows(self.take(np.arange(len(self))), self.block_size)
+
+    def in_c_order(self, n_dense: int) -> "Rows":
+        """Return rows in memory in C order; up to ``n_dense`` numbers as one dense array.
+
+        Rows on a cluster or another device are returned unchanged.
+        """
+        return self
+
+    def in_dense_blocks(self, block_size: int) -> "Rows":
+        """Return dense rows of this machine in blocks of this size; other rows keep their own."""
+        return self
+
+    def small_array(self, n_numbers: int) -> np.ndarray | None:
+        """Return the array of the rows if it is in memory and has at most this many numbers."""
+        return None
+
+    def room_beside(self, n_bytes: int) -> int:
+        """Return how many bytes may be kept in memory for these rows: ``n_bytes``, or their size.
+
+        Zero for rows on a cluster or another device.
+        """
+        return 0
 
     @abstractmethod
     def batches(
@@ -143,12 +169,12 @@ class Rows(ABC):
         """
 
     def epochs(
-        self, plan: BatchPlan, apart: np.ndarray, *signals: Any
+        self, plan: BatchPlan, excluded: np.ndarray, *signals: Any
     ) -> Callable[[int], Iterator[Callable]]:
         """A function that gives the batches of an epoch by its number.
 
         A batch takes a block function and gives Σ over its slices of ``block(array, places in it,
-        *signal_slices)``, a tuple of arrays, computed where the rows are. ``apart`` are sorted
+        *signal_slices)``, a tuple of arrays, computed where the rows are. ``excluded`` are sorted
         numbers of rows that take no part.
         """
         raise NotImplementedError(f"{type(self).__name__} has no batches for a descent.")
@@ -221,6 +247,9 @@ class LocalRows(Rows):
         deque((map if few else ordered_map)(write, self._blocks(block)), maxlen=0)
         return out
 
+    def in_memory_rows(self):
+        return super().in_memory_rows() if is_mapped(self.source) else self
+
     def take(self, numbers):
         if not is_mapped(self.source):
             return self.source if len(numbers) == len(self) else self.source[numbers]
@@ -234,6 +263,24 @@ class LocalRows(Rows):
                 release_pages(self.source, block)
         return taken
 
+    def in_c_order(self, n_dense):
+        few = np.prod(self.shape) <= n_dense
+        if not few and not (self.in_memory and not self.source.flags.c_contiguous):
+            return self
+        points = as_dense(self.take(np.arange(len(self))))
+        return LocalRows(np.ascontiguousarray(points, dtype=self.dtype if few else None))
+
+    def in_dense_blocks(self, block_size):
+        return self.in_blocks(block_size) if isinstance(self.source, np.ndarray) else self
+
+    def small_array(self, n_numbers):
+        few = self.in_memory and self.source.size <= n_numbers
+        return self.source if few and self.source.dtype == self.dtype else None
+
+    def room_beside(self, n_bytes):
+        own = len(self) * self.n_features * np.dtype(self.dtype).itemsize
+        return max(n_bytes, own if self.in_memory else 0)
+
     def batches(self, size, rng, kept=None):
         if self.in_memory:
             order = row_numbers(len(self))
@@ -245,8 +292,8 @@ class LocalRows(Rows):
         for start, block in self._streamed(rng):
             yield from shuffled_within(start, block, size, rng, kept)
 
-    def epochs(self, plan, apart, *signals):
-        return partial(local_batches, self.source, plan, apart=apart, signals=signals)
+    def epochs(self, plan, excluded, *signals):
+        return partial(local_batches, self.source, plan, excluded=excluded, signals=signals)
 
     def assert_finite(self, name="X", names=None, place=""):
         """Reject NaN and infinity block by block: the check of a memory map must not pull the file

@@ -8,7 +8,7 @@ in float64 where the rows are.
 from .._loops.blocks import features_block, fourier_sums_block, tiles
 from .._loops.landmark_blocks import landmark_block
 from .._loops.wave_kernels import expansion_block
-from .tensor_rows import twin_of
+from .tensor_rows import array_api_version_of
 
 # Frequencies at once.
 _ATOMS = 2**12
@@ -23,14 +23,14 @@ def _columns(xp, X, values):
     return xp.astype(values[:, None] if values.ndim == 1 else values, X.dtype)
 
 
-@twin_of(features_block)
+@array_api_version_of(features_block)
 def features(xp, frequencies, weights, X):
     frequencies, roots = _like(xp, X, frequencies, xp.sqrt(weights))
     angles = X @ frequencies.T
     return xp.concat([roots * xp.cos(angles), roots * xp.sin(angles)], axis=1)
 
 
-@twin_of(fourier_sums_block)
+@array_api_version_of(fourier_sums_block)
 def fourier_sums(xp, frequencies, X, signal):
     (frequencies,) = _like(xp, X, frequencies)
     signal = _columns(xp, X, signal)
@@ -41,7 +41,7 @@ def fourier_sums(xp, frequencies, X, signal):
     return xp.concat(parts, axis=2)
 
 
-@twin_of(landmark_block)
+@array_api_version_of(landmark_block)
 def landmarks(xp, frequencies, phases, weights, X):
     """By tiles of whole landmarks: one at a time would be a small product."""
     frequencies, phases, weights = _like(xp, X, frequencies, phases, weights)
@@ -55,7 +55,7 @@ def landmarks(xp, frequencies, phases, weights, X):
     return xp.reshape(xp.concat(parts, axis=2), (X.shape[0], -1))
 
 
-@twin_of(expansion_block)
+@array_api_version_of(expansion_block)
 def expansion(xp, frequencies, phases, amplitudes, slopes, intercept, X):
     cosines, sines = amplitudes * xp.cos(phases), amplitudes * xp.sin(phases)
     frequencies, cosines, sines, slopes, intercept = _like(

@@ -22,7 +22,7 @@ BLOCK_ROWS, BLOCK_BYTES = 2**14, 2**28
 _twins: dict[Callable, Callable] = {}
 
 
-def twin_of(function: Callable) -> Callable[[Callable], Callable]:
+def array_api_version_of(function: Callable) -> Callable[[Callable], Callable]:
     """Register, as a decorator, what does on arrays of the standard what ``function`` does on
     NumPy's.
 
@@ -103,7 +103,7 @@ class TensorRows(Rows):
         return np.dtype(np.float32 if self.source.dtype == self.xp.float32 else np.float64)
 
     @property
-    def looks_cost_little(self):
+    def has_cheap_access(self):
         return True
 
     def sum(self, block, *signals):
@@ -141,7 +141,7 @@ class TensorRows(Rows):
                 blocks[i].start, on_host(self.source[blocks[i], :]), size, rng, kept
             )
 
-    def held(self, signal):
+    def persist(self, signal):
         return signal
 
     def assert_finite(self, name="X", names=None):

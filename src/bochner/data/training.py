@@ -1,4 +1,4 @@
-"""TrainingData: rows, target and weights, read once by ``fit`` and handed on."""
+"""Training data: rows, target and weights, which ``fit`` reads once and passes on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._loops.arrays import as_dense
 from .checks import check_weights
-from .repetitions import EqualRows, equal_rows
+from .repetitions import (
+    FEW_ROWS,
+    EqualRows,
+    different,
+    draw_held_out,
+    equal_rows,
+    target_columns,
+)
 from .rows import LocalRows, Rows
 from .targets import Labels, Target, Values
+
+# Equal rows are merged in tables of at most this many numbers.
+_MOST_COMPARED = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +39,19 @@ class TrainingData:
         None if every row counts once.
     counts : array (n_rows,) or None
         The weights without those of the classes; None if these are ``weights``.
+    numbers : array (n_rows,) or None
+        Set by ``distinct``: the number of each row among the given rows; None for the same rows.
+    places : array (n_given_rows,) or None
+        Set by ``distinct``: the row that stands for each given row, −1 if its weight is zero; None
+        for the same rows.
     """
 
     rows: Rows
     target: Any = None
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None
+    numbers: np.ndarray | None = None
+    places: np.ndarray | None = None
 
     @classmethod
     def of_labels(
@@ -58,16 +76,61 @@ class TrainingData:
         """The weights, ones if every row counts once."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
-    def take(self, numbers: np.ndarray) -> Self:
+    def take(self, numbers: np.ndarray) -> TrainingData:
         """Return the rows of these sorted numbers, in memory."""
         rows = LocalRows(self.rows.take(numbers), self.rows.block_size)
         target = None if self.target is None else self.target.take(numbers)
         weights, counts = (
             None if column is None else column[numbers] for column in (self.weights, self.counts)
         )
-        return replace(self, rows=rows, target=target, weights=weights, counts=counts)
+        return TrainingData(rows, target, weights, counts)
 
     def equal_rows(self) -> EqualRows | None:
         """Return groups of equal rows with equal targets, or None if all rows are different."""
         target: Target = self.target
         return equal_rows(self.rows, target, self.weights if self.counts is None else self.counts)
+
+    def distinct(self, *, in_order: bool = False) -> TrainingData:
+        """Merge equal rows of equal target into one row with their summed weight.
+
+        Algorithms that draw rows, or amplify rounding over many rounds, would otherwise give
+        different models for weights and for repeated rows. Merged rows are sorted by their values,
+        and rows of zero weight are dropped. Rows that are all different and have weight one keep
+        their order, unless ``in_order`` is true. Large tables are returned unchanged.
+        """
+        n_rows = len(self)
+        if n_rows > FEW_ROWS or n_rows * self.rows.n_features > _MOST_COMPARED:
+            return self
+        points = self.rows.take(np.arange(n_rows))
+        first, places = different(np.column_stack([as_dense(points), *target_columns(self.target)]))
+        totals = np.bincount(places, self.weights).astype(np.float64)
+        if not in_order and len(first) == n_rows and np.all(totals == 1):
+            rows = self.rows if self.rows.is_local else LocalRows(points)
+            return replace(self, rows=rows, weights=None)
+        present = totals > 0
+        counts = None if self.counts is None else np.bincount(places, self.counts)[present]
+        numbers, places = first[present], np.where(present, np.cumsum(present) - 1, -1)[places]
+        target = None if self.target is None else self.target.take(numbers)
+        rows = LocalRows(points[numbers])
+        return TrainingData(rows, target, totals[present], counts, numbers, places)
+
+    def given_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers among the given rows of some rows of ``distinct``."""
+        return numbers if self.numbers is None else self.numbers[numbers]
+
+    def of_given(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the rows of ``distinct`` for the given rows; zero for zero weight."""
+        if self.places is None:
+            return values
+        return np.concatenate([values, np.zeros_like(values[:1])])[self.places]
+
+    def held_out(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Return sorted numbers of about ``n_rows`` random rows; copies are held out together."""
+        return draw_held_out(self.equal_rows(), len(self), n_rows, rng)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> TrainingData:
+        """Return at most ``n_rows`` random rows of positive weight, in memory and in their order."""
+        numbers = np.arange(len(self)) if self.weights is None else np.flatnonzero(self.weights)
+        if len(numbers) > n_rows:
+            numbers = np.sort(rng.choice(numbers, n_rows, replace=False))
+        return self.take(numbers)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..boosting import FourierBoostingRegressor
-from ..boosting.predicting import ExpansionClassifier
+from ..boosting import FourierBoostingClassifier, FourierBoostingRegressor
+from ..boosting.gbrff_base import GBRFFBase
 from ..data.inputs import SmoothScaler, TableInputs
 from ..features.landmarks import LandmarkFeatures
 from ..features.spectral import SpectralFeatures
@@ -101,7 +101,9 @@ def _spectral_regressor(estimator: SpectralRegressor, graph: Graph) -> tuple[Ten
 
 
 @written.register
-def _boosting_classifier(estimator: ExpansionClassifier, graph: Graph) -> tuple[Tensor, ...]:
+def _boosting_classifier(
+    estimator: FourierBoostingClassifier | GBRFFBase, graph: Graph
+) -> tuple[Tensor, ...]:
     f = estimator.expansion_
     scores = f.onnx(graph.rows)
     scaled = scores if estimator.slope_ == 1 else estimator.slope_ * scores

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from .._loops.arrays import working_dtype
 from .._loops.blocks import fourier_sums_block, potential_gradient_block
-from ..data import Block, as_rows, twin_of
+from ..data import Block, array_api_version_of, as_rows
 from ..data.targets import Labels, Target, TargetSimilarity, Values, as_target
 from ..measures.fourier import FourierMeasure
 
@@ -62,7 +62,7 @@ def _sums_block(frequencies, X, signal):
     )
 
 
-@twin_of(_sums_block)
+@array_api_version_of(_sums_block)
 def _tensor_sums(xp, frequencies, X, signal):
     from ..data.tensor_blocks import fourier_sums as on_tensors  # brings the compiler
 
@@ -89,7 +89,7 @@ def _class_sums_block(frequencies, n_classes, X, codes, weights=1):
     return _sums_block(frequencies, X, one_hot)
 
 
-@twin_of(_class_sums_block)
+@array_api_version_of(_class_sums_block)
 def _tensor_class_sums(xp, frequencies, n_classes, X, codes, weights=None):
     one_hot = xp.astype(
         codes[:, None] == xp.arange(n_classes, dtype=codes.dtype, device=X.device), X.dtype

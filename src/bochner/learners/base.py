@@ -109,7 +109,7 @@ def as_data(X: Any, y: Any, weights: Any = None) -> tuple[Rows, Target, Any]:
 
     Classes of weight zero are left out, as repeated rows would not show them.
     """
-    rows = as_rows(X, held=True)
+    rows = as_rows(X, persist=True)
     target = as_target(y, len(rows))
     weights = check_weights(weights, len(rows))
     return rows, target.present(weights) if isinstance(target, Labels) else target, weights

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..boosting.booster import FourierBooster
-from ..boosting.published import PublishedBooster
+from ..boosting.gbrff_base import GBRFFBase
 from ._canvas import BLUE, ORANGE, blank, class_colors, given_or_new, plane_grid
 from ._finding import last_step, prepared, two_class_scores
 
@@ -50,7 +50,7 @@ def plot_rounds(
     >>> left.get_ylabel(), right.get_ylabel()
     ('mean loss', 'accuracy')
     """
-    whole, model = model, last_step(model, "plot_rounds", FourierBooster, PublishedBooster)
+    whole, model = model, last_step(model, "plot_rounds", FourierBooster, GBRFFBase)
     with_accuracy = X is not None
     if with_accuracy and not is_classifier(model):
         raise TypeError(

@@ -69,7 +69,7 @@ class ConvexProblem:
 
     @cached_property
     def _signals(self) -> list[Any]:
-        return [self.rows.held(of) for of in (self.targets, self.weights) if of is not None]
+        return [self.rows.persist(of) for of in (self.targets, self.weights) if of is not None]
 
     @cached_property
     def _total(self) -> float:

@@ -171,7 +171,7 @@ class SoftmaxProblem:
 
     @cached_property
     def _signals(self) -> list[Any]:
-        return [self.rows.held(of) for of in (self.codes, self.weights) if of is not None]
+        return [self.rows.persist(of) for of in (self.codes, self.weights) if of is not None]
 
 
 def minimized(problem: SoftmaxProblem, start: np.ndarray, tol: float, max_iter: int) -> Minimum:

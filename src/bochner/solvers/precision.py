@@ -74,7 +74,7 @@ def tiles_seem_enough(
     rows = data.rows
     n_some = _ROWS_A_COLUMN * n_columns
     enough = len(rows) >= max(_FEWEST_TILES * TILE_ROWS, _FEWEST_SHARE * n_some)
-    if not (n_columns and enough and rows.dtype == np.float32 and rows.looks_cost_little):
+    if not (n_columns and enough and rows.dtype == np.float32 and rows.has_cheap_access):
         return False
     some = as_dense(rows.sample(n_some))
     if as_dense(features(some[:1])).dtype != np.float32:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._loops.arrays import as_dense
 from .._loops.blocks import tiles
-from ..data import Block, LocalRows, Rows, twin_of
+from ..data import Block, LocalRows, Rows, array_api_version_of
 from ..data.repetitions import equal_rows
 from ..data.targets import Target
 
@@ -220,7 +220,7 @@ def _sums_block(features, shift, whole_gram, tiled, X, Y, weights=None):
     return gram, cross, Y.T @ weighted, feature_sum, weighted.sum(axis=0), weights.sum()
 
 
-@twin_of(_sums_block)
+@array_api_version_of(_sums_block)
 def _tensor_sums(xp, features, shift, whole_gram, tiled, X, Y, weights=None):
     given, Y = features(X), xp.astype(Y, xp.float64) - xp.astype(shift, xp.float64)
     tile = xp.astype(given, xp.float64)

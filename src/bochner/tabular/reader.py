@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._loops.arrays import as_dense
-from ..data import Block, LocalRows, RemoteTable, is_remote, opened
+from ..data import Block, LocalRows, RemoteTable, is_remote, zarr_as_dask
 from ..data.checks import check_numbers, check_weights
 from ..data.columns import column_kind, has_large_integers, is_frame, table_column
 from ..data.inputs import TableInputs
@@ -59,7 +59,7 @@ class TableDoor:
         """Rows in memory or a memory map as they are; those of a cluster brought here if they are
         few, else left there.
         """
-        X = opened(X)
+        X = zarr_as_dask(X)
         if is_remote(X):
             table = self._remote_table(X)
             self.n_features_in_ = table.n_features
@@ -144,7 +144,7 @@ class TableDoor:
         training; of rows on a cluster, which are computed later, there is none.
         """
         check_is_fitted(self)
-        X = opened(X)
+        X = zarr_as_dask(X)
         if is_remote(X):
             table = self._remote_table(X)
             if table.frame is not None:

@@ -124,7 +124,7 @@ def solve_descending(
         targets,
         rng,
         weights=weights,
-        apart=np.flatnonzero(~kept),
+        excluded=np.flatnonzero(~kept),
         held_out=held_out,
     )
     best = WaveMember(min((one.expansion for one in reached), key=held_out), loss)

@@ -32,8 +32,8 @@ class DaskShards:
     when its worker dies, another one makes it again.
     """
 
-    def __init__(self, source: Any, plan: BatchPlan, apart: np.ndarray, signals: tuple):
-        self.source, self.plan, self.apart, self.signals = source, plan, apart, signals
+    def __init__(self, source: Any, plan: BatchPlan, excluded: np.ndarray, signals: tuple):
+        self.source, self.plan, self.excluded, self.signals = source, plan, excluded, signals
 
     @cached_property
     def bundles(self) -> list:
@@ -62,7 +62,7 @@ class DaskShards:
             pieces,
             rows.start,
             [signal[rows] for signal in self.signals],
-            kept_rows(self.apart, rows),
+            kept_rows(self.excluded, rows),
         )
 
     def __call__(self, epoch: int) -> Iterator[Callable[[Callable], tuple]]:

@@ -55,7 +55,7 @@ def of_predictions(
     return values.map_blocks(function, dtype=dtype, meta=meta, **shape)
 
 
-def opened(X: Any) -> Any:
+def zarr_as_dask(X: Any) -> Any:
     """An array of zarr as blocks that are read when they are needed; everything else as it is."""
     if type(X).__module__.split(".")[0] != "zarr":
         return X

@@ -20,9 +20,9 @@ from .inputs import (
     group_bounds,
     group_sizes,
     is_remote,
-    opened,
     plus,
     remote_array,
+    zarr_as_dask,
 )
 
 
@@ -31,14 +31,19 @@ class DaskRows(Rows):
     where it lives.
 
     Sums go partition by partition in their order within a group of partitions, then by a tree over
-    groups. With ``held`` the groups stay on the workers from the first sum on, if there is room:
+    groups. With ``persist`` the groups stay on the workers from the first sum on, if there is room:
     who sums more than once reads, or moves, the data once.
     """
 
     is_local = False
 
     def __init__(
-        self, source: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False
+        self,
+        source: Any,
+        block_size: int | str = "auto",
+        names: Any = None,
+        *,
+        persist: bool = False,
     ):
         source = remote_array(source)
         assert_two_dimensional(source)
@@ -51,10 +56,10 @@ class DaskRows(Rows):
             source if source.dtype in (np.float32, np.float64) else source.astype(np.float64)
         )
         self.block_size, self.names = block_size, names
-        self._groups = _Groups(self.source, names, held)
+        self._groups = _Groups(self.source, names, persist)
 
     @property
-    def looks_cost_little(self):
+    def has_cheap_access(self):
         """Where workers hold the rows, or have been asked to and have the room; else a look may
         read as much as a pass.
         """
@@ -127,9 +132,9 @@ class DaskRows(Rows):
             {0: self.source.chunks[0]} | dict.fromkeys(range(1, signal.ndim), -1)
         )
 
-    def held(self, signal):
+    def persist(self, signal):
         self._groups.are_there()  # from now on groups do not change
-        return None if signal is None else HeldSignal(signal, self._groups.of_a_look()[1])
+        return None if signal is None else PersistedSignal(signal, self._groups.of_a_look()[1])
 
     def _in_pieces(self, signal, sizes):
         """A signal cut where groups or partitions begin."""
@@ -138,7 +143,7 @@ class DaskRows(Rows):
                 f"Found input variables with inconsistent numbers of samples: X has {sum(sizes)} "
                 f"rows, y {signal.shape[0]}."
             )
-        return signal.pieces if isinstance(signal, HeldSignal) else _cut(signal, sizes)
+        return signal.pieces if isinstance(signal, PersistedSignal) else _cut(signal, sizes)
 
     def assert_all_finite(self):
         self.sum(_nothing)
@@ -160,12 +165,12 @@ class DaskRows(Rows):
             return np.empty((0, self.n_features), self.source.dtype)
         return sp.vstack(taken, format="csr") if sp.issparse(taken[0]) else np.concatenate(taken)
 
-    def epochs(self, plan, apart, *signals):
+    def epochs(self, plan, excluded, *signals):
         if self.source.dtype.itemsize * self.source.size <= FEW_BYTES:
             (numbers,) = computed(self.source)
             assert_unmasked(numbers, "X")
-            return as_rows(numbers, names=self.names).epochs(plan, apart, *signals)
-        return DaskShards(self.source, plan, apart, signals)
+            return as_rows(numbers, names=self.names).epochs(plan, excluded, *signals)
+        return DaskShards(self.source, plan, excluded, signals)
 
     def batches(self, size, rng, kept=None):
         stops = np.cumsum(self.source.chunks[0])
@@ -186,8 +191,8 @@ class _Groups:
     rows.
     """
 
-    def __init__(self, source, names, held):
-        self.source, self.names, self.wanted = source, names, held
+    def __init__(self, source, names, persist):
+        self.source, self.names, self.wanted = source, names, persist
         self.lengths = source.chunks[0]
         self.bounds = group_bounds(self.lengths)
         self.held: Any = None
@@ -249,7 +254,7 @@ def _declared(source):
     return source.shape[1], source.dtype
 
 
-class HeldSignal:
+class PersistedSignal:
     """One number per row that the workers hold in pieces, so that it is sent once for many sums."""
 
     def __init__(self, signal: np.ndarray, sizes: Any):
@@ -347,19 +352,19 @@ def _finite_signal(signal):
 
 
 def as_rows(
-    X: Any, block_size: int | str = "auto", names: Any = None, *, held: bool = False
+    X: Any, block_size: int | str = "auto", names: Any = None, *, persist: bool = False
 ) -> Rows:
     """The rows of X, checked for finite numbers; what ``check_rows`` or an earlier call made is
     taken as it is.
 
-    ``names`` of the columns are for the message; ``held`` says that they will be passed over
+    ``names`` of the columns are for the message; ``persist`` says that they will be passed over
     several times.
     """
     if isinstance(X, Rows):
         return X
-    X = opened(X)
+    X = zarr_as_dask(X)
     if is_remote(X):
-        return DaskRows(X, block_size, names, held=held)
+        return DaskRows(X, block_size, names, persist=persist)
     if is_tensor(X):
         tensor_rows = TensorRows(X, block_size)
         tensor_rows.assert_finite(names=names)

@@ -30,7 +30,7 @@ _STANDARDIZED_BYTES = 2**26
 @dataclass(frozen=True, eq=False)
 class Descended:
     """``losses``: mean loss of the rows met in each epoch, if asked for; ``held_out_losses``: loss
-    of the rows kept apart after each.
+    of the rows excluded after each.
     """
 
     expansion: Expansion
@@ -66,7 +66,7 @@ def run_together(
     rng: np.random.Generator,
     *,
     weights: Any = None,
-    apart: np.ndarray | None = None,
+    excluded: np.ndarray | None = None,
     standardization: Standardization | None = None,
     held_out: Callable[[Expansion], float] | None = None,
     after_epoch: Callable[[Descended], Any] = lambda descended: None,
@@ -74,7 +74,7 @@ def run_together(
     """Move ``parameters`` in place, those of each descent; all of them meet the same batches, which
     are read once.
 
-    ``apart`` are sorted numbers of rows that are not learned from. ``after_epoch`` sees what was
+    ``excluded`` are sorted numbers of rows that are not learned from. ``after_epoch`` sees what was
     reached, and ends a descent if it returns True. With ``held_out``, a loss of an expansion on
     other rows, the result is the best of the start and of all epochs by it; the whole schedule
     runs, as its end is its best part.
@@ -82,16 +82,16 @@ def run_together(
     first = descents[0]
     standardization = standardization or Standardization.none(rows.n_features)
     rows, standardization = _standardized(rows, standardization, parameters[0].vector.dtype)
-    apart = np.empty(0, int) if apart is None else apart
-    n_kept = len(rows) - len(apart)
+    excluded = np.empty(0, int) if excluded is None else excluded
+    n_kept = len(rows) - len(excluded)
     plan = BatchPlan.of(
         len(rows), rows.n_features, first.batch_size, n_kept, int(rng.integers(2**63))
     )
     signals = [targets]
     if weights is not None:
-        mean = (np.delete(weights, apart) if len(apart) else weights).mean()
+        mean = (np.delete(weights, excluded) if len(excluded) else weights).mean()
         signals.append((weights / mean).astype(parameters[0].vector.dtype)[:, None])
-    epochs = rows.epochs(plan, apart, *signals)
+    epochs = rows.epochs(plan, excluded, *signals)
     courses = [
         _Course(descent, own, standardization, plan.n_steps, held_out)
         for descent, own in zip(descents, parameters, strict=True)

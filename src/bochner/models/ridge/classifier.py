@@ -171,7 +171,7 @@ class OperatorRidgeClassifier(
 
         Leverages are approximated by their mean.
         """
-        scores = as_rows(self.expansion_.evaluate(rows), held=True)
+        scores = as_rows(self.expansion_.evaluate(rows), persist=True)
         leverage = self.ridge_.mean_leverage() * self.ridge_._mean_left_out
         settings = self.code_.T @ self.code_, max(1 - leverage, _SMALLEST_REMAINDER)
         signals = [labels.codes] if weights is None else [labels.codes, weights]

@@ -1,0 +1,124 @@
+"""TrainingData: equal rows are merged, held out together, and drawn with their targets."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from bochner.data import LocalRows, as_rows
+from bochner.data.targets import Labels, Values
+from bochner.data.training import TrainingData
+
+
+def of_values(X, y, weights=None):
+    X = np.asarray(X, dtype=float)
+    return TrainingData(LocalRows(X), Values.of(np.asarray(y, dtype=float)), weights)
+
+
+def repeated(n_rows=200, n_distinct=50, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n_distinct, 3)), rng.normal(size=n_distinct)
+    drawn = rng.integers(0, n_distinct, size=n_rows)
+    return of_values(X[drawn], y[drawn]), drawn
+
+
+# --- distinct -------------------------------------------------------------------------------------
+
+
+def test_distinct_rows_have_summed_weights_and_know_the_given_rows():
+    data = of_values([[2.0], [1.0], [2.0], [3.0]], [0, 1, 0, 2], np.array([1.0, 2.0, 0.5, 0.0]))
+    distinct = data.distinct()
+    np.testing.assert_array_equal(distinct.rows.source, [[1.0], [2.0]])
+    np.testing.assert_array_equal(distinct.target.rows, [[1.0], [0.0]])
+    np.testing.assert_array_equal(distinct.weights, [2.0, 1.5])
+    np.testing.assert_array_equal(distinct.given_numbers(np.array([0, 1])), [1, 0])
+    np.testing.assert_array_equal(distinct.of_given(np.array([5.0, 7.0])), [7, 5, 7, 0])
+
+
+def test_weights_and_repetitions_have_the_same_distinct_rows():
+    data, drawn = repeated()
+    once, counts = np.unique(drawn, return_counts=True)
+    first = np.array([np.flatnonzero(drawn == number)[0] for number in once])
+    weighted = TrainingData(data.take(first).rows, data.target.take(first), counts.astype(float))
+    a, b = data.distinct(), weighted.distinct()
+    np.testing.assert_array_equal(a.rows.source, b.rows.source)
+    np.testing.assert_array_equal(a.target.rows, b.target.rows)
+    np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_equal_inputs_with_different_targets_stay_two_rows():
+    assert len(of_values([[1.0], [1.0]], [0, 1], np.array([2.0, 1.0])).distinct()) == 2
+
+
+def test_counts_are_summed_beside_weights():
+    labels = Labels.of(["a", "a", "b"])
+    rows = LocalRows(np.array([[1.0], [1.0], [0.0]]))
+    distinct = TrainingData(rows, labels, np.array([2.0, 4.0, 3.0]), np.ones(3) * 2).distinct()
+    np.testing.assert_array_equal(distinct.weights, [3.0, 6.0])
+    np.testing.assert_array_equal(distinct.counts, [2.0, 4.0])
+
+
+def test_different_rows_keep_their_order_unless_another_one_is_requested():
+    data = of_values([[2.0], [1.0]], [0, 1], np.ones(2))
+    assert data.distinct().rows is data.rows
+    assert data.distinct().weights is None
+    np.testing.assert_array_equal(data.distinct(in_order=True).rows.source, [[1.0], [2.0]])
+
+
+def test_large_tables_are_returned_unchanged():
+    data = of_values(np.zeros((4001, 1)), np.zeros(4001))
+    assert data.distinct() is data
+
+
+# --- held out and sampled -------------------------------------------------------------------------
+
+
+def test_copies_are_held_out_together(seed):
+    data, drawn = repeated(seed=seed)
+    held = data.held_out(40, np.random.default_rng(seed))
+    rest = np.setdiff1d(np.arange(len(data)), held)
+    assert 20 <= len(held) <= 40
+    assert not set(drawn[held]) & set(drawn[rest])
+
+
+def test_different_rows_are_held_out_one_by_one():
+    data = of_values(np.arange(30.0)[:, None], np.arange(30))
+    held = data.held_out(10, np.random.default_rng(0))
+    assert len(held) == 10
+    assert np.all(np.diff(held) > 0)
+
+
+def test_a_sample_has_rows_of_positive_weight_with_their_targets():
+    weights = np.tile([0.0, 3.0], 50)
+    data = of_values(np.arange(100.0)[:, None], np.arange(100), weights)
+    some = data.sample(20, np.random.default_rng(0))
+    assert len(some) == 20
+    np.testing.assert_array_equal(some.rows.source, some.target.rows)
+    np.testing.assert_array_equal(some.weights, np.full(20, 3.0))
+    np.testing.assert_array_equal(
+        data.sample(1000, np.random.default_rng(0)).target.rows[:, 0], np.arange(1, 100, 2)
+    )
+
+
+def test_every_row_is_equally_likely_to_be_sampled():
+    data, rng = of_values(np.arange(8.0)[:, None], np.arange(8)), np.random.default_rng(0)
+    drawn = np.concatenate([data.sample(2, rng).target.rows[:, 0] for _ in range(2000)])
+    counts = np.bincount(drawn.astype(int), minlength=8)
+    deviation = np.sqrt(2000 * 0.25 * 0.75)
+    assert np.all(np.abs(counts - 500) < 5 * deviation)
+
+
+# --- rows in memory -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["array", "map", "dask"])
+def test_rows_of_any_kind_are_brought_to_memory(kind, tmp_path):
+    X = np.arange(12.0).reshape(6, 2)
+    given = X
+    if kind == "map":
+        given = np.memmap(tmp_path / "rows", X.dtype, "w+", shape=X.shape)
+        given[:] = X
+    elif kind == "dask":
+        given = da.from_array(X, chunks=(2, 2))
+    rows = as_rows(given).in_memory_rows()
+    assert rows.in_memory
+    np.testing.assert_array_equal(rows.source, X)
