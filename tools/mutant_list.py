@@ -157,7 +157,7 @@ MUTANTS: list[Mutant] = [
             "copies-merged-apart": ("split_counts(np.sign(counts), share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties": ("split_counts(counts / equal.unit, share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties-apart": ("if self.unit <= row_weights.max() * (1 + _ROUNDING):", "if True:"),
-            "copies-certify": ("prediction, y = prediction[counted], y[counted]", "pass"),
+            "copies-certify": ("prediction, y = prediction[chosen], y[chosen]", "pass"),
         },
     ),
     *_group(
@@ -644,7 +644,7 @@ MUTANTS: list[Mutant] = [
     # --- repeated rows ----------------------------------------------------------------------------
     *_group(
         "data/repetitions.py data/row_keys.py models/kernel_machine.py models/ridge/model.py "
-        "models/ridge/exact.py models/ridge/classifier.py solvers/statistics.py "
+        "models/ridge/exact.py models/ridge/classifier.py data/training.py "
         "learners/evidence.py",
         "unit/test_repetitions.py",
         {
@@ -661,7 +661,7 @@ MUTANTS: list[Mutant] = [
             "copies-machine-share": ("1.0 if equal is None else equal.left_out_weights() / "
                                      "self._weights", "1.0"),
             "copies-machine-held-out": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
-            "copies-ridge-groups": ("return cls(rows, targets, weights, None, equal.groups)", "return cls(rows, targets, weights)"),
+            "copies-ridge-groups": ("return replace(self, groups=equal.groups)", "return self"),
             "copies-ridge-sum": ("return np.bincount(self.groups, "
                                  "units)[self.groups].astype(np.float64)", "return units"),
             "copies-exact-ridge": ("together = equal.left_out_weights()[first]", "together = np.ones(len(first))"),
@@ -908,7 +908,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_classifier.py",
         {
             "classifier-temperature": (
-                "scores = targets - (targets - scores.astype(np.float64)) / left",
+                "scores = targets - (targets - scores.astype(np.float64)) / remainder",
                 "scores = scores.astype(np.float64)",
             ),
             "classifier-chances": (
@@ -921,9 +921,10 @@ MUTANTS: list[Mutant] = [
         "models/ridge/fields.py",
         "unit/test_vector_fields.py",
         {
-            "field-along": (('inverse = waves / np.where(\n'
-'            squares == 0, 1, squares'), ('inverse = waves / np.sqrt(\n'
-'            np.where(squares == 0, 1, squares)')),
+            "field-along": (
+                "inverse = waves / np.where(squares == 0, 1, squares)",
+                "inverse = waves / np.sqrt(np.where(squares == 0, 1, squares))",
+            ),
         },
     ),
     *_group(

@@ -142,6 +142,19 @@ class Rows(ABC):
         that take part.
         """
 
+    def take_local(self, numbers: np.ndarray) -> Any | None:
+        """Return the rows of these sorted numbers if they are on this machine, else None."""
+        return None
+
+    def local(self, max_rows: int, refusal: str) -> "LocalRows":
+        """Return these rows on this machine.
+
+        Raise ``TypeError(refusal)`` if more than ``max_rows`` rows would have to be moved to it.
+        """
+        if len(self) > max_rows:
+            raise TypeError(refusal)
+        return LocalRows(self.take(np.arange(len(self))), self.block_size)
+
     def epochs(
         self, plan: BatchPlan, apart: np.ndarray, *signals: Any
     ) -> Callable[[int], Iterator[Callable]]:
@@ -233,6 +246,12 @@ class LocalRows(Rows):
                 taken[first:last] = self.source[numbers[first:last]]
                 release_pages(self.source, block)
         return taken
+
+    def take_local(self, numbers):
+        return self.take(numbers)
+
+    def local(self, max_rows, refusal):
+        return self
 
     def batches(self, size, rng, kept=None):
         if self.in_memory:
