@@ -532,7 +532,7 @@ MUTANTS: list[Mutant] = [
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, weights)", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ('said = {"valid": not caveat,', 'said = {"valid": True,'),
+            "weights-certified": ('fields = {"valid": not caveat,', 'fields = {"valid": True,'),
         },
     ),
     *_group(

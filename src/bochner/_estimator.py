@@ -249,7 +249,7 @@ class Classifier(ClassifierMixin):
 
     def _map_scores(self, X: Any, function: Callable, n_columns: int | None, dtype: Any) -> Any:
         """Return ``function(scores)`` of all rows, block by block; rows on Dask stay lazy."""
-        rows, scores = self._read_rows(X), self._score_block()  # type: ignore[attr-defined]
+        rows, scores = self._read_rows(X), self._score_block()
         block = Block(_apply_block, scores, function, row_bytes=getattr(scores, "row_bytes", 0))
         return rows.map(block, n_columns, dtype=dtype)
 

@@ -118,8 +118,8 @@ def certify(
         return replace(binomial_tail(int(np.sum(wrong)), len(y), delta=delta), reason=note)
     if largest_loss is None:
         raise ValueError(
-            "An unbounded loss has no such bound, because one enormous error may be rare. Give "
-            "largest_loss, which replaces larger losses, e.g. certify(model, X, y, "
+            "A loss without a largest value has no such bound: one rare enormous error could hide. "
+            "Give largest_loss, where the loss is cut off, e.g. certify(model, X, y, "
             "largest_loss=1.0)."
         )
     check_positive(largest_loss, "largest_loss")
@@ -273,8 +273,8 @@ class CertifiedClassifier(Classifier, Estimator):
         step = self._linear(rows, codes, (first + second) * costs_of_rows) - prior_mean
         caveat = caveat or learned_prior(features)
         note = "" if equal is None else repeated_in_words(equal)
-        said = {"valid": not caveat, "reason": caveat or note}
-        self._choose(rows, codes, first, observations, prior_mean, step, said)
+        fields = {"valid": not caveat, "reason": caveat or note}
+        self._choose(rows, codes, first, observations, prior_mean, step, fields)
         self.__dict__.pop("expansion_", None)
         if isinstance(source := feature_source(self.features_), FourierMeasure):
             self.expansion_ = Expansion.of(source, self.coef_.T, self.intercept_)
@@ -331,10 +331,10 @@ class CertifiedClassifier(Classifier, Estimator):
         fitted[present] = coefficients - coefficients.mean(axis=0)
         return fitted
 
-    def _choose(self, rows, codes, first, second, prior_mean, step, said):
+    def _choose(self, rows, codes, first, second, prior_mean, step, fields):
         """Select the width and the move with the smallest bound on the second part.
 
-        Widths are relative to the median margin of the first part. ``said`` has fields of both
+        Widths are relative to the median margin of the first part. ``fields`` belong to both
         bounds.
         """
         both = np.concatenate([prior_mean, step])
@@ -364,7 +364,7 @@ class CertifiedClassifier(Classifier, Estimator):
         bound = pac_bayes_kl(
             risk, divergences[best], n_counted, delta=self.delta, n_tried=len(_WIDTHS)
         )
-        self.gibbs_bound_ = replace(bound, **said)
+        self.gibbs_bound_ = replace(bound, **fields)
         value = min(1.0, 2 * self.gibbs_bound_.value)
         mean = prior_mean + move * step
         self.coef_, self.intercept_ = mean[:, :-1], mean[:, -1]

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,7 @@ _NYSTROM = (100, 1000)
 _TOL_OF_FLOAT32 = 1e-4
 
 
+@dataclass(eq=False, repr=False)
 class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
     """Kernel ridge regression with the closed-form kernel of a prior.
 
@@ -96,30 +98,18 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
 
     _defaults: ClassVar = {"prior": Laplace(gamma="scale")}
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        *,
-        # Several by default: data sets need different ridges, and a choice among six costs no more
-        # than one eigendecomposition.
-        alpha: Any = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0),
-        linear: Any = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        max_bytes: int = 2**31,
-        tol: float = 1e-3,
-        max_iterations: int = 200,
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.alpha = alpha
-        self.linear = linear
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_bytes = max_bytes
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.random_state = random_state
+    prior: SpectralPrior | None = None
+    _: KW_ONLY
+    # Several by default: data sets need different ridges, and a choice among six costs no more than
+    # one eigendecomposition.
+    alpha: Any = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+    linear: Any = 0.0
+    fit_intercept: bool = True
+    solver: str = "auto"
+    max_bytes: int = 2**31
+    tol: float = 1e-3
+    max_iterations: int = 200
+    random_state: Any = None
 
     def _check_parameters(self):
         check_choice(self.solver, "solver", ("auto", "cholesky", "cg"))
@@ -358,10 +348,12 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
         held = draw_held_out(equal, len(X), n_held, rng)
         inner = np.setdiff1d(np.arange(len(X)), held)
         targets, weights = self._targets[inner], self._weights[inner]
-        system = self._iteration_parts(X[inner], weights, rng)
+        products, preconditioner = self._iteration_parts(X[inner], weights, rng)
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
         for index in np.argsort(-alphas):
-            solution, start = self._iterate(*system, float(alphas[index]), targets, weights, start)
+            solution, start = self._iterate(
+                products, preconditioner, float(alphas[index]), targets, weights, start
+            )
             predictions = self._expansion(X[inner], solution, X.dtype).evaluate(X[held])
             residuals = self._targets[held] - predictions
             errors[index] = self._mean_squares(residuals, self._weights[held])

@@ -89,15 +89,8 @@ class OperatorModel(Estimator):
         total = len(data) if data.weights is None else np.sum(data.weights)
         self._kernel = kernel.resolved_outputs(_centered_products(targets, data.weights) / total)
         measure = self.measure_
-        problem = ConvexProblem(
-            data.rows,
-            targets,
-            data.weights,
-            measure,
-            loss,
-            float(self.alpha),
-            bool(self.fit_intercept),
-        )
+        penalty = float(self.alpha), bool(self.fit_intercept)
+        problem = ConvexProblem(data.rows, targets, data.weights, measure, loss, *penalty)
         start = np.zeros(problem.n_unknowns)
         if self.fit_intercept:
             start[measure.n_columns :] = loss.start(targets, data.row_weights)

@@ -1,6 +1,6 @@
 """OperatorKernelRidge: the exact operator-valued kernel ridge, a reference for random features."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...solvers.systems import Eigensystem, left_out_residuals, ridge_solution
 from .alphas import chosen_ridge, ridges
 
 
+@dataclass(eq=False, repr=False)
 class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     """Exact ridge regression with an operator-valued kernel; time is cubic in the number of rows.
 
@@ -37,7 +38,7 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     dual_coef_ : (n_points, n_outputs), the c_j of the distinct rows with a weight
     kernel_ : the kernel with its bandwidth and output matrix as numbers
     alpha_ : the ridge in use
-    alphas_, loo_errors_ : the ridges that were compared, and their mean squared leave-one-out errors
+    alphas_, loo_errors_ : the ridges that were compared, and the leave-one-out error of each
 
     Examples
     --------
@@ -53,12 +54,10 @@ class OperatorKernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
 
     _defaults: ClassVar = {"kernel": Decomposable()}
 
-    def __init__(
-        self, kernel: OperatorKernel | None = None, *, alpha: Any = "auto", max_bytes: int = 2**31
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.max_bytes = max_bytes
+    kernel: OperatorKernel | None = None
+    _: KW_ONLY
+    alpha: Any = "auto"
+    max_bytes: int = 2**31
 
     def _check_parameters(self):
         ridges(self.alpha)

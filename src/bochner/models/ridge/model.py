@@ -131,8 +131,8 @@ class RidgeModel(MultiOutputMixin, RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows: the ridge is then that of all rows together, up to rounding.
 
-        The features come from the first call, also what a learner learns and a bandwidth taken from
-        the data. The system is solved when a prediction or a coefficient is next used. The rows are
+        The features come from the first call, with the learned measure and a bandwidth that depends
+        on the data. The system is solved when a prediction or a coefficient is next used. Rows are
         not stored, so generalized cross-validation chooses between several ridges, also those of
         "auto": it needs only the sums and uses the mean leverage in place of that of each row.
         """

@@ -70,8 +70,8 @@ def operator_source(
 class OperatorRidge(RidgeModel):
     """Vector-valued ridge regression with an operator-valued kernel (Brault et al. 2016).
 
-    Minimizes Σ_i ‖Ψ(x_i) θ − y_i‖² + α ‖θ‖², where Ψ(x) Ψ(z)ᵀ approximates K(x, z) by random Fourier
-    features. The paper divides the sum by n: its λ is α / n.
+    Minimizes Σ_i ‖Ψ(x_i) θ − y_i‖² + α ‖θ‖², and Ψ(x) Ψ(z)ᵀ approximates K(x, z) by random
+    Fourier features. The paper divides the sum by n: its λ is α / n.
 
     Parameters
     ----------
