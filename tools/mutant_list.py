@@ -871,7 +871,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
-        "models/ridge/model.py models/ridge/alphas.py",
+        "models/ridge/model.py",
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (

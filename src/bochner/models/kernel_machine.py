@@ -28,7 +28,7 @@ from ..solvers.dual import (
     conjugate_gradients,
     largest_residual,
 )
-from .ridge.alphas import check_alphas
+from .ridge.model import check_alphas
 
 # Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
 _EXACT_ROWS = 4000

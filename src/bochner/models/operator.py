@@ -56,7 +56,7 @@ class OperatorModel(Estimator):
     max_iter: int = 100
     random_state: Any = None
 
-    _defaults = property(operator_defaults)  # type: ignore[assignment]
+    _defaults = property(operator_defaults)
     _losses: ClassVar[tuple[type, ...]]
 
     @abstractmethod

@@ -90,7 +90,7 @@ class OperatorRidgeClassifier(Classifier, Estimator):
     random_state: Any = None
     class_weight: Any = None
 
-    _defaults = property(operator_defaults)  # type: ignore[assignment]
+    _defaults = property(operator_defaults)
 
     def _check_parameters(self):
         self._unfitted_ridge()._check_parameters()

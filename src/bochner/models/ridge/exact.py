@@ -12,7 +12,7 @@ from ...data import Block
 from ...operators import Decomposable, OperatorKernel
 from ...solvers.outputs import DecoupledOutputs
 from ...solvers.systems import Eigensystem, left_out_residuals, ridge_solution
-from .alphas import chosen_ridge, ridges
+from .model import chosen_ridge, ridges
 
 
 @dataclass(eq=False, repr=False)
