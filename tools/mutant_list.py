@@ -157,7 +157,7 @@ MUTANTS: list[Mutant] = [
             "copies-merged-apart": ("split_counts(np.sign(counts), share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties": ("split_counts(counts / equal.unit, share, rng)", "split_counts(counts, share, rng)"),
             "copies-of-ties-apart": ("if self.unit <= row_weights.max() * (1 + _ROUNDING):", "if True:"),
-            "copies-certify": ("prediction, y = prediction[counted], y[counted]", "pass"),
+            "copies-certify": ("prediction, y = prediction[chosen], y[chosen]", "pass"),
         },
     ),
     *_group(
@@ -532,7 +532,7 @@ MUTANTS: list[Mutant] = [
             "weights-balanced": ("counts = self.totals(weights)\n            return", "counts = self.totals()\n            return"),
             "weights-merged": ("totals = np.bincount(places, weights)", "totals = np.bincount(places)"),
             "weights-of-phases": ("value = counts[i] * _exp(min(z, highest))\n            values", "value = _exp(min(z, highest))\n            values"),
-            "weights-certified": ('said = {"valid": not caveat,', 'said = {"valid": True,'),
+            "weights-certified": ('fields = {"valid": not caveat,', 'fields = {"valid": True,'),
         },
     ),
     *_group(
@@ -644,7 +644,7 @@ MUTANTS: list[Mutant] = [
     # --- repeated rows ----------------------------------------------------------------------------
     *_group(
         "data/repetitions.py data/row_keys.py models/kernel_machine.py models/ridge/model.py "
-        "models/ridge/exact.py models/ridge/classifier.py solvers/statistics.py "
+        "models/ridge/exact.py models/ridge/classifier.py data/training.py "
         "learners/evidence.py",
         "unit/test_repetitions.py",
         {
@@ -661,7 +661,7 @@ MUTANTS: list[Mutant] = [
             "copies-machine-share": ("1.0 if equal is None else equal.left_out_weights() / "
                                      "self._weights", "1.0"),
             "copies-machine-held-out": ("held = draw_held_out(equal, len(X), n_held, rng)", "held = draw_held_out(None, len(X), n_held, rng)"),
-            "copies-ridge-groups": ("return cls(rows, targets, weights, None, equal.groups)", "return cls(rows, targets, weights)"),
+            "copies-ridge-groups": ("return replace(self, groups=equal.groups)", "return self"),
             "copies-ridge-sum": ("return np.bincount(self.groups, "
                                  "units)[self.groups].astype(np.float64)", "return units"),
             "copies-exact-ridge": ("together = equal.left_out_weights()[first]", "together = np.ones(len(first))"),
@@ -871,7 +871,7 @@ MUTANTS: list[Mutant] = [
     ),
     # --- ridges ------------------------------------------------------------------------------
     *_group(
-        "models/ridge/model.py models/ridge/alphas.py",
+        "models/ridge/model.py",
         "unit/test_alphas.py unit/test_spectral_ridge.py unit/test_ridge_choice.py",
         {
             "ridge-intercept": (
@@ -908,7 +908,7 @@ MUTANTS: list[Mutant] = [
         "unit/test_operator_classifier.py",
         {
             "classifier-temperature": (
-                "scores = targets - (targets - scores.astype(np.float64)) / left",
+                "scores = targets - (targets - scores.astype(np.float64)) / remainder",
                 "scores = scores.astype(np.float64)",
             ),
             "classifier-chances": (
@@ -921,9 +921,10 @@ MUTANTS: list[Mutant] = [
         "models/ridge/fields.py",
         "unit/test_vector_fields.py",
         {
-            "field-along": (('inverse = waves / np.where(\n'
-'            squares == 0, 1, squares'), ('inverse = waves / np.sqrt(\n'
-'            np.where(squares == 0, 1, squares)')),
+            "field-along": (
+                "inverse = waves / np.where(squares == 0, 1, squares)",
+                "inverse = waves / np.sqrt(np.where(squares == 0, 1, squares))",
+            ),
         },
     ),
     *_group(

@@ -3,16 +3,17 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._checks import refuse_class
 from ._terminal.progress import listening, track
-from .data import gathered, with_the_scheduler
+from .data import Block, Rows, gathered, with_the_scheduler
 from .data.checks import check_rows
 from .data.training import TrainingData
 from .losses import predicted_codes
@@ -178,6 +179,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     """
 
     _defaults: ClassVar[Any] = {}
+    _accepts_tensors: ClassVar[bool] = False  # arrays of the array API other than NumPy's
     _component = _component
     set_params = _set_params
 
@@ -206,14 +208,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _check_parameters(self) -> Any:
         """Raise an error for parameters that cannot be used, before any data is read."""
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> TrainingData:
         """Validate the data: labels with the weights of their classes, or values."""
-        rows = check_rows(self, X, reset=True, block_size=self._row_block_size())
+        rows = self._read_rows(X, reset=reset)
         owner = type(self).__name__
         if is_classifier(self):
             class_weight = getattr(self, "class_weight", None)
             return TrainingData.of_labels(rows, y, sample_weight, class_weight, owner=owner)
         return TrainingData.of_values(rows, y, sample_weight, owner=owner)
+
+    def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Validate the rows of a first fit (``reset``), or those given to a fitted model."""
+        if not reset:
+            check_is_fitted(self)
+        size = self._row_block_size()
+        return check_rows(self, X, reset=reset, block_size=size, tensors=self._accepts_tensors)
 
     def _row_block_size(self) -> int | str:
         """Return the number of rows that are processed at once, or "auto"."""
@@ -232,19 +241,34 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 class Classifier(ClassifierMixin):
     """Mixin of classifiers: turns scores into labels and probabilities.
 
-    A subclass defines ``classes_``, ``_map_scores`` and ``_probabilities``. Scores have one column
-    for two classes (positive for the second), or one column per class.
+    A subclass defines ``classes_``, ``_score_block`` (or ``_map_scores``) and ``_probabilities``.
+    Scores have one column for two classes (positive for the second), or one column per class.
     """
 
     classes_: np.ndarray
 
     def _map_scores(self, X: Any, function: Callable, n_columns: int | None, dtype: Any) -> Any:
         """Return ``function(scores)`` of all rows, block by block; rows on Dask stay lazy."""
+        rows, scores = self._read_rows(X), self._score_block()
+        block = Block(_apply_block, scores, function, row_bytes=getattr(scores, "row_bytes", 0))
+        return rows.map(block, n_columns, dtype=dtype)
+
+    def _score_block(self) -> Callable:
+        """Return the function from a block of rows to its scores."""
         raise NotImplementedError
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of all classes, (n_samples, n_classes)."""
         raise NotImplementedError
+
+    def _has_probabilities(self) -> bool:
+        """Return False if there is no ``predict_proba``."""
+        return True
+
+    @staticmethod
+    def _decision(scores: np.ndarray) -> np.ndarray:
+        """Return one score per row for two classes: the only one, or the difference of the two."""
+        return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores of the classes.
@@ -254,21 +278,26 @@ class Classifier(ClassifierMixin):
         """
         check_is_fitted(self)
         n_columns = None if len(self.classes_) == 2 else len(self.classes_)
-        return self._map_scores(X, _decision if n_columns is None else np.asarray, n_columns, None)
+        function = self._decision if n_columns is None else np.asarray
+        return self._map_scores(X, function, n_columns, None)
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest score; of two, the second if its score is positive."""
         check_is_fitted(self)
         return self._map_scores(X, self._labels, None, self.classes_.dtype)
 
-    def _labels(self, scores: np.ndarray) -> np.ndarray:
-        return self.classes_[predicted_codes(scores)]
+    @property
+    def _labels(self) -> Callable:
+        """Function from scores to labels; workers receive it without the estimator."""
+        return partial(_predicted_labels, self.classes_)
 
+    @available_if(lambda model: model._has_probabilities())
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the classes, (n_samples, n_classes)."""
         check_is_fitted(self)
         return self._map_scores(X, self._probabilities, len(self.classes_), None)
 
+    @available_if(lambda model: model._has_probabilities())
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of the classes."""
         return np.log(self.predict_proba(X))
@@ -278,9 +307,12 @@ class Classifier(ClassifierMixin):
         return score_in_memory(super().score, X, y, sample_weight)
 
 
-def _decision(scores):
-    """Return one score per row for two classes: the only one, or the difference of the two."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+def _apply_block(scores, function, X, out):
+    out[...] = function(scores(X))
+
+
+def _predicted_labels(classes, scores):
+    return classes[predicted_codes(scores)]
 
 
 def score_in_memory(score: Callable, X: Any, y: Any, sample_weight: Any) -> float:

@@ -308,7 +308,7 @@ def test_many_rows_are_solved_iteratively(monkeypatch):
         (KernelMachine(solver="svd"), ValueError, "solver must be one of"),
         (KernelMachine(alpha=0.0), ValueError, "alpha must be positive"),
         (KernelMachine(alpha=[]), ValueError, "empty list"),
-        (KernelMachine(prior="rbf"), TypeError, "prior must be a prior"),
+        (KernelMachine(prior="rbf"), TypeError, "prior must be an object of SpectralPrior"),
         (KernelMachine(linear=-1.0), ValueError, "linear must be one non-negative number"),
         (KernelMachine(linear=[1.0, 2.0]), ValueError, "each of 3 columns"),
         (KernelMachine(solver="cholesky", max_bytes=1000), ValueError, "60 x 60"),

@@ -16,9 +16,11 @@ from bochner import (
     SpectralRidge,
 )
 from bochner.data import as_rows
+from bochner.data.targets import Values
+from bochner.data.training import TrainingData
 from bochner.solvers import precision
 from bochner.solvers.precision import condition
-from bochner.solvers.statistics import RidgeStatistics, TrainingRows
+from bochner.solvers.statistics import RidgeStatistics
 
 N_ROWS = 40_000
 
@@ -70,7 +72,7 @@ def test_tiles_are_rounded_each_and_added_in_float64(weighted):
     X, y = data(3)
     X, weights = X[:3000], np.linspace(0.5, 2, 3000) if weighted else None
     features = Gaussian(0.5).sample(4, 3, np.random.default_rng(0)).block()
-    rows = TrainingRows(as_rows(X, 3000), y[:3000, None], weights)
+    rows = TrainingData(as_rows(X, 3000), Values(y[:3000, None]), weights)
     found, wanted = (
         RidgeStatistics.of(features, rows, np.zeros(1), tiled=tiled) for tiled in (True, False)
     )

@@ -31,10 +31,12 @@ from bochner import (
     StochasticGradient,
 )
 from bochner.data import as_rows
+from bochner.data.targets import Values
+from bochner.data.training import TrainingData
 from bochner.solvers import Eigen, Solver
 from bochner.solvers.base import CenteredRows, RidgeProblem
 from bochner.solvers.outputs import CoupledOutputs, DecoupledOutputs
-from bochner.solvers.statistics import RidgeStatistics, TrainingRows
+from bochner.solvers.statistics import RidgeStatistics
 from bochner.solvers.systems import ridge_solution, ridge_spent
 
 MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -48,7 +50,7 @@ def problem(n=40, seed=0, noise=0.3):
 
 
 def ridge_problem(outputs, measure, X, Y, intercept):
-    data = TrainingRows(as_rows(X), Y, None)
+    data = TrainingData(as_rows(X), Values(Y))
     statistics = RidgeStatistics.of(measure.block(), data, np.zeros(2))
     centered = CenteredRows.of(measure, statistics, intercept)
     return RidgeProblem(statistics.centered() if intercept else statistics, centered, outputs), data

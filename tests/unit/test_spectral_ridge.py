@@ -13,9 +13,11 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from bochner import Decomposable, Gaussian, Matern, OperatorRidge, SpectralFeatures, SpectralRidge
 from bochner.data import as_rows
+from bochner.data.targets import Values
+from bochner.data.training import TrainingData
 from bochner.learners.alignment import potential
 from bochner.learners.base import Learned, Learner
-from bochner.solvers.statistics import RidgeStatistics, TrainingRows
+from bochner.solvers.statistics import RidgeStatistics
 
 
 def problem(n=60, n_outputs=2, seed=0):
@@ -273,7 +275,7 @@ def test_merged_fits_are_the_fit_of_all_rows(intercept, weighted):
 
 def test_sums_around_another_shift_are_those_summed_around_it():
     X, Y = problem(50)
-    data = TrainingRows(as_rows(X), Y, np.random.default_rng(1).uniform(0, 2, 50))
+    data = TrainingData(as_rows(X), Values(Y), np.random.default_rng(1).uniform(0, 2, 50))
     here, there = np.array([0.3, -2.0]), np.array([5.0, 1.0])
     found, expected = (RidgeStatistics.of(np.sin, data, shift) for shift in (here, there))
     for field in fields(expected):

@@ -168,6 +168,19 @@ class Rows(ABC):
         that take part.
         """
 
+    def take_local(self, numbers: np.ndarray) -> Any | None:
+        """Return the rows of these sorted numbers if they are on this machine, else None."""
+        return None
+
+    def local(self, max_rows: int, refusal: str) -> "LocalRows":
+        """Return these rows on this machine.
+
+        Raise ``TypeError(refusal)`` if more than ``max_rows`` rows would have to be moved to it.
+        """
+        if len(self) > max_rows:
+            raise TypeError(refusal)
+        return LocalRows(self.take(np.arange(len(self))), self.block_size)
+
     def epochs(
         self, plan: BatchPlan, excluded: np.ndarray, *signals: Any
     ) -> Callable[[int], Iterator[Callable]]:
@@ -280,6 +293,12 @@ class LocalRows(Rows):
     def room_beside(self, n_bytes):
         own = len(self) * self.n_features * np.dtype(self.dtype).itemsize
         return max(n_bytes, own if self.in_memory else 0)
+
+    def take_local(self, numbers):
+        return self.take(numbers)
+
+    def local(self, max_rows, refusal):
+        return self
 
     def batches(self, size, rng, kept=None):
         if self.in_memory:

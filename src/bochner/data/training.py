@@ -44,6 +44,10 @@ class TrainingData:
     places : array (n_given_rows,) or None
         Set by ``distinct``: the row that stands for each given row, −1 if its weight is zero; None
         for the same rows.
+    units : array (n_rows,) or None
+        The weight that leave-one-out leaves out with each row; None if this is all its weight.
+    groups : array (n_rows,) or None
+        Rows with the same number are left out together; None if each row is left out alone.
     """
 
     rows: Rows
@@ -52,6 +56,8 @@ class TrainingData:
     counts: np.ndarray | None = None
     numbers: np.ndarray | None = None
     places: np.ndarray | None = None
+    units: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @classmethod
     def of_labels(
@@ -80,10 +86,11 @@ class TrainingData:
         """Return the rows of these sorted numbers, in memory."""
         rows = LocalRows(self.rows.take(numbers), self.rows.block_size)
         target = None if self.target is None else self.target.take(numbers)
-        weights, counts = (
-            None if column is None else column[numbers] for column in (self.weights, self.counts)
-        )
-        return TrainingData(rows, target, weights, counts)
+        columns = {
+            name: None if (column := getattr(self, name)) is None else column[numbers]
+            for name in ("weights", "counts", "units", "groups")
+        }
+        return TrainingData(rows, target, **columns)
 
     def equal_rows(self) -> EqualRows | None:
         """Return groups of equal rows with equal targets, or None if all rows are different."""
@@ -134,3 +141,35 @@ class TrainingData:
         if len(numbers) > n_rows:
             numbers = np.sort(rng.choice(numbers, n_rows, replace=False))
         return self.take(numbers)
+
+    def with_copies(self) -> Self:
+        """Find equal rows, so that leave-one-out leaves out copies together; see ``EqualRows``."""
+        equal = self.equal_rows()
+        if equal is None:
+            return self
+        if not equal.are_ties:
+            return replace(self, groups=equal.groups)
+        units = equal.left_out_weights()
+        if self.counts is not None:
+            # A row is left out with the whole weight of its class.
+            units = units * self.weights / np.maximum(self.counts, np.finfo(float).tiny)
+        return replace(self, units=units)
+
+    @property
+    def signals(self) -> list[np.ndarray]:
+        """Values and, if there are any, weights: the columns of a sum over rows."""
+        values = self.target.rows
+        return [values] if self.weights is None else [values, self.weights]
+
+    def left_out_weights(self) -> np.ndarray | None:
+        """Return the weight that is left out with each row; None if it is that of the row."""
+        if self.groups is None:
+            return self.units
+        units = self.weights if self.units is None else self.units
+        return np.bincount(self.groups, units)[self.groups].astype(np.float64)
+
+    def mean_left_out_weight(self) -> float:
+        """Return the weighted mean of the weight that is left out with each row."""
+        left_out = self.left_out_weights()
+        left_out = self.weights if left_out is None else left_out
+        return 1.0 if left_out is None else float(np.average(left_out, weights=self.weights))

@@ -1,3 +1,1 @@
-"""Estimators with one kernel or one feature map: ridge, logistic, operator-valued, exact and
-certified models.
-"""
+"""Estimators with one kernel or feature map: ridge, logistic, operator-valued and certified."""

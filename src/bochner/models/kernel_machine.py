@@ -1,7 +1,9 @@
 """KernelMachine: ridge regression with the closed-form kernel of a prior, exactly."""
 
+import math
 import warnings
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,20 +11,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import (
-    as_generator,
-    check_choice,
-    check_count,
-    check_flag,
-    check_positive,
-    refuse_class,
-)
-from .._estimator import CallbackSupportMixin, NestedDefaults, reporting, restore_on_failure
+from .._checks import as_generator, check_choice, check_count, check_flag, check_positive
+from .._estimator import Estimator
 from .._loops.arrays import as_dense
 from ..data import Block, LocalRows
-from ..data.checks import check_rows, check_weights
 from ..data.repetitions import draw_held_out, equal_rows, held_out_size
-from ..data.targets import Values
+from ..data.training import TrainingData
 from ..expansions.kernels import Effects, KernelExpansion, closed_form_gram
 from ..priors import Laplace, SpectralPrior
 from ..solvers.dual import (
@@ -34,50 +28,51 @@ from ..solvers.dual import (
     conjugate_gradients,
     largest_residual,
 )
-from .ridge.alphas import check_alphas
+from .ridge.model import check_alphas
 
-# Up to here a direct solution is a matter of seconds, and knows its leave-one-out errors.
+# Up to this many rows a direct solution needs seconds, and it gives leave-one-out errors.
 _EXACT_ROWS = 4000
-# Columns of the preconditioner: a quarter of all, between two numbers.
+# Columns of the preconditioner: a quarter of the rows, between these numbers.
 _NYSTROM = (100, 1000)
-# Looser than this, float32 is precise enough for the kernel matrix of conjugate gradients.
+# From this tolerance on, float32 is precise enough for the kernel matrix of conjugate gradients.
 _TOL_OF_FLOAT32 = 1e-4
 
 
-class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, NestedDefaults):
-    """Kernel ridge regression: minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions of
-    a prior's closed-form kernel.
+@dataclass(eq=False, repr=False)
+class KernelMachine(MultiOutputMixin, RegressorMixin, Estimator):
+    """Kernel ridge regression with the closed-form kernel of a prior.
 
-    The kernel is k(x, z) + Σ_j linear_j x_j z_j / d, and the intercept b is free. No features are
-    sampled: this is what ``SpectralRidge`` tends to with more and more of them, for data whose
-    kernel matrix is affordable.
+    Minimizes Σ_i h_i ‖f(x_i) + b − y_i‖² + α ‖f‖² over the functions f of the kernel
+    k(x, z) + Σ_j linear_j x_j z_j / d; the intercept b is not penalized. No features are sampled:
+    this is the limit of ``SpectralRidge`` for many features, for data whose kernel matrix is
+    affordable.
 
     Parameters
     ----------
     prior : a prior of ``bochner.priors``, default None
         Its kernel is k; None is ``Laplace(gamma="scale")``. ``Evidence().learn_prior(Anova(), X, y,
-        rng)`` gives one whose columns have rates and weights of their own.
+        rng)`` returns a prior with a rate and a weight for each column.
     alpha : float or several, default (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-        The ridge. Of several the one with the smallest exact leave-one-out error is taken, all of
-        them for one eigendecomposition (a row of weight h counts as h rows, one of which is left
-        out); by conjugate gradients the one with the smallest error on held-out rows.
+        The ridge. Among several, the one with the smallest exact leave-one-out error is chosen
+        from one eigendecomposition (a row of weight h counts as h rows, one of which is left out);
+        conjugate gradients choose the one with the smallest error on held-out rows.
     linear : float or one per column, default 0.0
         Weight of the linear part.
     fit_intercept : bool, default True
-        Whether there is a free constant b.
+        Add an unpenalized constant b.
     solver : "auto", "cholesky" or "cg", default "auto"
-        Direct, or by conjugate gradients with a Nyström preconditioner; "auto" is direct up to 4000
+        Direct, or conjugate gradients with a Nyström preconditioner; "auto" is direct up to 4000
         rows if ``max_bytes`` allows it.
     max_bytes : int, default 2147483648
-        Memory for kernel matrices, 2 GiB. A direct solution that needs more is refused before it is
-        begun; conjugate gradients then compute the kernel anew for each product. Rows of Dask come
-        to this machine where one kernel matrix of them is not larger.
+        Memory for kernel matrices, 2 GiB. A direct solution that needs more raises an error before
+        it starts; conjugate gradients then compute the kernel again for each product. Rows on Dask
+        are moved to this machine if one kernel matrix of them is not larger.
     tol : float, default 1e-3
         Conjugate gradients stop at this residual of the linear system, relative to its right-hand
         side.
     max_iterations : int, default 200
-        Steps of conjugate gradients at most; a ``ConvergenceWarning`` says so when they did not
-        reach ``tol``.
+        Largest number of steps of conjugate gradients; a ``ConvergenceWarning`` is given if they do
+        not reach ``tol``.
     random_state : None, int, RandomState or Generator, default None
         For the columns of the preconditioner and the held-out rows of conjugate gradients.
 
@@ -88,7 +83,7 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
     alpha_ : the ridge in use
     loo_errors_ : mean squared leave-one-out error of each of several ridges (direct solutions)
     held_out_errors_ : mean squared error of each of several ridges on held-out rows (conjugate
-        gradients); infinite where not tried
+        gradients); infinite for ridges that were not tried
     noise_variance_ : the most likely variance of the noise, for each output
     solver_ : "cholesky" or "cg"
 
@@ -103,89 +98,79 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
 
     _defaults: ClassVar = {"prior": Laplace(gamma="scale")}
 
-    def __init__(
-        self,
-        prior: SpectralPrior | None = None,
-        *,
-        # Several by default: one ridge fits no two data sets, and choosing among six costs no more
-        # than an eigendecomposition.
-        alpha: Any = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0),
-        linear: Any = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        max_bytes: int = 2**31,
-        tol: float = 1e-3,
-        max_iterations: int = 200,
-        random_state: Any = None,
-    ):
-        self.prior = prior
-        self.alpha = alpha
-        self.linear = linear
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_bytes = max_bytes
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.random_state = random_state
+    prior: SpectralPrior | None = None
+    _: KW_ONLY
+    # Several by default: data sets need different ridges, and a choice among six costs no more than
+    # one eigendecomposition.
+    alpha: Any = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+    linear: Any = 0.0
+    fit_intercept: bool = True
+    solver: str = "auto"
+    max_bytes: int = 2**31
+    tol: float = 1e-3
+    max_iterations: int = 200
+    random_state: Any = None
 
-    @restore_on_failure
-    @reporting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve for the coefficients of the training rows; sparse rows are made dense, rows of
-        weight zero are left out.
-        """
-        alphas = self._checked_parameters()
-        several = len(alphas) > 1
-        data = check_rows(self, X, reset=True)
-        if not data.is_local:
-            data = self._brought_here(data)
-        values = Values.of(y, len(data), owner=type(self).__name__)
-        weights = check_weights(sample_weight, len(data))
-        self._one_dimensional, targets = values.one_dimensional, values.rows
-        self.prior_ = self._component("prior").resolved(data, weights)
-        X = self._dense(data.source)
-        kept = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
+    def _check_parameters(self):
+        check_choice(self.solver, "solver", ("auto", "cholesky", "cg"))
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_count(self.max_bytes, "max_bytes")
+        check_count(self.max_iterations, "max_iterations")
+        check_positive(self.tol, "tol")
+        self._component("prior", SpectralPrior)
+        check_alphas(self.alpha)
+
+    def _fit(self, data: TrainingData) -> None:
+        """Solve for the coefficients of the training rows; sparse rows are made dense."""
+        alphas, n_bytes = check_alphas(self.alpha), 8 * len(data) ** 2
+        local = data.rows.local(
+            math.isqrt(self.max_bytes // 8),
+            f"KernelMachine keeps all rows on this machine, but X has {len(data)} of them in a "
+            f"Dask collection, whose kernel matrix has {n_bytes / 1e9:.1f} GB, more than "
+            f"max_bytes={self.max_bytes}. Use SpectralRidge, or raise max_bytes.",
+        )
+        self._one_dimensional = data.target.one_dimensional
+        self.prior_ = self._component("prior").resolved(local, data.weights)
+        self._linear = self._column_weights(local.n_features)
+        X = self._dense(local.source)
+        kept = data.row_weights > 0
         rows = X if kept.all() else X[kept]
-        self._targets = np.ascontiguousarray(targets[kept])
-        self._weights = np.ones(len(rows)) if weights is None else weights[kept]
-        equal = equal_rows(LocalRows(rows), values.take(kept), self._weights)
+        self._targets = np.ascontiguousarray(data.target.rows[kept])
+        self._weights = data.row_weights[kept]
+        equal = equal_rows(LocalRows(rows), data.target.take(kept), self._weights)
         # Copies of a row are left out with it.
         self._left_out_share = 1.0 if equal is None else equal.left_out_weights() / self._weights
         self.solver_ = self._chosen_solver(len(rows))
         for name in ("loo_errors_", "held_out_errors_"):
             self.__dict__.pop(name, None)
-        # Made when first asked for.
+        # Both are computed at their first use.
         self._system: CholeskySystem | None = None
         self._left_out: np.ndarray | None = None
         if self.solver_ == "cholesky":
-            self._store(rows, self._solve_directly(rows, alphas, several))
+            self._store(rows, self._solve_directly(rows, alphas))
         else:
-            self._store(rows, self._solve_iteratively(rows, alphas, several, equal))
-        # Rows of weight zero take no part: their predictions are those without them already.
-        self._absent = None if weights is None else (~kept, self.expansion_.evaluate(X[~kept]))
-        return self
+            self._store(rows, self._solve_iteratively(rows, alphas, equal))
+        # Rows of weight zero are predicted by a fit without them.
+        self._absent = None
+        if data.weights is not None:
+            self._absent = ~kept, self.expansion_.evaluate(X[~kept])
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predictions, and with ``return_std`` the standard deviation of an observation (of weight
-        one) around them.
+        """Return predictions, and with ``return_std`` standard deviations of observations.
 
-        The deviation is that of the Gaussian process which the ridge is the mean of, with the most
-        likely noise; it needs a direct solution.
+        The deviation is that of an observation of weight one in the Gaussian process whose mean is
+        the ridge, with the most likely noise; it needs a direct solution.
         """
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = self._read_rows(X)
         mean = self._shaped(self.expansion_.evaluate(rows))
         if not return_std:
             return mean
         system = self._direct_system("Standard deviations need")
-        block = Block(
-            self._variance_block, system, self._points(), row_bytes=16 * len(self.expansion_)
-        )
+        row_bytes = 16 * len(self.expansion_)
+        block = Block(self._variance_block, system, self._points(), row_bytes=row_bytes)
         variance = rows.map(block, dtype=np.float64)
-        deviation = np.sqrt(
-            np.atleast_1d(self.noise_variance_) * (1 + variance[:, None] / self.alpha_)
-        )
-        return mean, self._shaped(deviation)
+        noise = np.atleast_1d(self.noise_variance_)
+        return mean, self._shaped(np.sqrt(noise * (1 + variance[:, None] / self.alpha_)))
 
     def _variance_block(self, system, points, X, out):
         X = as_dense(X).astype(np.float64)
@@ -193,64 +178,49 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         out[...] = system.variance(self._gram(X, points), at_zero + X**2 @ self._linear)
 
     def leave_one_out(self) -> np.ndarray:
-        """Return the exact prediction of each training row by the fit without it and its copies
-        (same prior and ridge).
+        """Return the exact prediction of each training row by the fit without it and its copies.
+
+        Prior and ridge stay the same.
         """
         check_is_fitted(self)
         if self._left_out is None:
             system = self._direct_system("Exact leave-one-out predictions need")
-            self._left_out = system.left_out(
-                np.asarray(self.expansion_.coefficients), self._left_out_share
-            )
-        known = self._targets - self._left_out
+            coefficients = np.asarray(self.expansion_.coefficients)
+            self._left_out = system.left_out(coefficients, self._left_out_share)
+        present = self._targets - self._left_out
         if self._absent is None:
-            return self._shaped(known)
+            return self._shaped(present)
         absent, predicted = self._absent
-        predictions = np.empty((len(absent), known.shape[1]))
-        predictions[~absent], predictions[absent] = known, predicted
+        predictions = np.empty((len(absent), present.shape[1]))
+        predictions[~absent], predictions[absent] = present, predicted
         return self._shaped(predictions)
 
     def jacobian(self, X: Any) -> np.ndarray:
-        """∂f/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional
-        y; see ``KernelExpansion``.
+        """Return ∂f/∂x, see ``KernelExpansion``.
+
+        (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y.
         """
-        check_is_fitted(self)
-        slopes = self.expansion_.jacobian(check_rows(self, X, reset=False))
-        return slopes[:, 0] if self._one_dimensional else slopes
+        rows = self._read_rows(X)
+        return self._shaped(self.expansion_.jacobian(rows))
 
     def effects(self, X: Any, max_order: int = 2) -> Effects:
-        """The prediction as a sum of main effects, pairs and the rest, for product kernels; see
-        ``KernelExpansion``.
+        """Return the prediction as a sum of main effects, pairs and the rest.
+
+        For product kernels; see ``KernelExpansion``.
         """
-        check_is_fitted(self)
-        return self.expansion_.effects(check_rows(self, X, reset=False), max_order)
+        rows = self._read_rows(X)
+        return self.expansion_.effects(rows, max_order)
 
     @property
     def intercept_(self) -> Any:
-        """The intercept, one number for each output."""
-        return (
-            float(self.expansion_.intercept[0])
-            if self._one_dimensional
-            else self.expansion_.intercept
-        )
+        """Intercept, one number for each output."""
+        intercept = self.expansion_.intercept
+        return float(intercept[0]) if self._one_dimensional else intercept
 
-    # --- checks -----------------------------------------------------------------------------------
+    # --- choices ----------------------------------------------------------------------------------
 
-    def _checked_parameters(self):
-        check_choice(self.solver, "solver", ("auto", "cholesky", "cg"))
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_count(self.max_bytes, "max_bytes")
-        check_count(self.max_iterations, "max_iterations")
-        check_positive(self.tol, "tol")
-        refuse_class(self.prior, "prior")
-        if self.prior is not None and not isinstance(self.prior, SpectralPrior):
-            raise TypeError(
-                f"prior must be a prior such as Laplace(gamma=1.0), got {self.prior!r}."
-            )
-        return check_alphas(self.alpha)
-
-    def _dense(self, X):
-        n_features = X.shape[1]
+    def _column_weights(self, n_features):
+        """Return the weights of the linear part, one for each column."""
         linear = np.asarray(self.linear, dtype=np.float64)
         if (
             linear.shape not in ((), (n_features,))
@@ -261,35 +231,22 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
                 f"linear must be one non-negative number, or one for each of {n_features} columns, "
                 f"got {self.linear!r}."
             )
-        self._linear = np.broadcast_to(linear / n_features, (n_features,))
+        return np.broadcast_to(linear / n_features, (n_features,))
+
+    def _dense(self, X):
         if not sp.issparse(X):
             return X
-        n_bytes = X.dtype.itemsize * X.shape[0] * n_features
+        n_bytes = X.dtype.itemsize * X.shape[0] * X.shape[1]
         if n_bytes > self.max_bytes:
             raise ValueError(
-                f"Sparse rows are made dense, and {X.shape[0]} x {n_features} numbers are "
-                f"{n_bytes / 1e9:.1f} GB, more than "
-                f"max_bytes={self.max_bytes}. Use SpectralRidge, whose features keep rows sparse, "
-                "or raise max_bytes."
+                f"Sparse rows are made dense, and {X.shape[0]} x {X.shape[1]} numbers are "
+                f"{n_bytes / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Use SpectralRidge, "
+                "whose features keep rows sparse, or raise max_bytes."
             )
         return X.toarray()
 
-    def _brought_here(self, data):
-        """Rows of a cluster, which are the points of the expansion: as many as one kernel matrix
-        may have.
-        """
-        needed = 8 * len(data) ** 2
-        if needed > self.max_bytes:
-            raise TypeError(
-                f"KernelMachine keeps all rows on this machine, but X has {len(data)} of them in a "
-                "Dask collection, whose kernel "
-                f"matrix has {needed / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Use "
-                "SpectralRidge, or raise max_bytes."
-            )
-        return LocalRows(data.take(np.arange(len(data))), data.block_size)
-
     def _chosen_solver(self, n_rows):
-        needed = 3 * 8 * n_rows**2  # the matrix, and what LAPACK needs for its eigenvectors
+        needed = 3 * 8 * n_rows**2  # the matrix, and the memory of LAPACK for its eigenvectors
         if self.solver == "cg" or (
             self.solver == "auto" and (n_rows > _EXACT_ROWS or needed > self.max_bytes)
         ):
@@ -297,27 +254,25 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         if needed > self.max_bytes:
             raise ValueError(
                 f"A direct solution for {n_rows} rows needs three matrices of {n_rows} x {n_rows}, "
-                f"{needed / 1e9:.1f} GB, more than "
-                f"max_bytes={self.max_bytes}. Write solver='cg', or raise max_bytes."
+                f"{needed / 1e9:.1f} GB, more than max_bytes={self.max_bytes}. Write solver='cg', "
+                "or raise max_bytes."
             )
         return "cholesky"
 
     # --- solutions --------------------------------------------------------------------------------
 
     def _gram(self, X, Z=None):
-        """Kernel and linear part in float64."""
+        """Return kernel plus linear part in float64."""
         gram = closed_form_gram(self.prior_, X, Z)
         if np.any(self._linear):
             gram += (X * self._linear) @ (X if Z is None else Z).T
         return gram
 
-    def _solve_directly(self, X, alphas, several):
+    def _solve_directly(self, X, alphas):
         X = np.ascontiguousarray(X, dtype=np.float64)
         self.alpha_ = float(alphas[0])
-        if not several:
-            self._system = CholeskySystem(
-                self._gram(X), self._weights, self.alpha_, self.fit_intercept
-            )
+        if len(alphas) == 1:
+            self._system = self._factorized(X)
             return self._system.solve(self._targets)
         if len(X) < 2:
             raise ValueError(
@@ -334,18 +289,18 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
                 best, self.alpha_, self._left_out = solution, float(alpha), solution.left_out
         return best
 
-    def _solve_iteratively(self, X, alphas, several, equal):
+    def _factorized(self, X):
+        return CholeskySystem(self._gram(X), self._weights, self.alpha_, self.fit_intercept)
+
+    def _solve_iteratively(self, X, alphas, equal):
         rng = as_generator(self.random_state)
         X = np.ascontiguousarray(X, dtype=np.float32 if self.tol >= _TOL_OF_FLOAT32 else np.float64)
         self.alpha_ = float(alphas[0])
-        if several:
+        if len(alphas) > 1:
             self.held_out_errors_ = self._held_out_errors(X, alphas, equal, rng)
             self.alpha_ = float(alphas[np.argmin(self.held_out_errors_)])
         products, preconditioner = self._iteration_parts(X, self._weights, rng)
-        solution, _ = self._iterate(
-            products, preconditioner, self.alpha_, self._targets, self._weights
-        )
-        return solution
+        return self._iterate(products, preconditioner, self.alpha_, self._targets, self._weights)[0]
 
     def _iteration_parts(self, X, weights, rng):
         products = GramProducts(self.prior_, X, self._linear, self.max_bytes)
@@ -355,31 +310,20 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         return products, NystromPreconditioner.of(products, rows, weights)
 
     def _iterate(self, products, preconditioner, alpha, targets, weights, start=None):
-        """A solution by conjugate gradients for the targets and, where there is an intercept, for a
-        column of ones.
-        """
-        center = (
-            np.average(targets, axis=0, weights=weights)
-            if self.fit_intercept
-            else np.zeros(targets.shape[1])
-        )
+        """Solve by conjugate gradients for the targets and, with an intercept, a column of ones."""
+        center = np.zeros(targets.shape[1])
+        if self.fit_intercept:
+            center = np.average(targets, axis=0, weights=weights)
         rows = np.vstack([(targets - center).T, np.ones((int(self.fit_intercept), len(targets)))])
-        solved = conjugate_gradients(
-            products,
-            alpha / weights,
-            rows,
-            preconditioner.at(alpha),
-            self.tol,
-            self.max_iterations,
-            start,
-        )
-        residual = largest_residual(products, alpha / weights, rows, solved)
-        # Measured anew a residual is a little larger than the one that was followed.
+        system, stop = (products, alpha / weights, rows), (self.tol, self.max_iterations)
+        solved = conjugate_gradients(*system, preconditioner.at(alpha), *stop, start)
+        residual = largest_residual(*system, solved)
+        # A residual that is computed again is a little larger than the one of the iteration.
         if residual > 2 * self.tol:
             warnings.warn(
                 f"Conjugate gradients reached a relative residual of {residual:.1e} instead of "
-                f"tol={self.tol:.1e} for "
-                f"alpha={alpha:.1e}. Write a larger alpha, a larger tol, or more max_iterations.",
+                f"tol={self.tol:.1e} for alpha={alpha:.1e}. Write a larger alpha, a larger tol, or "
+                "more max_iterations.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -389,11 +333,11 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         return Solution((solved[:-1] - shift[:, None] * solved[-1]).T, center + shift), solved
 
     def _held_out_errors(self, X, alphas, equal, rng):
-        """Mean squared error of each ridge on rows that it was not fitted on; from strong ridges to
-        weak, each starts from the last.
+        """Return the mean squared error of each ridge on held-out rows.
 
-        Weaker ones than the first that is worse than the one before it are not tried, because they
-        take the most steps: infinite.
+        From strong to weak ridges, each solution starts from the last. The search stops at the
+        first ridge that is worse than the one before, because weak ridges need the most steps; the
+        errors of the others are infinite.
         """
         n_held = held_out_size(len(X), 2)
         if n_held == 0:
@@ -403,21 +347,16 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
             )
         held = draw_held_out(equal, len(X), n_held, rng)
         inner = np.setdiff1d(np.arange(len(X)), held)
-        products, preconditioner = self._iteration_parts(X[inner], self._weights[inner], rng)
+        targets, weights = self._targets[inner], self._weights[inner]
+        products, preconditioner = self._iteration_parts(X[inner], weights, rng)
         errors, start, last = np.full(len(alphas), np.inf), None, np.inf
         for index in np.argsort(-alphas):
             solution, start = self._iterate(
-                products,
-                preconditioner,
-                float(alphas[index]),
-                self._targets[inner],
-                self._weights[inner],
-                start,
+                products, preconditioner, float(alphas[index]), targets, weights, start
             )
             predictions = self._expansion(X[inner], solution, X.dtype).evaluate(X[held])
-            errors[index] = self._mean_squares(
-                self._targets[held] - predictions, self._weights[held]
-            )
+            residuals = self._targets[held] - predictions
+            errors[index] = self._mean_squares(residuals, self._weights[held])
             if errors[index] > last:
                 break
             last = errors[index]
@@ -428,9 +367,8 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
 
     def _expansion(self, X, solution, dtype):
         slopes = self._linear[:, None] * (X.T.astype(np.float64) @ solution.dual)
-        return KernelExpansion(
-            self.prior_, X, solution.dual.astype(dtype), slopes, solution.intercept
-        )
+        dual = solution.dual.astype(dtype)
+        return KernelExpansion(self.prior_, X, dual, slopes, solution.intercept)
 
     def _store(self, X, solution):
         single = self.solver_ == "cg" and self.tol >= _TOL_OF_FLOAT32
@@ -444,22 +382,15 @@ class KernelMachine(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, Nest
         return np.asarray(self.expansion_.points, dtype=np.float64)
 
     def _direct_system(self, what):
-        """The factor of K + α / h, made when first asked for."""
+        """Return the factor of K + α / h, computed at the first use."""
         if self.solver_ != "cholesky":
             raise ValueError(
                 f"{what} a direct solution; this one is by conjugate gradients. Fit with "
                 "solver='cholesky'."
             )
         if self._system is None:
-            self._system = CholeskySystem(
-                self._gram(self._points()), self._weights, self.alpha_, self.fit_intercept
-            )
+            self._system = self._factorized(self._points())
         return self._system
 
     def _shaped(self, values):
         return values[:, 0] if self._one_dimensional else values
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

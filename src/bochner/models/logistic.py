@@ -1,12 +1,9 @@
-"""SpectralLogistic: logistic and softmax regression on the features of a measure, by sums over
-rows.
-"""
-
-from __future__ import annotations
+"""SpectralLogistic: logistic and softmax regression on features, by sums over rows."""
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -14,54 +11,50 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_count, check_flag, check_positive, check_transformer
-from .._estimator import (
-    CallbackSupportMixin,
-    ClassifierScore,
-    NestedDefaults,
-    reporting,
-    restore_on_failure,
-)
+from .._estimator import Classifier, Estimator
 from .._loops.arrays import as_dense
 from ..data import Block
-from ..data.checks import check_rows
-from ..data.targets import Labels
+from ..data.training import TrainingData
 from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
-from ..losses import Logistic, Loss, Multinomial, class_probabilities, predicted_codes
+from ..losses import Logistic, Loss, Multinomial
 from ..measures.fourier import FourierMeasure
 from ..solvers.base import feature_block
 from ..solvers.newton import SoftmaxProblem, class_code, minimized, with_constant, without_constant
+from .operator import probabilities_of_scores
+from .ridge.spectral import feature_block_size, feature_source
 
 
+@ExpansionModel.register
 @dataclass(eq=False, repr=False)
-class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, NestedDefaults):
+class SpectralLogistic(Classifier, Estimator):
     r"""Logistic regression on spectral features, softmax regression for more than two classes.
 
     .. math:: \min_{w, b}\; C \sum_i h_i\, \ell(y_i, w^T \varphi(x_i) + b) + \tfrac12 \|w\|^2
 
-    as in scikit-learn's ``LogisticRegression``, h the weights. The n x 2D feature matrix is never
-    held: Newton's method sums gradient and Hessian over blocks of rows, about five times; for many
-    classes or columns conjugate gradients take passes of their own. Rows on a cluster, and their
-    labels, stay there; predictions are computed there when they are asked for.
+    The objective is that of scikit-learn's ``LogisticRegression``, h are weights. The n x 2D
+    feature matrix is never stored: Newton's method sums gradient and Hessian over blocks of rows,
+    about five times; for many classes or columns conjugate gradients need further passes. Rows on
+    Dask stay on the workers, and predictions for them are lazy.
 
     Parameters
     ----------
     features : SpectralFeatures or any transformer, default ``SpectralFeatures()``
-        With a learner inside, the regression runs on the learned measure. ``FunctionTransformer()``
-        of scikit-learn takes the columns of X themselves, e.g. behind other features in a pipeline.
+        With a learner inside, the regression is fitted on the learned measure. Scikit-learn's
+        ``FunctionTransformer()`` uses the columns of X, e.g. after other features in a pipeline.
     C : float, default 1.0
-        Inverse penalty of the coefficients; the intercept is free.
+        Inverse penalty of the coefficients; the intercept is not penalized.
     fit_intercept : bool, default True
-        Whether there is a free constant b.
+        Add an unpenalized constant b.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of
-        the objective. That step is taken, and leaves an error of about its square.
+        The fit stops after a step of Newton's method that is smaller than this, relative to the
+        root of the objective. The remaining error is about the square of that step.
     max_iter : int, default 100
-        Passes over the rows at most, without those of conjugate gradients.
+        Largest number of passes over the rows, without those of conjugate gradients.
     random_state : None, int, RandomState or Generator, default None
-        When given, it replaces that of ``features``.
+        If given, it replaces that of ``features``.
 
     Attributes
     ----------
@@ -92,17 +85,20 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
     max_iter: int = 100
     random_state: Any = None
 
-    @restore_on_failure
-    @reporting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features, then the regression; a row of weight 2 counts as two rows."""
-        self._check_parameters()
-        rows = self._rows(X, reset=True)
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
-        )
+    def _check_parameters(self):
+        check_transformer(self._component("features"), "features")
+        check_positive(self.C, "C")
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
+
+    def _row_block_size(self):
+        return feature_block_size(self._component("features"))
+
+    def _fit(self, data: TrainingData) -> None:
+        rows, labels, weights = data.rows, data.target, data.weights
         self.classes_ = labels.classes
-        self.features_ = self._fitted_features(rows, labels, weights)
+        self.features_ = self._fitted_features(data)
         design = Block(
             with_constant if self.fit_intercept else without_constant, feature_block(self._source)
         )
@@ -116,55 +112,53 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
         problem = SoftmaxProblem(
             rows, labels.codes, weights, design, code, penalties, float(self.C)
         )
-        found = minimized(problem, start, self.tol, self.max_iter)
-        self.n_iter_ = found.n_iter
-        if not found.converged and found.n_iter == self.max_iter:
+        solution = minimized(problem, start, self.tol, self.max_iter)
+        self.n_iter_ = solution.n_iter
+        if not solution.converged and solution.n_iter == self.max_iter:
             warnings.warn(
                 f"SpectralLogistic did not converge in max_iter={self.max_iter} passes. Raise "
                 f"max_iter, or lower C={self.C!r}.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=5,
             )
-        scores = found.coefficients @ (code[:, 1:] if len(code) == 1 else code)
+        scores = solution.coefficients @ (code[:, 1:] if len(code) == 1 else code)
         constant = scores[-1] if self.fit_intercept else np.zeros(scores.shape[1])
-        self.coef_, self.intercept_ = (
-            scores[: n_columns - self.fit_intercept].T.copy(),
-            constant.copy(),
-        )
-        return self
+        self.coef_ = scores[: n_columns - self.fit_intercept].T.copy()
+        self.intercept_ = constant.copy()
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for
-        more.
-        """
-        scores = self._rows(X).map(self._block(), len(self.coef_))
-        return scores[:, 0] if len(self.coef_) == 1 else scores
+    def _fitted_features(self, data):
+        labels, weights = data.target, data.weights
+        features = clone(self._component("features"))
+        if self.random_state is not None:
+            features.set_params(random_state=self.random_state)
+        if isinstance(features, SpectralFeatures) and features.learner is None:
+            return features.fit(data.rows, None, weights)
+        if isinstance(features, FeatureMap):
+            return features.fit(data.rows, labels, weights)
+        return fitted_transformer(features, data.rows.source, labels.decode(labels.codes), weights)
 
-    def predict(self, X: Any) -> Any:
-        """The likeliest class of each row."""
-        block = Block(_labels_block, self._block(), self.classes_)
-        return self._rows(X).map(block, dtype=self.classes_.dtype)
+    def _score_block(self):
+        if isinstance(self._source, FourierMeasure):
+            return self.expansion_.block()
+        linear = self.coef_.T, self.intercept_
+        row_bytes = 16 * len(linear[0])
+        return Block(_linear_block, self._source.transform, *linear, row_bytes=row_bytes)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities, (n_samples, n_classes)."""
-        block = Block(_chances_block, self._block(), self.loss_)
-        return self._rows(X).map(block, len(self.classes_))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities."""
-        return np.log(self.predict_proba(X))
+    @property
+    def _probabilities(self):
+        return partial(probabilities_of_scores, self.loss_)
 
     def jacobian(self, X: Any) -> Any:
-        """∂(score)/∂x at each row, (n_samples, n_classes, n_features), or (n_samples, n_features)
-        for two classes; exact.
+        """Return ∂(score)/∂x at each row, exactly.
+
+        (n_samples, n_classes, n_features), or (n_samples, n_features) for two classes.
         """
-        rows = self._rows(X)
-        slopes = self.expansion_.jacobian(rows)
+        slopes = self.expansion_.jacobian(self._read_rows(X))
         return slopes[:, 0] if len(self.coef_) == 1 else slopes
 
     @property
-    def expansion_(self) -> Expansion:  # type: ignore[override]
-        """The decision function as a sum of waves."""
+    def expansion_(self) -> Expansion:
+        """Decision function as a sum of waves."""
         check_is_fitted(self)
         if not isinstance(self._source, FourierMeasure):
             raise AttributeError(
@@ -175,75 +169,22 @@ class SpectralLogistic(CallbackSupportMixin, ExpansionModel, ClassifierScore, Ne
 
     @property
     def loss_(self) -> Loss:
-        """What scores predict, and how they are judged."""
+        """Loss of the scores, whose link gives probabilities."""
         return Logistic() if len(self.classes_) == 2 else Multinomial()
 
     @property
     def measure_(self) -> Any:
-        """The measure of the features."""
+        """Measure of the features."""
         check_is_fitted(self)
         return self.features_.measure_
 
     @property
     def _source(self):
-        """Of the features: a FourierMeasure, whose block needs no second check of its rows, or the
-        fitted transformer.
-        """
-        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
-        return measure if isinstance(measure, FourierMeasure) else self.features_
-
-    def _block(self):
-        check_is_fitted(self)
-        if isinstance(self._source, FourierMeasure):
-            return self.expansion_.block()
-        row_bytes = 16 * self.coef_.shape[1]
-        return Block(
-            _linear_block,
-            self._source.transform,
-            self.coef_.T,
-            self.intercept_,
-            row_bytes=row_bytes,
-        )
-
-    def _fitted_features(self, rows, labels, weights):
-        features = clone(self._component("features"))
-        if self.random_state is not None:
-            features.set_params(random_state=self.random_state)
-        if isinstance(features, SpectralFeatures) and features.learner is None:
-            return features.fit(rows, None, weights)
-        if isinstance(features, FeatureMap):
-            return features.fit(rows, labels, weights)
-        return fitted_transformer(features, rows.source, labels.decode(labels.codes), weights)
-
-    def _rows(self, X, *, reset=False):
-        if not reset:
-            check_is_fitted(self)
-        features = self._component("features")
-        known = isinstance(features, FeatureMap)
-        return check_rows(self, X, reset=reset, block_size=features.block_size if known else "auto")
-
-    def _check_parameters(self):
-        check_transformer(self._component("features"), "features")
-        check_positive(self.C, "C")
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
+        return feature_source(self.features_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in vars(self)
 
 
-def _linear_block(features, coefficients, intercept, X, out=None):
-    scores = as_dense(features(X)) @ coefficients + intercept
-    if out is None:
-        return scores
-    out[...] = scores
-    return out
-
-
-def _labels_block(scores, classes, X, out):
-    out[...] = classes[predicted_codes(scores(X))]
-
-
-def _chances_block(scores, loss, X, out):
-    out[...] = class_probabilities(loss, np.asarray(scores(X), dtype=np.float64))
+def _linear_block(features, coefficients, intercept, X):
+    return as_dense(features(X)) @ coefficients + intercept

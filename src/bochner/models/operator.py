@@ -1,5 +1,6 @@
-"""OperatorClassifier and OperatorRegressor: operator-valued kernels with any convex loss (Brault et
-al. 2016, Eq. 11).
+"""OperatorClassifier and OperatorRegressor: operator-valued kernels with any convex loss.
+
+See Brault et al. 2016, Eq. 11.
 """
 
 from __future__ import annotations
@@ -7,26 +8,18 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_count, check_flag, check_positive, refuse_class
-from .._estimator import (
-    CallbackSupportMixin,
-    ClassifierScore,
-    NestedDefaults,
-    RegressorScore,
-    reporting,
-    restore_on_failure,
-)
-from ..data import Block, Rows
-from ..data.checks import check_rows, check_weights
-from ..data.targets import Labels, Target, Values
+from .._estimator import Classifier, Estimator, score_in_memory
+from ..data import Block
+from ..data.training import TrainingData
 from ..expansions.waves import Expansion, ExpansionModel
 from ..features.spectral import SpectralFeatures
 from ..losses import (
@@ -40,17 +33,17 @@ from ..losses import (
     Quantile,
     Squared,
     class_probabilities,
-    predicted_codes,
 )
-from ..operators import Decomposable, OperatorKernel, OperatorMeasure
+from ..operators import OperatorKernel, OperatorMeasure
 from ..solvers.convex import ConvexProblem, minimize_convex
-from .ridge.fields import FieldMethods
-from .ridge.operator import operator_source
+from .ridge import fields
+from .ridge.operator import check_operator_parameters, operator_defaults, operator_source
 
 
+@ExpansionModel.register
 @dataclass(eq=False, repr=False)
-class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
-    """What both models share: from a kernel, a loss and targets to a sum of waves."""
+class OperatorModel(Estimator):
+    """Base of both models: from a kernel, a loss and targets to a sum of waves."""
 
     kernel: OperatorKernel | None = None
     loss: Loss | None = None
@@ -63,81 +56,12 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
     max_iter: int = 100
     random_state: Any = None
 
-    @property
-    def _defaults(self):
-        return {
-            "kernel": Decomposable(),
-            "features": SpectralFeatures(n_components=self.n_components),
-        }
-
+    _defaults = property(operator_defaults)
     _losses: ClassVar[tuple[type, ...]]
 
     @abstractmethod
-    def _read(self, rows: Rows, y: Any, sample_weight: Any) -> tuple[Target, Any, Any, Loss, float]:
-        """y for a learner of the features and as targets (n_samples, n_outputs), weights, the loss
-        and its unit.
-        """
-
-    @restore_on_failure
-    @reporting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features, then the parameters; a row of weight 2 counts as two rows."""
-        self._check_parameters()
-        rows = self._rows(X, reset=True)
-        taught, targets, weights, loss, unit = self._read(rows, y, sample_weight)
-        kernel = self._component("kernel")
-        kernel.check_outputs(rows.n_features, targets.shape[1])
-        kernel, self._source, self.features_ = operator_source(
-            kernel, self._component("features"), self.random_state, rows, taught, weights
-        )
-        products = _centered_products(targets, weights)
-        self._kernel = kernel.resolved_outputs(
-            products / (len(rows) if weights is None else np.sum(weights))
-        )
-        problem = ConvexProblem(
-            rows, targets, weights, self.measure_, loss, float(self.alpha), bool(self.fit_intercept)
-        )
-        start = np.zeros(problem.n_unknowns)
-        if self.fit_intercept:
-            counts = np.ones(len(rows)) if weights is None else weights
-            start[self.measure_.n_columns :] = loss.start(targets, counts)
-        found = minimize_convex(problem, start, self.tol, self.max_iter, unit)
-        self.n_iter_ = found.n_iter
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} passes. Raise "
-                f"max_iter or alpha={self.alpha!r}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        coefficients, constants = problem.coefficients(found.coefficients)
-        if isinstance(
-            loss, Multinomial
-        ):  # it does not see what all scores have in common, and where that ends is chance
-            constants = constants - constants.mean()
-        self._coefficients, self._constants, self.loss_ = coefficients, constants, loss
-        return self
-
-    @property
-    def kernel_(self) -> OperatorKernel:
-        """The kernel with its bandwidth and output matrix as numbers."""
-        return self._kernel
-
-    @property
-    def measure_(self) -> OperatorMeasure:
-        """The operator-valued measure of the fit."""
-        return self.kernel_.lift(self._source)
-
-    @property
-    def expansion_(self) -> Expansion:  # type: ignore[override]
-        """The scores as a sum of waves."""
-        check_is_fitted(self)
-        return Expansion.of(self._source, self._coefficients, self._constants)
-
-    def _rows(self, X, *, reset=False):
-        if not reset:
-            check_is_fitted(self)
-        return check_rows(self, X, reset=reset, block_size=self._component("features").block_size)
+    def _loss_and_targets(self, data: TrainingData) -> tuple[Loss, np.ndarray, float]:
+        """Return the loss, targets (n_samples, n_outputs), and the unit of the loss."""
 
     def _check_parameters(self) -> None:
         refuse_class(self.loss, "loss")
@@ -149,29 +73,76 @@ class OperatorModel(CallbackSupportMixin, ExpansionModel, NestedDefaults):
             raise TypeError(
                 f"loss of {type(self).__name__} must be None or one of {names}, got {self.loss!r}."
             )
-        check_count(self.n_components, "n_components")
-        self._component("kernel", OperatorKernel)
-        self._component("features", SpectralFeatures)
+        check_operator_parameters(self)
         check_positive(self.alpha, "alpha")
         check_flag(self.fit_intercept, "fit_intercept")
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
 
+    def _row_block_size(self):
+        return self._component("features").block_size
+
+    def _fit(self, data: TrainingData) -> None:
+        loss, targets, unit = self._loss_and_targets(data)
+        self._component("kernel").check_outputs(data.rows.n_features, targets.shape[1])
+        kernel, self._source, self.features_ = operator_source(self, data, data.target)
+        total = len(data) if data.weights is None else np.sum(data.weights)
+        self._kernel = kernel.resolved_outputs(_centered_products(targets, data.weights) / total)
+        measure = self.measure_
+        penalty = float(self.alpha), bool(self.fit_intercept)
+        problem = ConvexProblem(data.rows, targets, data.weights, measure, loss, *penalty)
+        start = np.zeros(problem.n_unknowns)
+        if self.fit_intercept:
+            start[measure.n_columns :] = loss.start(targets, data.row_weights)
+        solution = minimize_convex(problem, start, self.tol, self.max_iter, unit)
+        self.n_iter_ = solution.n_iter
+        if not solution.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} passes. Raise "
+                f"max_iter or alpha={self.alpha!r}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        coefficients, constants = problem.coefficients(solution.coefficients)
+        if isinstance(loss, Multinomial):
+            # The loss does not depend on the mean of the constants.
+            constants = constants - constants.mean()
+        self._coefficients, self._constants, self.loss_ = coefficients, constants, loss
+
+    @property
+    def kernel_(self) -> OperatorKernel:
+        """Kernel with its bandwidth and output matrix as numbers."""
+        return self._kernel
+
+    @property
+    def measure_(self) -> OperatorMeasure:
+        """Operator-valued measure of the fit."""
+        return self.kernel_.lift(self._source)
+
+    @property
+    def expansion_(self) -> Expansion:
+        """Scores as a sum of waves."""
+        check_is_fitted(self)
+        return Expansion.of(self._source, self._coefficients, self._constants)
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_coefficients" in vars(self)
 
 
-class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMethods):  # type: ignore[override]
-    r"""Vector-valued regression with an operator-valued kernel and any convex loss (Brault et al.
-    2016, Eq. 11).
+class OperatorRegressor(MultiOutputMixin, RegressorMixin, OperatorModel):
+    r"""Vector-valued regression with an operator-valued kernel and any convex loss.
 
-    .. math:: \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
+    The objective is Eq. 11 of Brault et al. 2016:
+
+    .. math::
+        \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b)
+        + \tfrac{\alpha}{2} \|\theta\|^2
 
     Ψ(x) Ψ(z)ᵀ approximates K(x, z), h are weights. The paper divides the sum by n: its λ is α /
-    (2n). With the squared loss it is ``OperatorRidge``, which is faster and chooses α. Gradient and
-    Hessian are sums over blocks of rows and the feature matrix is never held: Newton's method, with
-    conjugate gradients where there are too many unknowns for a matrix. The corner of the quantile
-    loss is rounded in stages, in the end over 1e-4 of the spread of y.
+    (2n). With the squared loss it is ``OperatorRidge``, which is faster and chooses α. Newton's
+    method sums gradient and Hessian over blocks of rows, and the feature matrix is never stored;
+    conjugate gradients replace it if there are too many unknowns for a matrix. The corner of the
+    quantile loss is smoothed in stages, at last over 1e-4 of the spread of y.
 
     Parameters
     ----------
@@ -181,21 +152,21 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     loss : Squared, Huber, Quantile or Poisson, default None
         An object of ``bochner.losses``, for all outputs; None is ``Squared()``.
     features : SpectralFeatures, default None
-        How frequencies are drawn and learned, as for ``OperatorRidge``.
+        Number, learner, sampling and block size of the frequencies, as for ``OperatorRidge``.
     n_components : int, default 500
-        Number of frequencies D, where ``features`` is None.
+        Number of frequencies D if ``features`` is None.
     alpha : float, default 1.0
         The ridge α.
     fit_intercept : bool, default True
-        Whether there is a free constant b.
+        Add an unpenalized constant b.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of
+        The fit stops when a step of Newton's method is smaller than this, relative to the root of
         the objective.
     max_iter : int, default 100
-        Passes over the rows at most, for each rounding of a corner, without those of conjugate
-        gradients.
+        Largest number of passes over the rows, for each smoothing of a corner, without those of
+        conjugate gradients.
     random_state : None, int, RandomState or Generator, default None
-        When given, it replaces that of ``features``.
+        If given, it replaces that of ``features``.
 
     Attributes
     ----------
@@ -204,7 +175,7 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     coef_ : (n_outputs, 2 n_components), coefficients of the *scalar* features; (2 n_components,)
         for one-dimensional y
     intercept_ : (n_outputs,), or a number
-    expansion_ : the scores, which the loss links to predictions
+    expansion_ : the scores, which the link of the loss turns into predictions
     loss_, n_iter_ : the loss in use, and the passes over the rows
 
     Examples
@@ -215,7 +186,7 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-2, 2, size=(200, 1))
     >>> y = np.sin(2 * X[:, 0])
-    >>> y[::10] += 20.0  # one in ten is far off
+    >>> y[::10] += 20.0  # one in ten is an outlier
     >>> model = OperatorRegressor(loss=Huber(np.array([0.1])), alpha=0.01, random_state=0).fit(X, y)
     >>> bool(np.abs(model.predict(X) - np.sin(2 * X[:, 0])).max() < 0.2)
     True
@@ -223,18 +194,22 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
 
     _losses: ClassVar = (Squared, Huber, Quantile, Poisson)
 
-    def _read(self, rows, y, sample_weight):
-        target = Values.of(y, len(rows), owner=type(self).__name__)
-        weights = check_weights(sample_weight, len(rows))
-        loss, values = self.loss or Squared(), target.rows
+    divergence = fields.divergence
+    curl = fields.curl
+    scalar_potential = fields.scalar_potential
+    curl_free_part = fields.curl_free_part
+    divergence_free_part = fields.divergence_free_part
+
+    def _loss_and_targets(self, data):
+        loss, values, weights = self.loss or Squared(), data.target.rows, data.weights
         if isinstance(loss, Poisson) and (smallest := values.min()) < 0:
             raise ValueError(
                 f"Poisson() needs counts or rates of at least 0, but y reaches {smallest:.3g}."
             )
-        self._one_dimensional = target.one_dimensional
+        self._one_dimensional = data.target.one_dimensional
         mean = np.average(values, axis=0, weights=weights)
         unit = float(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights).mean()))
-        return target, values, weights, loss, unit or 1.0
+        return loss, values, unit or 1.0
 
     @property
     def coef_(self) -> np.ndarray:
@@ -243,63 +218,67 @@ class OperatorRegressor(MultiOutputMixin, RegressorScore, OperatorModel, FieldMe
 
     @property
     def intercept_(self) -> Any:
-        """The constant part of the scores."""
+        """Constant part of the scores."""
         return float(self._constants[0]) if self._one_dimensional else self._constants
 
     def predict(self, X: Any) -> Any:
-        """What the scores predict: the mean or the quantile, in the shape of y."""
-        rows, f = self._rows(X), self.expansion_
+        """Return the predicted mean or quantile, in the shape of y."""
+        rows, f = self._read_rows(X), self.expansion_
         predicted = rows.map(Block(_linked_block, f.block(), self.loss_), f.n_outputs)
         return predicted[:, 0] if self._one_dimensional else predicted
 
     def jacobian(self, X: Any) -> Any:
-        """∂(score)/∂x, (n_samples, n_outputs, n_features), or (n_samples, n_features) for
-        one-dimensional y; exact.
+        """Return ∂(score)/∂x, exactly.
+
+        (n_samples, n_outputs, n_features), or (n_samples, n_features) for one-dimensional y.
         """
-        slopes = self.expansion_.jacobian(self._rows(X))
+        slopes = self.expansion_.jacobian(self._read_rows(X))
         return slopes[:, 0] if self._one_dimensional else slopes
 
-
-def _has_probabilities(model):
-    return not isinstance(model.loss, Hinge)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² on X and y, which may also be Dask collections."""
+        return score_in_memory(super().score, X, y, sample_weight)
 
 
 @dataclass(eq=False, repr=False)
-class OperatorClassifier(ClassifierScore, OperatorModel):
-    r"""Classification with an operator-valued kernel and any convex loss (Brault et al. 2016, Eq.
-    11): logistic, hinge, exponential.
+class OperatorClassifier(Classifier, OperatorModel):
+    r"""Classification with an operator-valued kernel and a logistic, hinge or exponential loss.
 
-    .. math:: \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b) + \tfrac{\alpha}{2} \|\theta\|^2
+    The objective is Eq. 11 of Brault et al. 2016:
 
-    The outputs are one score for two classes, or one for each of more; an output matrix of
-    ``Decomposable`` says which classes are alike. Solved as ``OperatorRegressor`` is, the hinge
-    rounded in stages, in the end over 1e-4.
+    .. math::
+        \min_{\theta, b}\; \sum_i h_i\, \ell(y_i, \Psi(x_i) \theta + b)
+        + \tfrac{\alpha}{2} \|\theta\|^2
+
+    There is one score for two classes, or one score per class; an output matrix of ``Decomposable``
+    defines which classes are similar. The solver is that of ``OperatorRegressor``; the hinge is
+    smoothed in stages, at last over 1e-4.
 
     Parameters
     ----------
     kernel : an operator-valued kernel, default ``Decomposable()``
-        With one output for two classes, else one for each; ``Decomposable`` without an output
+        With one output for two classes, else one per class; ``Decomposable`` without an output
         matrix fits itself.
     loss : Logistic, Multinomial, Hinge or Exponential, default None
         An object of ``bochner.losses``; None and ``Logistic()`` are the logistic loss for two
         classes and softmax for more, ``Hinge()`` is a support vector machine, one class against the
         rest. ``Exponential()`` is for two classes.
     features : SpectralFeatures, default None
-        How frequencies are drawn and learned, as for ``OperatorRidge``.
+        Number, learner, sampling and block size of the frequencies, as for ``OperatorRidge``.
     n_components : int, default 500
-        Number of frequencies D, where ``features`` is None.
+        Number of frequencies D if ``features`` is None.
     alpha : float, default 1.0
         The ridge α; 1 / C of a support vector machine.
     fit_intercept : bool, default True
-        Whether there is a free constant b.
+        Add an unpenalized constant b.
     tol : float, default 1e-06
-        The fit ends where a step of Newton's method is smaller than this, relative to the root of
+        The fit stops when a step of Newton's method is smaller than this, relative to the root of
         the objective.
     max_iter : int, default 100
-        Passes over the rows at most, for each rounding of a corner, without those of conjugate
-        gradients.
+        Largest number of passes over the rows, for each smoothing of a corner, without those of
+        conjugate gradients.
     random_state : None, int, RandomState or Generator, default None
-        When given, it replaces that of ``features``.
+        If given, it replaces that of ``features``.
     class_weight : None, "balanced" or dict, default None
         Weights of the classes, by label; "balanced" gives each class the same total weight.
 
@@ -318,8 +297,8 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
     >>> from sklearn.datasets import load_iris
     >>> from bochner.losses import Hinge
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OperatorClassifier(loss=Hinge(), n_components=50, alpha=0.1, random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.95)
+    >>> model = OperatorClassifier(loss=Hinge(), n_components=50, alpha=0.1, random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
     """
 
@@ -328,10 +307,8 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
 
     _losses: ClassVar = (Logistic, Multinomial, Hinge, Exponential)
 
-    def _read(self, rows, y, sample_weight):
-        labels, weights = Labels.weighted(
-            y, len(rows), sample_weight, self.class_weight, owner=type(self).__name__
-        )
+    def _loss_and_targets(self, data):
+        labels = data.target
         self.classes_ = labels.classes
         loss: Loss = self.loss or Logistic()
         if isinstance(loss, Logistic | Multinomial):
@@ -341,12 +318,8 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
                 f"Exponential() is a loss for two classes, y has {len(labels.classes)}. Write "
                 "loss=Logistic() or Hinge()."
             )
-        targets = (
-            labels.one_hot(np.float64)
-            if isinstance(loss, Multinomial)
-            else labels.signs(np.float64)
-        )
-        return labels, targets, weights, loss, 1.0
+        targets = labels.one_hot if isinstance(loss, Multinomial) else labels.signs
+        return loss, targets(np.float64), 1.0
 
     @property
     def coef_(self) -> np.ndarray:
@@ -355,37 +328,27 @@ class OperatorClassifier(ClassifierScore, OperatorModel):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The constant part of the scores."""
+        """Constant part of the scores."""
         return self._constants
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores: (n_samples,) for two classes, that of the second, (n_samples, n_classes) for
-        more.
-        """
-        scores = self.expansion_.evaluate(self._rows(X))
-        return scores[:, 0] if len(self._constants) == 1 else scores
+    def _score_block(self):
+        return self.expansion_.block()
 
-    def predict(self, X: Any) -> Any:
-        """The class of the largest score; of two classes the second where its score is positive."""
-        rows = self._rows(X)
-        return rows.map(
-            Block(_labels_block, self.expansion_.block(), self.classes_), dtype=self.classes_.dtype
-        )
+    @property
+    def _probabilities(self):
+        return partial(probabilities_of_scores, self.loss_)
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities, (n_samples, n_classes); the hinge has none."""
-        block = Block(_chances_block, self.expansion_.block(), self.loss_)
-        return self._rows(X).map(block, len(self.classes_))
+    def _has_probabilities(self) -> bool:
+        return not isinstance(self.loss, Hinge)
 
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities."""
-        return np.log(self.predict_proba(X))
+
+def probabilities_of_scores(loss: Loss, scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the classes, computed in float64."""
+    return class_probabilities(loss, np.asarray(scores, dtype=np.float64))
 
 
 def _centered_products(targets, weights):
-    """Σ_i h_i (y_i − mean) (y_i − mean)ᵀ."""
+    """Return Σ_i h_i (y_i − mean) (y_i − mean)ᵀ."""
     centered = targets - np.average(targets, axis=0, weights=weights)
     counted = centered if weights is None else weights[:, None] * centered
     return counted.T @ centered
@@ -393,11 +356,3 @@ def _centered_products(targets, weights):
 
 def _linked_block(scores, loss, X, out):
     out[...] = loss.link(scores(X))
-
-
-def _labels_block(scores, classes, X, out):
-    out[...] = classes[predicted_codes(scores(X))]
-
-
-def _chances_block(scores, loss, X, out):
-    out[...] = class_probabilities(loss, np.asarray(scores(X), dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Parameters of a learner chosen on validation rows, from one pass over the training rows."""
+"""Choice of learner parameters on validation rows, from one pass over the training rows."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,9 @@ from .._terminal.progress import track
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The best of a grid: ``model`` is a fitted pipeline of the features and the predictor,
-    ``table`` all that was tried.
+    """Best entry of a grid.
+
+    ``model`` is a fitted pipeline of the features and the predictor, ``table`` lists all trials.
     """
 
     model: Pipeline
@@ -36,23 +37,23 @@ def tune_on_validation(
 ) -> Tuned:
     """Try a grid of learner parameters and predictors; the alignment losses are computed once.
 
-    Of equal scores the first in the order of the grid wins.
+    Among equal scores, the first in the order of the grid is chosen.
 
     Parameters
     ----------
     features : SpectralFeatures with a learner by alignment, or LandmarkFeatures
         Fitted on (X, y) unless it is fitted already.
     predictors : an estimator or a list of estimators
-        What is tried on the features.
+        Predictors that are fitted to the features.
     grid : dict of lists
-        What ``features.relearned`` takes: ``{"learner": [PacBayes(b) for b in …], "n_components":
-        […]}``.
+        Arguments of ``features.relearned``: ``{"learner": [PacBayes(b) for b in …],
+        "n_components": […]}``.
     X : array (n_samples, n_features)
-        Rows to learn from.
+        Training rows.
     y : array (n_samples,)
         Their targets.
     X_validation : array (n_others, n_features)
-        Rows to choose by.
+        Validation rows.
     y_validation : array (n_others,)
         Their targets.
 
@@ -64,20 +65,19 @@ def tune_on_validation(
     >>> X, y = load_iris(return_X_y=True)
     >>> features = SpectralFeatures(learner=PacBayes(), n_candidates=500, random_state=0)
     >>> grid = {"learner": [PacBayes(0.1), PacBayes(1.0), PacBayes(10.0)], "n_components": [8, 32]}
-    >>> tuned = tune_on_validation(features, LogisticRegression(C=30), grid, X[::2], y[::2], X[1::2], y[1::2])
+    >>> rows = X[::2], y[::2], X[1::2], y[1::2]
+    >>> tuned = tune_on_validation(features, LogisticRegression(C=30), grid, *rows)
     >>> len(tuned.table), bool(tuned.score > 0.9)
     (6, True)
     """
-    for part in (
-        features,
-        *(predictors if isinstance(predictors, (list, tuple)) else [predictors]),
-    ):
-        refuse_class(part, "features" if part is features else "predictors")
+    predictors = list(predictors) if isinstance(predictors, (list, tuple)) else [predictors]
+    refuse_class(features, "features")
+    for predictor in predictors:
+        refuse_class(predictor, "predictors")
     if not grid or any(len(values) == 0 for values in grid.values()):
         raise ValueError(
             f"The grid must name parameters with at least one value each, got {dict(grid)!r}."
         )
-    predictors = list(predictors) if isinstance(predictors, (list, tuple)) else [predictors]
     if not hasattr(features, "prior_"):
         features = clone(features).fit(X, y)
     table: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def tune_on_validation(
 
 
 def _recording_warnings(call, *arguments, **keywords):
-    """Call a function: its result, and the warnings it gave, which are not shown."""
+    """Call a function; return its result and its warnings, which are not shown."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         return call(*arguments, **keywords), caught

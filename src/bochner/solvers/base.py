@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator
 
 from .._checks import Seed
 from .._loops.arrays import as_dense
+from ..data.training import TrainingData
 from ..measures.fourier import FourierMeasure
 from .outputs import Outputs
-from .statistics import RidgeStatistics, TrainingRows
+from .statistics import RidgeStatistics
 from .systems import Eigensystem
 
 
@@ -116,7 +117,7 @@ class Solver(BaseEstimator, ABC):
 
     @abstractmethod
     def init(
-        self, problem: RidgeProblem, data: TrainingRows | None = None, rng: Seed = None
+        self, problem: RidgeProblem, data: TrainingData | None = None, rng: Seed = None
     ) -> Factorization:
         """The factorization; ``data`` are the rows behind the sums where they are still at hand."""
 

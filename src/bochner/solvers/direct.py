@@ -11,9 +11,10 @@ import numpy as np
 
 from .._loops.blocks import tiles
 from ..data import Block, Rows
+from ..data.training import TrainingData
 from .base import CenteredRows, Factorization, RidgeProblem, Solution, Solver
 from .outputs import CoupledOutputs, DecoupledOutputs, Outputs
-from .statistics import RidgeStatistics, TrainingRows
+from .statistics import RidgeStatistics
 from .systems import (
     SMALLEST_REMAINDER,
     Eigensystem,
@@ -110,8 +111,8 @@ class EigenFactorization(Factorization):
 
     @classmethod
     def of_some_rows(
-        cls, problem: RidgeProblem, data: TrainingRows
-    ) -> tuple[EigenFactorization, TrainingRows]:
+        cls, problem: RidgeProblem, data: TrainingData
+    ) -> tuple[EigenFactorization, TrainingData]:
         """The factorization of at most a thousand equations, of rows evenly spread over all, and
         these rows.
         """
@@ -124,7 +125,7 @@ class EigenFactorization(Factorization):
         root = np.sqrt(weights)[:, None]
         features, targets = (
             root * problem.rows(some.rows.source),
-            root * problem.rows.targets(some.targets),
+            root * problem.rows.targets(some.target.rows),
         )
         system = Eigensystem.of_rows(*outputs.equations(features, targets))
         return cls(system, outputs, problem.rows, float(weights.sum())), some
@@ -138,11 +139,11 @@ class EigenFactorization(Factorization):
         spent = self.system.spent(self.outputs.penalties(alpha))
         return spent / (self.outputs.n_outputs * self.weight) + self.rows.share
 
-    def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingRows) -> np.ndarray:
+    def leave_one_out_errors(self, alphas: np.ndarray, data: TrainingData) -> np.ndarray:
         """Return the mean squared leave-one-out error for each ridge; infinite if it is lost in
         rounding.
 
-        A row is left out with its copies and all their weight, see ``TrainingRows``.
+        A row is left out with its copies and all their weight, see ``TrainingData``.
         """
         n_outputs = self.outputs.n_outputs
         row_bytes = 8 * (2 * len(self.rows.feature_mean) + (len(alphas) + 2) * n_outputs)
@@ -170,7 +171,7 @@ class EigenFactorization(Factorization):
                 errors[number] = max(np.trace(sums.target_gram) - explained, 0.0) / remainder**2
         return errors / (self.weight * self.outputs.n_outputs)
 
-    def leave_one_out(self, alpha: float, data: TrainingRows) -> Any:
+    def leave_one_out(self, alpha: float, data: TrainingData) -> Any:
         """Return the prediction of each row by the fit without it and its copies, (n_samples,
         n_outputs).
         """

@@ -19,8 +19,9 @@ from .._estimator import keyword_only_from
 from .._loops.blocks import tiles
 from .._terminal.progress import step_done, track
 from ..data import Block
+from ..data.training import TrainingData
 from .base import Factorization, RidgeProblem, Solution, Solver
-from .statistics import TILE_ROWS, TrainingRows
+from .statistics import TILE_ROWS
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
@@ -155,7 +156,7 @@ class IterativeFactorization(Factorization):
 
     solver: IterativeSolver
     problem: RidgeProblem
-    data: TrainingRows | None
+    data: TrainingData | None
 
     def solve(self, alpha: float) -> Solution:
         outputs, gram = self.problem.outputs, self.problem.sums.gram
@@ -253,7 +254,7 @@ class StochasticFactorization(Factorization):
 
     solver: StochasticGradient
     problem: RidgeProblem
-    data: TrainingRows | None
+    data: TrainingData | None
     rng: np.random.Generator
 
     def solve(self, alpha: float) -> Solution:
@@ -262,7 +263,7 @@ class StochasticFactorization(Factorization):
                 "Stochastic descent needs the rows, and they are gone. Call fit again."
             )
         problem, outputs = self.problem, self.problem.outputs
-        rows, targets = self.data.rows, problem.rows.targets(self.data.targets)
+        rows, targets = self.data.rows, problem.rows.targets(self.data.target.rows)
         weights = np.ones(len(rows)) if self.data.weights is None else self.data.weights
         mean_squares = problem.sums.gram / problem.sums.weight + problem.rows.feature_mean**2
         largest = outputs.largest(mean_squares) * max(1.0, weights.max() / weights.mean())

@@ -18,8 +18,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from .._loops.arrays import as_dense
 from .._loops.threads import single_threaded_blas, threads_for_matrices
 from ..data import LocalRows
+from ..data.targets import Values
+from ..data.training import TrainingData
 from .outputs import Outputs
-from .statistics import TILE_ROWS, RidgeStatistics, TrainingRows
+from .statistics import TILE_ROWS, RidgeStatistics
 
 LARGEST_CONDITION = 1e4
 _FEWEST_TILES = 32
@@ -62,7 +64,7 @@ def condition(matrix: np.ndarray, penalty: float) -> float:
 
 def tiles_seem_enough(
     features: Callable,
-    data: TrainingRows,
+    data: TrainingData,
     n_columns: int,
     hardest: Callable[[RidgeStatistics], float],
 ) -> bool:
@@ -81,7 +83,7 @@ def tiles_seem_enough(
         return False
     weight = len(rows) if data.weights is None else float(np.sum(data.weights))
     sums = RidgeStatistics.of(
-        features, TrainingRows(LocalRows(some), np.zeros((len(some), 1)), None), np.zeros(1)
+        features, TrainingData(LocalRows(some), Values(np.zeros((len(some), 1)))), np.zeros(1)
     )
     return hardest(sums.times(weight / len(some))) <= _SLACK * LARGEST_CONDITION
 

@@ -6,82 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._loops.arrays import as_dense
 from .._loops.blocks import tiles
-from ..data import Block, LocalRows, Rows, array_api_version_of
-from ..data.repetitions import equal_rows
-from ..data.targets import Target
+from ..data import Block, array_api_version_of
+from ..data.training import TrainingData
 
 # Rows whose features are held at once; a block of rows sums several of these tiles into one Gram
 # matrix, because adding up Gram matrices block by block costs as much as computing them when blocks
 # are small.
 TILE_ROWS = 1024
-
-
-class TrainingRows(NamedTuple):
-    """Rows, targets (n_samples, n_outputs) and weights (or None): for solvers that look at rows
-    again.
-
-    A row is left out with the weight ``units`` (None: with all its weight), together with all rows
-    of the same number in ``groups`` (None: alone).
-    """
-
-    rows: Rows
-    targets: Any
-    weights: Any
-    units: np.ndarray | None = None
-    groups: np.ndarray | None = None
-
-    @classmethod
-    def with_copies(
-        cls, rows: Rows, targets: Any, weights: Any, target: Target, counts: Any = None
-    ) -> TrainingRows:
-        """Find equal rows, so that copies are left out together; see ``EqualRows``.
-
-        ``target`` tells equal rows of different outcome apart. ``counts`` are the weights without
-        those of classes; the default is ``weights``.
-        """
-        equal = equal_rows(rows, target, weights if counts is None else counts)
-        if equal is None:
-            return cls(rows, targets, weights)
-        if not equal.are_ties:
-            return cls(rows, targets, weights, None, equal.groups)
-        units = equal.left_out_weights()
-        if counts is not None:  # a row of a heavy class is left out with all that its class weighs
-            units = units * weights / np.maximum(counts, np.finfo(float).tiny)
-        return cls(rows, targets, weights, units)
-
-    def take(self, numbers: np.ndarray) -> TrainingRows:
-        """Return the rows of these sorted numbers, in memory."""
-        parts = (
-            None if of is None else np.asarray(of[numbers])
-            for of in (self.weights, self.units, self.groups)
-        )
-        return TrainingRows(
-            LocalRows(self.rows.take(numbers)), np.asarray(self.targets[numbers]), *parts
-        )
-
-    @property
-    def signals(self) -> list[Any]:
-        """Return the numbers that are summed beside the rows."""
-        return [self.targets] if self.weights is None else [self.targets, self.weights]
-
-    def left_out_weights(self) -> np.ndarray | None:
-        """Return the weight that is left out with each row; None: its own."""
-        if self.groups is None:
-            return self.units
-        units = self.weights if self.units is None else self.units
-        return np.bincount(self.groups, units)[self.groups].astype(np.float64)
-
-    def mean_left_out_weight(self) -> float:
-        """Return the mean over the weight of the rows of the weight that is left out with each."""
-        left_out, weights = self.left_out_weights(), self.weights
-        left_out = weights if left_out is None else left_out
-        return 1.0 if left_out is None else float(np.average(left_out, weights=weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +45,7 @@ class RidgeStatistics:
     def of(
         cls,
         features: Callable,
-        data: TrainingRows,
+        data: TrainingData,
         shift: np.ndarray,
         *,
         whole_gram: bool = True,

@@ -4,38 +4,53 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from ..._checks import check_transformer
-from ...features.spectral import SpectralFeatures
+from ...features.spectral import FeatureMap, SpectralFeatures, fitted_transformer
 from ...measures.fourier import FourierMeasure
 from ...operators import Decomposable
 from ...solvers import Solver
 from .model import RidgeModel
 
 
+def feature_source(features: Any) -> Any:
+    """Return the FourierMeasure of fitted features, or the features themselves.
+
+    The block of a measure does not validate its rows a second time.
+    """
+    measure = features.measure_ if isinstance(features, SpectralFeatures) else None
+    return measure if isinstance(measure, FourierMeasure) else features
+
+
+def feature_block_size(features: Any) -> int | str:
+    """Return the block size of our own features, "auto" for other transformers."""
+    return features.block_size if isinstance(features, FeatureMap) else "auto"
+
+
 @dataclass(eq=False, repr=False)
 class SpectralRidge(RidgeModel):
     """Ridge regression on spectral features: minimizes Σ_i ‖Φ(x_i) w + b − y_i‖² + α ‖w‖².
 
-    The n x 2D feature matrix is never held: the normal equations are summed over blocks of rows.
+    The n x 2D feature matrix is never stored: the normal equations are summed over blocks of rows.
 
     Parameters
     ----------
     features : SpectralFeatures or any transformer, default ``SpectralFeatures(n_components=500)``
-        With a learner inside, the ridge runs on the learned measure.
+        With a learner inside, the ridge is fitted on the learned measure.
     alpha : "auto", float or list of floats, default "auto"
-        The ridge, as in scikit-learn's ``Ridge``. From a list the one with the smallest exact
-        leave-one-out error is taken; all of them cost one factorization and one more pass over the
+        The ridge, as in scikit-learn's ``Ridge``. From a list, the value with the smallest exact
+        leave-one-out error is chosen; all values cost one factorization and one more pass over the
         rows. "auto" is a list of 25, from 1e-6 to 100 times the mean squared norm of the features.
-        Leave-one-out cannot see what a learner took from y: with learned features it is optimistic.
-        After ``partial_fit`` the choice is by generalized cross-validation.
+        Leave-one-out ignores that a learner has used y: with learned features it is optimistic.
+        After ``partial_fit`` the ridge is chosen by generalized cross-validation.
     solver : Eigen, Cholesky, ConjugateGradient, LBFGS or StochasticGradient, default None
-        None takes Cholesky factors for one ridge, eigenvectors for several or for few rows. All but
-        ``Eigen`` leave the choice between several ridges to 1000 rows, evenly spread over all.
+        None uses Cholesky factors for one ridge, and eigenvectors for several or for few rows. All
+        solvers but ``Eigen`` choose between several ridges on 1000 evenly spread rows.
     fit_intercept : bool, default True
-        Whether there is a free constant b.
+        Add an unpenalized constant b.
     random_state : None, int, RandomState or Generator, default None
-        When given, it replaces that of ``features``.
+        If given, it replaces that of ``features``.
 
     Attributes
     ----------
@@ -43,11 +58,11 @@ class SpectralRidge(RidgeModel):
     intercept_ : (n_outputs,) or a number
     features_ : the fitted transformer; ``measure_`` is its measure
     expansion_ : the fitted function, for features on a FourierMeasure
-    alpha_, solver_, n_iter_ : the ridge and solver in use, and the solver's steps
-    alphas_ : several ridges that were tried; where ``alpha_`` is the first or the last, a better
-        one may lie beyond
-    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each; after ``partial_fit`` that
-        of generalized cross-validation
+    alpha_, solver_, n_iter_ : the ridge and solver in use, and the steps of the solver
+    alphas_ : the ridges that were compared; if ``alpha_`` is the first or the last of them, a
+        better one may lie outside
+    loo_errors_, gcv_errors_ : mean squared leave-one-out error of each ridge; after ``partial_fit``
+        the error of generalized cross-validation
     noise_variance_ : the most likely variance of the noise, for each output
 
     Examples
@@ -73,23 +88,31 @@ class SpectralRidge(RidgeModel):
         check_transformer(self._component("features"), "features")
         return super()._check_parameters()
 
-    def _start(self, rows, target, taught, weights):
-        self.features_ = self._fitted_features(self._component("features"), rows, taught, weights)
-        self._kernel = Decomposable()
-        measure = self.features_.measure_ if isinstance(self.features_, SpectralFeatures) else None
-        # A measure's own block needs no second check of its rows.
-        self._source = measure if isinstance(measure, FourierMeasure) else self.features_
-        if self._source is measure:
-            return measure.n_columns
-        return self._source.transform(rows.take(np.array([0]))).shape[1] if rows.is_local else 0
+    def _row_block_size(self):
+        return feature_block_size(self._component("features"))
+
+    def _start(self, data, learning_target):
+        features, rows = clone(self._component("features")), data.rows
+        if self.random_state is not None:
+            features.set_params(random_state=self.random_state)
+        if isinstance(features, SpectralFeatures):
+            features.fit(rows, learning_target, data.weights)
+        else:
+            y = learning_target.as_given(learning_target.rows)
+            features = fitted_transformer(features, rows.source, y, data.weights)
+        self.features_, self._kernel = features, Decomposable()
+        self._source = feature_source(features)
+        if isinstance(self._source, FourierMeasure):
+            return self._source.n_columns
+        return features.transform(rows.take(np.array([0]))).shape[1]
 
     @property
     def noise_variance_(self) -> Any:
-        """The most likely variance of the noise, for each output."""
+        """Most likely variance of the noise, for each output."""
         noise = np.maximum(self._solution.unexplained, 0.0) / self._statistics.weight
         return float(noise[0]) if self._one_dimensional else noise
 
     @property
     def measure_(self) -> Any:
-        """The measure of the features."""
+        """Measure of the features."""
         return self.features_.measure_
