@@ -73,7 +73,7 @@ class TrainingData:
 
     @property
     def row_weights(self) -> np.ndarray:
-        """The weights, ones if every row counts once."""
+        """Weights of the rows, ones if every row counts once."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
     def take(self, numbers: np.ndarray) -> TrainingData:
@@ -129,7 +129,7 @@ class TrainingData:
         return draw_held_out(self.equal_rows(), len(self), n_rows, rng)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> TrainingData:
-        """Return at most ``n_rows`` random rows of positive weight, in memory and in their order."""
+        """Return at most ``n_rows`` random rows of positive weight, in memory and in order."""
         numbers = np.arange(len(self)) if self.weights is None else np.flatnonzero(self.weights)
         if len(numbers) > n_rows:
             numbers = np.sort(rng.choice(numbers, n_rows, replace=False))
